@@ -1,0 +1,49 @@
+# Every target sets up what it needs, once: a fresh clone needs Python >= 3.11 and make.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+DOCS   := .cache/docs/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench requirements clean
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 22
+
+setup: $(READY)  ## make the virtual environment with everything in it
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	@touch $(READY)
+
+# Real HTML for the tests: a manual of over 1,000 pages out of a Debian package.
+$(DOCS): tools/fetch_docs.py | $(READY)
+	$(BIN)/python tools/fetch_docs.py
+
+demo: $(READY)  ## crawl a small site that Gossamer serves itself
+	$(BIN)/gossamer demo
+
+test: $(READY) $(DOCS)  ## run the whole test suite
+	$(BIN)/python -m pytest --numprocesses 4 --requirements check
+
+check: $(READY)  ## lint, formatting, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## put the code into its form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run
+	$(BIN)/python tests/perf/bench_page.py
+
+requirements: $(READY) $(DOCS)  ## print the table of requirements and write docs/requirements.md
+	$(BIN)/python -m pytest --numprocesses 4 --requirements write
+
+clean:  ## remove everything that was set up
+	rm -rf $(VENV) .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

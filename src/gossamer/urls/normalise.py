@@ -1,0 +1,116 @@
+"""Text in, normal form out: the one way by which a URL enters Gossamer.
+
+Parsing is the WHATWG URL standard's, by ada: it is what browsers do with the links that people
+write (spaces, backslashes, `0x7f.1`, Unicode host names), so we fetch what the author of a page
+sees. RFC 3986 section 6.2.2 adds what the standard leaves alone: equal spellings of an escape.
+What could change the meaning stays: the case of paths, the order of queries, doubled slashes.
+"""
+
+import re
+
+import ada_url
+
+from gossamer.model import Url
+from gossamer.urls.query_encoding import encode_query
+
+MAX_URL_LENGTH = 8192
+"""The longest normal form that is kept; RFC 9110 section 4.1 asks for at least 8000."""
+
+MAX_TEXT_LENGTH = 4 * MAX_URL_LENGTH
+"""The longest text that is looked at: white space, escapes and the fragment may yet vanish."""
+
+# RFC 3986 section 2.3: these mean the same escaped or not, and are better not.
+_UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+_UNRESERVED_BY_CODE = {f"{ord(character):02X}": character for character in _UNRESERVED}
+_HEX_DIGITS = frozenset("0123456789ABCDEFabcdef")
+
+# An escape that is not in normal form, and the stray "%" or "%4" that may stand right before it.
+_ABNORMAL_ESCAPE = re.compile(
+    r"""(%[0-9A-Fa-f]?)?
+        %( [0-9A-Fa-f][a-f] | [a-f][0-9A-F]                                 # in lower case
+         | 2[DE] | 3[0-9] | 4[1-9A-F] | 5[0-9AF] | 6[1-9A-F] | 7[0-9AE] )   # unreserved
+    """,
+    re.VERBOSE,
+)
+_SLASHES = re.compile(r"//+")
+
+
+def normalise(text: str) -> Url | None:
+    """Return the normal form of an absolute URL, None when it is no usable http(s) URL."""
+    if len(text) > MAX_TEXT_LENGTH:
+        return None
+    try:
+        href = ada_url.normalize_url(text)
+    except ValueError:
+        return None
+    return _normal_form(href)
+
+
+def resolve(href: str, base: str, encoding: str | None = None) -> Url | None:
+    """Return the normal form of a link found on the page `base`, None when it is unusable.
+
+    `encoding` is the page's character encoding, for the links whose query is not ASCII.
+    """
+    if len(href) > MAX_TEXT_LENGTH or len(base) > MAX_TEXT_LENGTH:
+        return None
+    if encoding is not None and not href.isascii():
+        href = encode_query(href, encoding)
+    try:
+        joined = ada_url.join_url(base, href)
+    except ValueError:
+        return None
+    return _normal_form(joined)
+
+
+def merge_slashes(url: Url) -> Url:
+    """Return the URL with every run of slashes in its path made one.
+
+    Servers may tell `/a//b` from `/a/b`, so this is not part of the normal form.
+    """
+    if url.find("//", 8) < 0:
+        return url
+    start = url.find("/", 8)
+    path, mark, query = url[start:].partition("?")
+    return Url(url[:start] + _SLASHES.sub("/", path) + mark + query)
+
+
+def _normal_form(href: str) -> Url | None:
+    """Finish a URL as the standard serialises it; most links need none of the steps."""
+    if not href.startswith(("http://", "https://")):
+        return None
+    fragment = href.find("#")
+    if fragment >= 0:
+        href = href[:fragment]
+    if "@" in href:
+        href = _without_credentials(href)
+    if (".." in href or "://." in href) and _has_empty_label(href):
+        return None
+    if "%" in href:
+        href = _ABNORMAL_ESCAPE.sub(_normal_escape, href)
+    return Url(href) if len(href) <= MAX_URL_LENGTH else None
+
+
+def _without_credentials(href: str) -> str:
+    # The standard escapes every other "@" before the host, and a path always begins with "/".
+    end = href.find("/", 8)
+    at = href.rfind("@", 0, end)
+    return href if at < 0 else href[: href.find("//") + 2] + href[at + 1 :]
+
+
+def _has_empty_label(href: str) -> bool:
+    """Tell whether the host is `.`, `a..b` or the like, which the standard lets pass.
+
+    No such name can be resolved (RFC 1035 section 3.1), and the key of `.` would be empty.
+    """
+    host = href[href.find("//") + 2 : href.find("/", 8)]
+    return host.startswith(".") or ".." in host
+
+
+def _normal_escape(match: re.Match[str]) -> str:
+    stray, code = match.groups(default="")
+    code = code.upper()
+    character = _UNRESERVED_BY_CODE.get(code)
+    # "%4%31" must not become the escape "%41", which would be read as "A" the next time.
+    if character is None or (stray and character in _HEX_DIGITS):
+        return f"{stray}%{code}"
+    return stray + character
