@@ -7,9 +7,9 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    "model config errors urls policy download content frontier stores worker modules control "
-    "observe testing cli"
-).split()
+    *("model", "config", "errors", "urls", "policy", "download", "content", "frontier", "stores"),
+    *("worker", "modules", "control", "observe", "testing", "cli"),
+)
 STRANGERS = {"download", "content", "frontier"}
 """Rooms that never use each other: they meet in `worker`."""
 

@@ -4,6 +4,7 @@ What happens to a URL is data: every URL ends in exactly one `Outcome`. An excep
 that Gossamer itself is broken or was used wrongly (see `gossamer.errors`).
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NewType
 
@@ -140,3 +141,61 @@ class Event(msgspec.Struct, frozen=True):
     """How the URL ended, where the event is UNFETCHED."""
     detail: str = ""
     """For people: the rule, the server's words, the target of a redirect."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A page as a module sees it. It cannot be changed."""
+
+    id: int
+    """The number of the page in its crawl: 1, 2, 3 … without holes."""
+    url: Url
+    depth: int
+    """The length of the shortest path from a seed that is known so far."""
+    status: int
+    content_type: str
+    encoding: str
+    title: str
+    body: bytes
+    """As the server meant it: transfer and content coding undone, character coding untouched."""
+    links: tuple[Url, ...]
+    fetched_at: float
+    """Seconds since the epoch."""
+    read_text: Callable[[], str] = str
+    """Reads the text out of the parsed page; ask `text` instead."""
+
+    @property
+    def text(self) -> str:
+        """The visible text, read when first asked for."""
+        return self.read_text()
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A URL that waits for its score."""
+
+    id: int
+    url: Url
+    host: HostKey
+    domain: str
+    depth: int
+    credit: float
+    """The importance that its domain has gathered from the crawl's own links."""
+    top_credit: float
+    """The largest credit of any domain so far."""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The counters of a crawl at one moment."""
+
+    waiting: int
+    in_work: int
+    finished: int
+    pages: int
+    bytes: int
+    outcomes: dict[str, int]
+    hosts: int
+    elapsed_s: float
+    pages_per_s: float
+    ended_by: str | None
+    """What ended the crawl; None while it goes on."""
+    max_pages: int
+    max_bytes: int

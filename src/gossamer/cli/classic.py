@@ -1,0 +1,169 @@
+"""`crawler seedURL pageDirectory maxDepth`: the classic crawler's command."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gossamer.control import ClassicCrawl, ClassicPlan, ClassicSettings, open_classic_crawl
+from gossamer.errors import CrawlError, UsageError
+from gossamer.model import Event, Outcome, Url
+from gossamer.modules import PageDirectory
+from gossamer.observe import progress_line
+from gossamer.policy import AddressPolicy
+from gossamer.urls import Scope, merge_slashes, parse_seed
+
+USAGE = "usage: crawler seedURL pageDirectory maxDepth"
+HELP = f"""\
+{USAGE}
+
+Save every page within maxDepth links of seedURL, over internal pages only, as the files
+pageDirectory/1, 2, 3 …: the URL, the depth, then the page. At least one second passes between two
+fetches, and robots.txt is obeyed.
+
+  seedURL        where to begin; must be internal
+  pageDirectory  an existing, writable directory without numbered files
+  maxDepth       how many links away from the seed to go, 0 to 10
+
+Environment:
+  CRAWLER_INTERNAL        the prefix of internal URLs ({{internal}})
+  CRAWLER_FIRST_ID        the number of the first file, 0 or 1 (1)
+  GOSSAMER_ALLOW_NETWORK  private addresses that may be contacted, such as 10.0.0.0/8 (none)
+  GOSSAMER_CONTACT        how site owners can reach you, sent with every request
+
+Exit: 0 the crawl ended, 1 it failed, 2 wrong use, 130 interrupted.
+"""
+DEFAULT_INTERNAL = "http://cs50tse.cs.dartmouth.edu/tse/"
+MAX_DEPTH = 10
+
+EXIT_FAILED, EXIT_WRONG_USE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+def run() -> None:
+    """Run the command with the arguments and environment of the process."""
+    sys.exit(main(sys.argv[1:], os.environ))
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run the command and return its exit code; every failure is one line on standard error."""
+    if list(arguments) in (["-h"], ["--help"]):
+        sys.stdout.write(HELP.format(internal=DEFAULT_INTERNAL))
+        return 0
+    try:
+        plan = read_plan(arguments, environment)
+        settings = read_settings(plan.seed, environment)
+        pages = PageDirectory(Path(arguments[1]), first_id=read_first_id(environment))
+        return asyncio.run(crawl(plan, settings, pages))
+    except UsageError as error:
+        return fail(str(error), EXIT_WRONG_USE)
+    except CrawlError as error:
+        return fail(str(error), EXIT_FAILED)
+    except MemoryError:
+        return fail("out of memory; the files written so far are whole", EXIT_FAILED)
+    except BrokenPipeError:
+        # Whoever read the progress is gone; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return fail("standard output was closed; the files written so far are whole", EXIT_FAILED)
+
+
+def fail(sentence: str, code: int) -> int:
+    """Say what went wrong, in one line, and return the exit code."""
+    print(f"crawler: {sentence}", file=sys.stderr)
+    return code
+
+
+def read_plan(arguments: Sequence[str], environment: Mapping[str, str]) -> ClassicPlan:
+    """Check the arguments; UsageError says which one is wrong and how to mend it."""
+    if len(arguments) != 3:
+        raise UsageError(f"three arguments are needed, not {len(arguments)}; {USAGE}")
+    seed_text, _, depth_text = arguments
+    prefix = read_prefix(environment)
+    seed = merge_slashes(parse_seed(seed_text))
+    if not Scope.for_prefix(prefix).judge(seed):
+        raise UsageError(
+            f"seedURL {seed} is not internal: it does not begin with {prefix}; "
+            "set CRAWLER_INTERNAL to crawl another site"
+        )
+    return ClassicPlan(seed=seed, prefix=prefix, max_depth=read_depth(depth_text))
+
+
+def read_prefix(environment: Mapping[str, str]) -> Url:
+    """Return the prefix of internal URLs."""
+    text = environment.get("CRAWLER_INTERNAL") or DEFAULT_INTERNAL
+    return merge_slashes(parse_seed(text, "prefix in CRAWLER_INTERNAL"))
+
+
+def read_depth(text: str) -> int:
+    """Return the depth."""
+    if text.isascii() and text.isdigit() and int(text[-20:]) <= MAX_DEPTH and len(text) <= 20:
+        return int(text)
+    raise UsageError(f"maxDepth must be an integer from 0 to {MAX_DEPTH}, not {ascii(text)[:40]}")
+
+
+def read_first_id(environment: Mapping[str, str]) -> int:
+    """Return the number of the first file."""
+    text = environment.get("CRAWLER_FIRST_ID") or "1"
+    if text not in {"0", "1"}:
+        raise UsageError(f"CRAWLER_FIRST_ID must be 0 or 1, not {ascii(text)[:40]}")
+    return int(text)
+
+
+def read_settings(seed: Url, environment: Mapping[str, str]) -> ClassicSettings:
+    """Return what the environment says about addresses and contact."""
+    addresses = AddressPolicy.parse(listed_networks(environment)).allowing_seed(seed)
+    return ClassicSettings(addresses=addresses, contact=environment.get("GOSSAMER_CONTACT", ""))
+
+
+def listed_networks(environment: Mapping[str, str]) -> list[str]:
+    """Return what GOSSAMER_ALLOW_NETWORK lists, by commas or spaces."""
+    return environment.get("GOSSAMER_ALLOW_NETWORK", "").replace(",", " ").split()
+
+
+async def crawl(plan: ClassicPlan, settings: ClassicSettings, pages: PageDirectory) -> int:
+    """Crawl until the end or a signal, and say how far it got."""
+    async with open_classic_crawl(plan, settings, pages, watch=show) as classic:
+        crawling = asyncio.ensure_future(classic.run())
+        stop_at_signals(crawling)
+        try:
+            await crawling
+        except asyncio.CancelledError:
+            print(
+                f"crawler: interrupted: {summary(classic, pages)}, {classic.waiting} URLs were "
+                "still to visit; the files are whole",
+                file=sys.stderr,
+            )
+            return EXIT_INTERRUPTED
+    print(f"crawler: {summary(classic, pages)}", file=sys.stderr)
+    return 0
+
+
+def show(event: Event) -> None:
+    """Print one line of progress at once, also into a pipe."""
+    print(progress_line(event), flush=True)
+
+
+def stop_at_signals(crawling: asyncio.Future[None]) -> None:
+    """End the crawl at the first signal; the next one has its ordinary, abrupt effect."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def stop() -> None:
+        for one in signals:
+            loop.remove_signal_handler(one)
+        crawling.cancel()
+
+    for one in signals:
+        loop.add_signal_handler(one, stop)
+
+
+def summary(classic: ClassicCrawl, pages: PageDirectory) -> str:
+    """Return, in words, how many pages were saved and how the other URLs ended."""
+    others = [
+        f"{count} {outcome.replace('_', ' ')}"
+        for outcome, count in sorted(classic.outcomes.items())
+        if outcome is not Outcome.FETCHED
+    ]
+    rest = f" ({', '.join(others)})" if others else ""
+    return f"{pages.count} pages saved in {pages.path}{rest}"

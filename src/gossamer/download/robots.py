@@ -1,0 +1,124 @@
+"""The robots.txt of every authority in use: fetched when needed, once for all who wait for it.
+
+What an answer means is decided in `gossamer.policy.robots_state`; here it is only fetched and kept.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from gossamer.model import Outcome, Response, Url
+from gossamer.policy import (
+    RobotsRules,
+    RobotsState,
+    RobotsVerdict,
+    decide_robots,
+    product_token,
+)
+from gossamer.urls import authority
+
+MAX_REDIRECTS: Final = 5
+"""How many redirects in a row are followed, also to other hosts (RFC 9309, section 2.3.1.2)."""
+
+MAX_AUTHORITIES: Final = 10_000
+MAX_KEPT_BYTES: Final = 128 * 1024 * 1024
+"""How much memory the rules of all authorities may take: one hostile file takes up to 10 MB."""
+
+
+class _Pending:
+    """A fetch under way. It goes on as long as somebody waits for it."""
+
+    def __init__(self, task: asyncio.Task[RobotsState]) -> None:
+        self.task = task
+        self.waiting = 0
+
+
+class RobotsCache:
+    """Answers whether robots.txt allows a URL, for one agent.
+
+    `fetch` gets one URL without following redirects, takes any content type and at least the first
+    `MAX_ROBOTS_BYTES` of the body, and keeps the pace of the host that it asks. `clock` gives the
+    seconds that verdicts and expiry are told in.
+    """
+
+    def __init__(
+        self,
+        user_agent: str,
+        fetch: Callable[[Url], Awaitable[Response]],
+        clock: Callable[[], float],
+        *,
+        max_authorities: int = MAX_AUTHORITIES,
+        max_kept_bytes: int = MAX_KEPT_BYTES,
+    ) -> None:
+        self._agent = product_token(user_agent)
+        self._fetch = fetch
+        self._clock = clock
+        self._max_authorities = max_authorities
+        self._max_kept_bytes = max_kept_bytes
+        self._states: OrderedDict[str, RobotsState] = OrderedDict()
+        """The least recently used first."""
+        self._kept_bytes = 0
+        self._pending: dict[str, _Pending] = {}
+
+    def __repr__(self) -> str:
+        return (
+            f"<RobotsCache for {self._agent}: {len(self._states)} authorities, "
+            f"{self._kept_bytes} bytes, {len(self._pending)} fetches>"
+        )
+
+    async def judge(self, url: Url) -> RobotsVerdict:
+        """Return whether the URL may be fetched; may first have to fetch its robots.txt."""
+        return (await self._state(url)).judge(url)
+
+    async def rules(self, url: Url) -> RobotsRules | None:
+        """Return the rules that hold for the URL's authority; None while they are unreachable."""
+        return (await self._state(url)).rules
+
+    async def _state(self, url: Url) -> RobotsState:
+        key = authority(url)
+        state = self._states.get(key)
+        if state is not None and self._clock() < state.check_at:
+            self._states.move_to_end(key)
+            return state
+        return await self._shared_fetch(key, state)
+
+    async def _shared_fetch(self, key: str, previous: RobotsState | None) -> RobotsState:
+        """Join the fetch under way, or start one; whoever stops waiting stops nobody else."""
+        pending = self._pending.get(key)
+        if pending is None:
+            pending = _Pending(asyncio.create_task(self._refresh(key, previous)))
+            self._pending[key] = pending
+        pending.waiting += 1
+        try:
+            return await asyncio.shield(pending.task)
+        finally:
+            pending.waiting -= 1
+            if not pending.waiting:
+                pending.task.cancel()
+                if self._pending.get(key) is pending:
+                    del self._pending[key]
+
+    async def _refresh(self, key: str, previous: RobotsState | None) -> RobotsState:
+        response = await self._fetch(Url(f"{key}/robots.txt"))
+        for _ in range(MAX_REDIRECTS):
+            if response.outcome is not Outcome.REDIRECTED or response.target is None:
+                break
+            response = await self._fetch(response.target)
+        # The rules hold for the authority that was asked first, wherever they came from.
+        state = decide_robots(response, self._agent, previous, self._clock())
+        self._keep(key, state)
+        return state
+
+    def _keep(self, key: str, state: RobotsState) -> None:
+        if (replaced := self._states.pop(key, None)) is not None:
+            self._kept_bytes -= _footprint(replaced)
+        self._states[key] = state
+        self._kept_bytes += _footprint(state)
+        while len(self._states) > self._max_authorities or self._kept_bytes > self._max_kept_bytes:
+            _, forgotten = self._states.popitem(last=False)
+            self._kept_bytes -= _footprint(forgotten)
+
+
+def _footprint(state: RobotsState) -> int:
+    return state.rules.footprint_bytes if state.rules else 0

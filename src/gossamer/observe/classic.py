@@ -1,0 +1,50 @@
+"""The progress lines of the classic crawler: depth, indentation, a word, the URL."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gossamer.model import Event, EventKind, Outcome
+
+EVENT_WORDS: Mapping[EventKind, str] = MappingProxyType(
+    {
+        EventKind.FETCHED: "Fetched",
+        EventKind.SAVED: "Saved",
+        EventKind.SCANNING: "Scanning",
+        EventKind.FOUND: "Found",
+        EventKind.ALREADY_KNOWN: "IgnDupl",
+        EventKind.OUTSIDE: "IgnExtrn",
+        EventKind.ADDED: "Added",
+        EventKind.NO_FOLLOW: "NoFollow",
+    }
+)
+
+OUTCOME_WORDS: Mapping[Outcome, str] = MappingProxyType(
+    {
+        Outcome.REDIRECTED: "Redirect",
+        Outcome.NOT_FOUND: "NotFound",
+        Outcome.GONE: "Gone",
+        Outcome.CLIENT_ERROR: "Refused",
+        Outcome.SERVER_ERROR: "SrvError",
+        Outcome.RATE_LIMITED: "TooFast",
+        Outcome.ROBOTS_DENIED: "Forbidden",
+        Outcome.ROBOTS_UNREACHABLE: "NoRobots",
+        Outcome.OUT_OF_SCOPE: "IgnExtrn",
+        Outcome.NOT_HTML: "NotHtml",
+        Outcome.TOO_LARGE: "TooLarge",
+        Outcome.TIMED_OUT: "TimedOut",
+        Outcome.DNS_FAILED: "NoServer",
+        Outcome.CONNECTION_FAILED: "NoConnect",
+        Outcome.TLS_FAILED: "BadCert",
+        Outcome.BAD_HTTP: "BadHttp",
+        Outcome.BAD_REDIRECT: "BadRedir",
+        Outcome.ADDRESS_REFUSED: "Unsafe",
+    }
+)
+"""One word of at most nine letters for every way a URL can end without a page."""
+
+
+def progress_line(event: Event) -> str:
+    """Return one line: depth in two columns, one space a level, the word in nine, the URL."""
+    word = EVENT_WORDS[event.kind] if event.outcome is None else OUTCOME_WORDS[event.outcome]
+    detail = f" ({event.detail})" if event.detail else ""
+    return f"{event.depth:2d} {'':{event.depth}s}{word:>9s}: {event.url}{detail}"

@@ -1,0 +1,66 @@
+"""What a page says about its own links: X-Robots-Tag headers and robots meta elements.
+
+No standard fixes their grammar. What is read here is what the large search engines document: lists
+of words after commas, some with a value after a colon, and in the header an agent's name before a
+colon. Words for everybody and words for us add up; nothing takes a restriction back.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+_RESTRICTIONS: Final = frozenset({"nofollow", "none"})
+
+_WITH_VALUE: Final = frozenset(
+    {"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"}
+)
+"""Words with a value after a colon: in a header the colon does not make them an agent's name."""
+
+_SEPARATOR = re.compile("[,;]")
+
+
+def may_follow(agent: str, header_values: Sequence[str], metas: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether an agent with this product token may follow the page's links.
+
+    `header_values` are the values of all X-Robots-Tag fields, `metas` the name and the content of
+    all meta elements that have both.
+    """
+    agent = agent.lower()
+    return not any(word in _RESTRICTIONS for word in _words_for(agent, header_values, metas))
+
+
+def _words_for(
+    agent: str, header_values: Sequence[str], metas: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    for value in header_values:
+        yield from _header_words(agent, value)
+    for name, content in metas:
+        if name.strip().lower() in {"robots", agent}:
+            for part in _SEPARATOR.split(content.lower()):
+                yield from _words(part)
+
+
+def _header_words(agent: str, value: str) -> Iterator[str]:
+    """Yield the words of a header field that concern the agent.
+
+    A name holds until the next one: "noindex, otherbot: nofollow, noarchive" says both last words
+    to otherbot alone.
+    """
+    concerned = True
+    for part in _SEPARATOR.split(value.lower()):
+        head, colon, tail = part.partition(":")
+        name = head.strip()
+        words = part
+        if colon and name not in _WITH_VALUE and len(name.split()) == 1:
+            concerned = name in {agent, "*"}
+            words = tail
+        if concerned:
+            yield from _words(words)
+
+
+def _words(part: str) -> list[str]:
+    """Return the words between two commas, without a word that has a value and that value."""
+    head, colon, tail = part.partition(":")
+    if not colon:
+        return head.split()
+    return head.split()[:-1] + tail.split()[1:]

@@ -1,0 +1,88 @@
+"""What follows from each cause of failure: one table, so that every part draws the same conclusion.
+
+A failure that may pass is tried again; one that the server will repeat is not. A failure of the
+host meets its other pages just the same, so it counts against the host and not the page alone.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gossamer.model import Cause, Outcome
+
+
+class Treatment(NamedTuple):
+    """What a cause means for the URL and for its host."""
+
+    outcome: Outcome
+    retry: bool
+    """Whether a second try may end better."""
+    host_level: bool
+    """Whether the host's other URLs would have fared the same."""
+
+
+TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
+    {
+        # No answer, because of the host. A name may only have met a busy name server.
+        Cause.NAME_NOT_FOUND: Treatment(Outcome.DNS_FAILED, True, True),
+        Cause.CONNECTION_REFUSED: Treatment(Outcome.CONNECTION_FAILED, True, True),
+        Cause.CONNECT_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
+        Cause.FIRST_BYTE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
+        Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
+        Cause.CERTIFICATE_INVALID: Treatment(Outcome.TLS_FAILED, False, True),
+        Cause.ADDRESS_REFUSED: Treatment(Outcome.ADDRESS_REFUSED, False, True),
+        # Half an answer. Whoever kept sending until the very end of our patience will do it again.
+        Cause.CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
+        Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, False),
+        Cause.TOTAL_TIMEOUT: Treatment(Outcome.TIMED_OUT, False, False),
+        # An answer that cannot be used.
+        Cause.BAD_HTTP: Treatment(Outcome.BAD_HTTP, False, False),
+        Cause.BAD_CODING: Treatment(Outcome.BAD_HTTP, False, False),
+        Cause.HEADERS_TOO_LARGE: Treatment(Outcome.BAD_HTTP, False, False),
+        Cause.BODY_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
+        Cause.NOT_HTML: Treatment(Outcome.NOT_HTML, False, False),
+        Cause.REDIRECT_UNUSABLE: Treatment(Outcome.BAD_REDIRECT, False, False),
+        Cause.REDIRECT_LOOP: Treatment(Outcome.BAD_REDIRECT, False, False),
+        # An answer that says there is no page.
+        Cause.STATUS_NOT_FOUND: Treatment(Outcome.NOT_FOUND, False, False),
+        Cause.STATUS_GONE: Treatment(Outcome.GONE, False, False),
+        Cause.STATUS_RATE_LIMITED: Treatment(Outcome.RATE_LIMITED, True, True),
+        Cause.STATUS_CLIENT_ERROR: Treatment(Outcome.CLIENT_ERROR, False, False),
+        Cause.STATUS_SERVER_ERROR: Treatment(Outcome.SERVER_ERROR, True, False),
+        Cause.STATUS_UNEXPECTED: Treatment(Outcome.BAD_HTTP, False, False),
+    }
+)
+
+_STATUSES: Mapping[int, Cause] = MappingProxyType(
+    {
+        HTTPStatus.NOT_FOUND: Cause.STATUS_NOT_FOUND,
+        HTTPStatus.GONE: Cause.STATUS_GONE,
+        HTTPStatus.TOO_MANY_REQUESTS: Cause.STATUS_RATE_LIMITED,
+        # Nothing, or a part of something, where a plain GET asks for the whole.
+        HTTPStatus.NO_CONTENT: Cause.STATUS_UNEXPECTED,
+        HTTPStatus.RESET_CONTENT: Cause.STATUS_UNEXPECTED,
+        HTTPStatus.PARTIAL_CONTENT: Cause.STATUS_UNEXPECTED,
+    }
+)
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""The statuses whose Location leads to the page (the Fetch standard's “redirect status”)."""
+
+
+def cause_of_status(status: int) -> Cause | None:
+    """Return why an answer of this status has no page; None when it has one, or is a redirect."""
+    if status in REDIRECTS:
+        return None
+    special = _STATUSES.get(status)
+    if special is not None:
+        return special
+    match status // 100:
+        case 2:
+            return None
+        case 4:
+            return Cause.STATUS_CLIENT_ERROR
+        case 5:
+            return Cause.STATUS_SERVER_ERROR
+        case _:
+            return Cause.STATUS_UNEXPECTED

@@ -1,0 +1,126 @@
+"""One rule of a robots.txt: how its path is read, and which URLs it matches.
+
+Both sides are compared as octets with the percent-encoding undone (RFC 9309, section 2.2.2), so a
+character and its escape are the same wherever they mean the same. Two exceptions keep what RFC 3986
+keeps apart: in a path an escaped slash or question mark is data, not a delimiter, and an escaped
+percent sign stays as it is, or "%252F" would become "%2F".
+"""
+
+import re
+
+import msgspec
+
+from gossamer.model import Url
+from gossamer.urls import shown
+
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_STARS = re.compile(rb"\*+")
+_KEPT_IN_PATH = frozenset(b"/?%")
+_KEPT_IN_QUERY = frozenset(b"%")
+
+_SHOWN_CHARS = 200
+"""A rule may be as long as the file: this much of it is shown to people."""
+
+
+class RobotsRule(msgspec.Struct, frozen=True, gc=False):
+    """An Allow or Disallow line with a path."""
+
+    allows: bool
+    written: bytes
+    """The path as it stands in the file."""
+    line: int
+    """The number of its line, from 1."""
+    pieces: tuple[bytes, ...]
+    """What stands between the stars, unescaped: one piece is a plain prefix."""
+    anchored: bool
+    """Whether the path ends in a dollar: the match must reach the end of the URL."""
+    octets: int
+    """The length that decides between rules."""
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether the rule matches exactly the URLs that begin with its one piece."""
+        return len(self.pieces) == 1 and not self.anchored
+
+    def matches(self, target: bytes) -> bool:
+        """Tell whether the rule is about this target (see `rule_targets`).
+
+        Every piece is taken where it first fits: what is left for the later pieces is then longest,
+        so that no other choice needs trying and stars cannot multiply the work.
+        """
+        pieces = self.pieces
+        if not target.startswith(pieces[0]):
+            return False
+        position = len(pieces[0])
+        if len(pieces) == 1:
+            return not self.anchored or position == len(target)
+        for piece in pieces[1:-1]:
+            found = target.find(piece, position)
+            if found < 0:
+                return False
+            position = found + len(piece)
+        if self.anchored:
+            return target.endswith(pieces[-1], position)
+        return target.find(pieces[-1], position) >= 0
+
+    def __str__(self) -> str:
+        path = shown(self.written.decode("utf-8", "replace"), _SHOWN_CHARS)[1:-1]
+        return f"{'Allow' if self.allows else 'Disallow'}: {path} (line {self.line})"
+
+
+def read_rule(allows: bool, written: bytes, line: int) -> RobotsRule | None:
+    """Return the rule of an Allow or Disallow line; None if its path can match nothing.
+
+    An empty path is no rule by the standard; one that begins neither with a slash nor with a star
+    is none by its grammar.
+    """
+    if not written.startswith((b"/", b"*")):
+        return None
+    anchored = written.endswith(b"$")
+    pieces = []
+    in_query = False
+    for piece in _STARS.split(written[:-1] if anchored else written):
+        if in_query:
+            pieces.append(_unescape(piece, _KEPT_IN_QUERY))
+        else:
+            pieces.append(_unescape_both(piece, _KEPT_IN_QUERY))
+            in_query = b"?" in piece
+    octets = written.count(b"*") + anchored + sum(map(_encoded_length, pieces))
+    return RobotsRule(allows, written, line, tuple(pieces), anchored, octets)
+
+
+def rule_targets(url: Url) -> tuple[bytes, ...]:
+    """Return the path and query of a URL in the forms that rules are matched against.
+
+    Mostly one. A query with an escaped slash or question mark has two: unescaped, because there
+    both are plain data, and as written, for rules that spell the escape but whose question mark is
+    hidden in a star ("/*url=%2F").
+    """
+    start = url.find("/", url.find("//") + 2)
+    text = url[start:].encode("utf-8", "replace") if start >= 0 else b"/"
+    if b"%" not in text:
+        return (text,)
+    unescaped = _unescape_both(text, _KEPT_IN_QUERY)
+    as_written = _unescape_both(text, _KEPT_IN_PATH)
+    return (unescaped,) if unescaped == as_written else (unescaped, as_written)
+
+
+def _unescape_both(text: bytes, kept_in_query: frozenset[int]) -> bytes:
+    path, mark, query = text.partition(b"?")
+    return _unescape(path, _KEPT_IN_PATH) + mark + _unescape(query, kept_in_query)
+
+
+def _unescape(text: bytes, kept: frozenset[int]) -> bytes:
+    if b"%" not in text:
+        return text
+
+    def undo(escape: re.Match[bytes]) -> bytes:
+        octet = int(escape[1], 16)
+        return escape[0].upper() if octet in kept else bytes((octet,))
+
+    return _ESCAPE.sub(undo, text)
+
+
+def _encoded_length(piece: bytes) -> int:
+    """Count octets as the standard compares them: those beyond ASCII are three, percent-encoded."""
+    return len(piece) if piece.isascii() else len(piece) + 2 * sum(octet > 0x7F for octet in piece)

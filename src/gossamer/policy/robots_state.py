@@ -1,0 +1,129 @@
+"""What an answer to the request for /robots.txt means, and for how long (RFC 9309, 2.3.1 and 2.4).
+
+- An answer with a body: its rules hold, for 24 hours.
+- "Unavailable" (a status of 400 to 499, or redirects that lead nowhere): everything is allowed,
+  for 24 hours.
+- "Unreachable" (429, 500 and above, no answer, a broken one): everything is forbidden until a later
+  attempt succeeds. If there is a copy of the rules, it stays in force instead, for at most 30 days.
+  The standard would let a crawler then take the silence for consent; we do not. A 429 is the
+  server's wish to be left alone, so it counts here, as it does with Google.
+
+Cache-Control is not looked at: on robots.txt it is mostly a default of the server's software, and
+a crawler that fetched the file anew every minute because of "no-cache" would be less polite, not
+more.
+"""
+
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from gossamer.model import Cause, Headers, Outcome, Response, Url
+from gossamer.policy.robots import RobotsRules, RobotsVerdict, parse_robots
+
+MAX_AGE_S: Final = 24 * 3600.0
+"""How long rules hold before they are fetched again: section 2.4 says no more than this."""
+
+MAX_STALE_AGE_S: Final = 30 * 24 * 3600.0
+"""How long a copy stays in force while the file is unreachable."""
+
+FIRST_RETRY_S: Final = 60.0
+MAX_RETRY_S: Final = 3600.0
+
+_RETRY_AFTER_STATUSES: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+class RobotsState(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an authority's robots.txt."""
+
+    rules: RobotsRules | None
+    """What holds now; None: the file is unreachable, and everything is forbidden for now."""
+    check_at: float
+    """When the file is to be fetched again."""
+    copied_at: float | None = None
+    """When the rules were fetched; None if they were not read from a file."""
+    failures: int = 0
+    """How many attempts in a row found the file unreachable."""
+    trouble: str = ""
+    """Why the last attempt failed, for people."""
+    cause: Cause | None = None
+    """Why the last attempt failed."""
+
+    def judge(self, url: Url) -> RobotsVerdict:
+        """Return whether this URL of the authority may be fetched now."""
+        if self.rules is None:
+            return RobotsVerdict(
+                Outcome.ROBOTS_UNREACHABLE, self.trouble, self.check_at, self.cause
+            )
+        return self.rules.judge(url)
+
+
+def decide_robots(
+    response: Response, agent: str, previous: RobotsState | None, now: float
+) -> RobotsState:
+    """Return what holds after this answer, the last one of a chain of redirects."""
+    if _is_file(response):
+        rules = parse_robots(response.body, agent)
+        return RobotsState(rules=rules, check_at=now + MAX_AGE_S, copied_at=now)
+    if _is_unavailable(response):
+        return RobotsState(rules=RobotsRules(), check_at=now + MAX_AGE_S)
+    return _unreachable(response, previous, now)
+
+
+def _is_file(response: Response) -> bool:
+    if response.outcome is Outcome.FETCHED:
+        return True
+    # An empty answer, said in so many words, is a file without rules.
+    return response.status in {HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT}
+
+
+def _is_unavailable(response: Response) -> bool:
+    if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return False
+    if response.outcome in {Outcome.REDIRECTED, Outcome.BAD_REDIRECT}:
+        return True
+    return response.status is not None and 400 <= response.status < 500
+
+
+def _unreachable(response: Response, previous: RobotsState | None, now: float) -> RobotsState:
+    failures = previous.failures + 1 if previous else 1
+    back_off_s = min(FIRST_RETRY_S * 2.0 ** min(failures - 1, 16), MAX_RETRY_S)
+    asked_s = _retry_after_s(response.headers) if response.status in _RETRY_AFTER_STATUSES else None
+    check_at = now + (back_off_s if asked_s is None else min(asked_s, MAX_RETRY_S))
+    state = RobotsState(
+        rules=None,
+        check_at=check_at,
+        failures=failures,
+        trouble=_trouble(response),
+        cause=response.cause,
+    )
+    if previous is None or previous.copied_at is None:
+        return state
+    if now - previous.copied_at >= MAX_STALE_AGE_S:
+        return state
+    return msgspec.structs.replace(state, rules=previous.rules, copied_at=previous.copied_at)
+
+
+def _trouble(response: Response) -> str:
+    if response.status is not None:
+        return f"robots.txt is unreachable: the server answered {response.status}"
+    detail = f" ({response.detail})" if response.detail else ""
+    return f"robots.txt is unreachable: {response.cause or response.outcome}{detail}"
+
+
+def _retry_after_s(headers: Headers) -> float | None:
+    """Return how long the server asks us to wait; None if it does not or makes no sense.
+
+    A date is taken relative to the server's own Date, so that its clock need not agree with ours.
+    """
+    value = (headers.get("retry-after") or "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9]) or None
+    try:
+        until = parsedate_to_datetime(value)
+        since = parsedate_to_datetime(headers.get("date") or "")
+        wait_s = (until - since).total_seconds()
+    except (TypeError, ValueError, OverflowError):
+        return None  # no date, or one with and one without a time zone
+    return wait_s if wait_s > 0 else None

@@ -1,0 +1,34 @@
+r"""A small web of one's own: real sockets, described in a few lines, kind or hostile as needed.
+
+    with Web() as web:
+        home = web.site("a.test")
+        home.page("/", links=["/b"], title="Home")
+        home.raw("/b", b"HTTP/1.1 200 OK\r\n", Pause(5), Close())
+        ...crawl with web.dns as the table of names...
+        assert min_gap_s(web.requests) >= 1
+
+`Web` is the server and its lifetime, `Site` one host and what it answers, `Reply` and `Raw` the
+answers, `RequestRecord` what the server saw. `demo_site` describes a little site to crawl.
+"""
+
+from gossamer.testing.demo import demo_site
+from gossamer.testing.records import RequestRecord, min_gap_s
+from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, Repeat, Reply, Reset, Step
+from gossamer.testing.site import Site
+from gossamer.testing.web import Web
+
+__all__ = [
+    "Close",
+    "KeepOpen",
+    "Pause",
+    "Raw",
+    "Repeat",
+    "Reply",
+    "RequestRecord",
+    "Reset",
+    "Site",
+    "Step",
+    "Web",
+    "demo_site",
+    "min_gap_s",
+]

@@ -1,0 +1,106 @@
+"""What a server can say: a well-formed `Reply`, or `Raw` steps that put any misdeed on the wire."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import TypeAlias
+
+import msgspec
+
+HeaderFields: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
+
+HTML_TYPE = "text/html; charset=utf-8"
+TEXT_TYPE = "text/plain; charset=utf-8"
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A well-formed answer; Content-Length and Content-Type are filled in unless given."""
+
+    status: int = 200
+    headers: HeaderFields = ()
+    body: bytes | str = b""
+    delay_s: float = 0.0
+    """How long the server thinks before the first byte."""
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Say nothing for a while."""
+
+    seconds: float
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """Send a chunk again and again, for ever by default, no faster than the client reads."""
+
+    chunk: bytes
+    every_s: float = 0.0
+    times: int | None = None
+
+
+class Close(msgspec.Struct, frozen=True):
+    """Close the connection in good order (FIN)."""
+
+
+class Reset(msgspec.Struct, frozen=True):
+    """Break the connection off (RST)."""
+
+
+class KeepOpen(msgspec.Struct, frozen=True):
+    """Keep the connection open and silent until the client leaves."""
+
+
+Step: TypeAlias = bytes | Pause | Repeat | Close | Reset | KeepOpen
+
+
+class Raw(msgspec.Struct, frozen=True):
+    """Exact bytes and timing; the connection closes after the last step unless it is KeepOpen."""
+
+    steps: Sequence[Step]
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A reply as bytes, ready to be written."""
+
+    whole: bytes
+    head: bytes
+    """The part that also answers HEAD."""
+    delay_s: float
+    closes: bool
+    """Whether the reply itself announces the end of the connection."""
+
+
+def prepare(reply: Reply) -> Prepared:
+    """Return the bytes of a reply, with the fields filled in that it did not give."""
+    body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+    given = reply.headers
+    fields = list(given.items()) if isinstance(given, Mapping) else list(given)
+    names = {name.lower() for name, _ in fields}
+    if _has_content(reply.status):
+        if "content-type" not in names:
+            fields.append(("Content-Type", HTML_TYPE))
+        if not names & {"content-length", "transfer-encoding"}:
+            fields.append(("Content-Length", str(len(body))))
+    lines = [f"HTTP/1.1 {reply.status} {_reason(reply.status)}"]
+    lines += [f"{name}: {value}" for name, value in fields]
+    # Real servers put UTF-8 where only ASCII is allowed; a test may want to do the same.
+    head = "\r\n".join([*lines, "", ""]).encode()
+    closes = any(
+        name.lower() == "connection" and value.lower() == "close" for name, value in fields
+    )
+    return Prepared(whole=head + body, head=head, delay_s=reply.delay_s, closes=closes)
+
+
+def _has_content(status: int) -> bool:
+    """Tell whether an answer of that status can have content (RFC 9110, section 6.4.1)."""
+    return status >= 200 and status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+
+
+def _reason(status: int) -> str:
+    """Return the usual phrase for a status, or nothing for one that has none."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+NOT_FOUND = prepare(Reply(status=404, headers={"Content-Type": TEXT_TYPE}, body="Not found.\n"))
+"""What an unknown path answers."""

@@ -1,0 +1,75 @@
+"""The thread that serves the simulated web: an event loop of its own, begun and ended cleanly."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+
+from gossamer.testing.protocol import Answerer, Connection, Switchboard
+from gossamer.testing.records import RequestLog
+
+new_event_loop: Callable[[], asyncio.AbstractEventLoop]
+try:
+    import uvloop
+except ImportError:
+    new_event_loop = asyncio.new_event_loop
+else:  # half the time for a request
+    new_event_loop = uvloop.new_event_loop
+
+LOOPBACK = "127.0.0.1"
+_LAST_HANDSHAKES_S = 0.05
+
+
+class ServerThread:
+    """A server that listens once this is made, and is gone with all it opened after `stop`.
+
+    It accepts connections itself: an asyncio server that is closed loses those it was just
+    accepting, and they stay open until the garbage collector finds them.
+    """
+
+    def __init__(self, answerer: Answerer, log: RequestLog, tls: ssl.SSLContext | None) -> None:
+        self._switchboard = Switchboard(answerer, log)
+        self._tls = tls
+        # Listening already: a client that comes before the thread is ready waits in the backlog.
+        self._listener = socket.create_server((LOOPBACK, 0), backlog=1024)
+        self._listener.setblocking(False)
+        self.port: int = self._listener.getsockname()[1]
+        self._loop = new_event_loop()
+        self._arriving: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="gossamer-web", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Drop every connection and end the thread."""
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        with self._listener, asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+        await self._stopping.wait()
+        self._loop.remove_reader(self._listener)
+        if self._arriving:
+            await asyncio.wait(self._arriving, timeout=_LAST_HANDSHAKES_S)
+        await self._switchboard.hang_up()
+
+    def _accept(self) -> None:
+        try:
+            client, _ = self._listener.accept()
+        except OSError:  # it has left again, or there are too many; the loop will call once more
+            return
+        task = self._loop.create_task(self._admit(client))
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+
+    async def _admit(self, client: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # it left, or we could not agree on TLS
+            await self._loop.connect_accepted_socket(
+                lambda: Connection(self._switchboard), client, ssl=self._tls
+            )

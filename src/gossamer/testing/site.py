@@ -1,0 +1,127 @@
+"""One host of the simulated web: which path answers what."""
+
+from collections.abc import Callable, Iterable
+from html import escape
+from pathlib import Path
+from typing import TypeAlias
+
+from gossamer.errors import UsageError
+from gossamer.testing.folder import Folder
+from gossamer.testing.replies import (
+    HTML_TYPE,
+    NOT_FOUND,
+    TEXT_TYPE,
+    HeaderFields,
+    Prepared,
+    Raw,
+    Reply,
+    Step,
+    prepare,
+)
+
+Answer: TypeAlias = Reply | Raw
+
+
+class Site:
+    """Describes one host; may go on describing while the server runs.
+
+    A path registered with a query answers exactly that query; one without answers any.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._routes: dict[str, _Route] = {}
+        self._prefixes: dict[str, Callable[[str], Prepared | Raw]] = {}
+
+    def page(
+        self,
+        path: str,
+        links: Iterable[str] = (),
+        title: str = "",
+        text: str = "",
+        html: str | bytes | None = None,
+    ) -> None:
+        """Answer with a small page that has these links, or with the HTML given."""
+        body = _page(links, title or path, text) if html is None else html
+        self.reply(path, Reply(headers={"Content-Type": HTML_TYPE}, body=body))
+
+    def redirect(self, path: str, target: str, status: int = 301) -> None:
+        """Answer with a redirect; the target goes into Location as it is."""
+        self.reply(path, Reply(status=status, headers={"Location": target}))
+
+    def status(self, path: str, status: int, headers: HeaderFields = ()) -> None:
+        """Answer with a bare status."""
+        self.reply(path, Reply(status=status, headers=headers))
+
+    def robots(self, text: str | bytes) -> None:
+        """Answer /robots.txt with this text; without, it is not found."""
+        self.reply("/robots.txt", Reply(headers={"Content-Type": TEXT_TYPE}, body=text))
+
+    def raw(self, path: str, *steps: Step) -> None:
+        """Answer with exactly these bytes and pauses, whatever the method."""
+        self.reply(path, Raw(steps))
+
+    def reply(self, path: str, *answers: Answer) -> None:
+        """Answer the first request with the first answer and so on; the last one repeats."""
+        _check_path(path)
+        if not answers:
+            raise UsageError(f"{self.name}{path} needs at least one answer.")
+        self._routes[path] = _Route([_ready(answer) for answer in answers])
+
+    def folder(self, prefix: str, root: Path) -> None:
+        """Serve the files of a directory under a prefix that ends in a slash."""
+        _check_path(prefix)
+        if not prefix.endswith("/"):
+            raise UsageError(f"A folder's prefix ends in a slash, this one does not: {prefix!r}.")
+        if not root.is_dir():
+            raise UsageError(f"There is no such directory to serve: {root}.")
+        self._prefixes[prefix] = Folder(prefix, root).answer
+
+    def under(self, prefix: str, answer: Callable[[str], Answer | None]) -> None:
+        """Let a function answer every target (path and query) that begins so; None is a 404.
+
+        It runs in the server's thread. This is how a site becomes endless: a maze, a calendar.
+        """
+        _check_path(prefix)
+        self._prefixes[prefix] = lambda target: _ready(answer(target))
+
+    def answer(self, target: str) -> Prepared | Raw:
+        """Return what the next request for this target gets."""
+        route = self._routes.get(target)
+        if route is None and "?" in target:
+            route = self._routes.get(target.partition("?")[0])
+        if route is not None:
+            return route.next()
+        longest = max(filter(target.startswith, list(self._prefixes)), key=len, default=None)
+        return NOT_FOUND if longest is None else self._prefixes[longest](target)
+
+
+class _Route:
+    """The answers of one path, in order; the last one repeats."""
+
+    def __init__(self, answers: list[Prepared | Raw]) -> None:
+        self._answers = answers
+
+    def next(self) -> Prepared | Raw:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+def _ready(answer: Answer | None) -> Prepared | Raw:
+    if answer is None:
+        return NOT_FOUND
+    return prepare(answer) if isinstance(answer, Reply) else answer
+
+
+def _check_path(path: str) -> None:
+    if not path.startswith("/"):
+        raise UsageError(f"A path begins with a slash, this one does not: {path!r}.")
+
+
+def _page(links: Iterable[str], title: str, text: str) -> str:
+    items = "".join(f'<li><a href="{escape(link)}">{escape(link)}</a></li>\n' for link in links)
+    return (
+        '<!doctype html>\n<html lang="en">\n'
+        f"<head><title>{escape(title)}</title></head>\n"
+        f"<body>\n<h1>{escape(title)}</h1>\n"
+        f"<p>{escape(text)}</p>\n<ul>\n{items}</ul>\n</body>\n</html>\n"
+    )

@@ -1,0 +1,116 @@
+"""The simulated web's server and its lifetime."""
+
+import ssl
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from gossamer.errors import UsageError
+from gossamer.testing.records import RequestLog, RequestRecord
+from gossamer.testing.replies import NOT_FOUND, Prepared, Raw
+from gossamer.testing.server import LOOPBACK, ServerThread
+from gossamer.testing.site import Site
+
+
+class Web:
+    """Any number of hosts behind one loopback port, told apart by the Host field.
+
+    The server has a thread and an event loop of its own, for `with` and `async with` alike, so
+    a test may block, run a command in another process, or have its own loop. A host that is no
+    site (such as the address itself) is answered by the first site described.
+    """
+
+    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
+        self._sites: dict[str, Site] = {}
+        self._first_site: Site | None = None
+        self._dns: dict[str, str] = {}
+        self._log = RequestLog()
+        self._server: ServerThread | None = None
+
+    def __enter__(self) -> Self:
+        self._server = ServerThread(self._answer, self._log, self._tls)
+        self._dns.update(dict.fromkeys(self._sites, self._place))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()  # blocks for the millisecond a thread takes to start
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.__exit__(exc_type, exc, traceback)
+
+    def site(self, name: str) -> Site:
+        """Return the site of that host name, made when first asked for."""
+        name = name.lower()
+        if name not in self._sites:
+            if self._server is not None:
+                self._dns[name] = self._place
+            self._sites[name] = Site(name)
+            self._first_site = self._first_site or self._sites[name]
+        return self._sites[name]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address and port the server listens on."""
+        if self._server is None:
+            raise UsageError("The web is not running; use it in a with statement.")
+        return LOOPBACK, self._server.port
+
+    @property
+    def dns(self) -> Mapping[str, str]:
+        """A live table from the name of each site to the address and port that serves it."""
+        return MappingProxyType(self._dns)
+
+    @property
+    def base_url(self) -> str:
+        """The URL of the address itself, for clients without a table of names."""
+        return f"{self._scheme}://{self._place}"
+
+    def url(self, host: str, path: str = "/") -> str:
+        """Return the URL of a path on a host of this web."""
+        return f"{self._scheme}://{host}{path}"
+
+    @property
+    def requests(self) -> list[RequestRecord]:
+        """The requests so far, in the order they started."""
+        return self._log.snapshot()
+
+    def requests_to(self, host: str) -> list[RequestRecord]:
+        """Return the requests to one host so far, in the order they started."""
+        return [record for record in self.requests if record.host == host.lower()]
+
+    def wait_for_requests(self, count: int, timeout_s: float = 10) -> list[RequestRecord]:
+        """Return the requests once there are at least so many, or raise TimeoutError."""
+        return self._log.wait_for(count, timeout_s)
+
+    def clear_requests(self) -> None:
+        """Forget the requests so far."""
+        self._log.clear()
+
+    @property
+    def _scheme(self) -> str:
+        return "http" if self._tls is None else "https"
+
+    @property
+    def _place(self) -> str:
+        address, port = self.address
+        return f"{address}:{port}"
+
+    def _answer(self, host: str, target: str) -> Prepared | Raw:
+        site = self._sites.get(host, self._first_site)
+        return NOT_FOUND if site is None else site.answer(target)

@@ -1,0 +1,64 @@
+"""The classic crawl as a library: the same as the command, without its pause."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.control import ClassicPlan, ClassicSettings, open_classic_crawl
+from gossamer.model import Event
+from gossamer.modules import PageDirectory
+from gossamer.policy import AddressPolicy
+from gossamer.testing import Web
+from gossamer.urls import merge_slashes, parse_seed
+
+Saved = dict[str, tuple[int, bytes]]
+Crawl = Callable[..., tuple[Saved, list[Event]]]
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """A web of our own."""
+    with Web() as running:
+        yield running
+
+
+@pytest.fixture
+def crawl(web: Web, tmp_path: Path) -> Crawl:
+    """Crawl from a seed and return the saved pages, by URL, and the events."""
+
+    def run(
+        seed: str, depth: int, *, prefix: str = "", delay_s: float = 0.0, first_id: int = 1
+    ) -> tuple[Saved, list[Event]]:
+        folder = tmp_path / f"pages-{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        events: list[Event] = []
+        start = merge_slashes(parse_seed(seed))
+        plan = ClassicPlan(start, parse_seed(prefix) if prefix else start, depth)
+        host, port = web.address
+        settings = ClassicSettings(
+            addresses=AddressPolicy.parse([f"{host}:{port}"]), delay_s=delay_s, dns=web.dns
+        )
+
+        async def go() -> None:
+            pages = PageDirectory(folder, first_id=first_id)
+            async with open_classic_crawl(plan, settings, pages, events.append) as classic:
+                await classic.run()
+
+        asyncio.run(go())
+        return read_pages(folder, first_id), events
+
+    return run
+
+
+def read_pages(folder: Path, first_id: int) -> Saved:
+    """Read the files back; their names must be numbers without holes."""
+    names = sorted(int(entry.name) for entry in folder.iterdir())
+    assert names == list(range(first_id, first_id + len(names)))
+    saved: Saved = {}
+    for name in names:
+        url, depth, body = (folder / str(name)).read_bytes().split(b"\n", 2)
+        assert url.decode() not in saved, "a page was saved twice"
+        saved[url.decode()] = (int(depth), body)
+    return saved
