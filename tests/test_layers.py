@@ -7,7 +7,7 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("model", "config", "errors", "urls", "policy", "download", "content", "frontier", "stores"),
+    *("model", "errors", "config", "urls", "policy", "download", "content", "frontier", "stores"),
     *("worker", "modules", "control", "observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}

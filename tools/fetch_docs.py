@@ -37,7 +37,7 @@ def unpack(package: str) -> None:
     """Download the package and move its HTML folder to SITE."""
     with tempfile.TemporaryDirectory() as folder:
         # The download runs as another user; it must be able to write here.
-        Path(folder).chmod(0o777)  # noqa: S103 -- a temporary folder of ours, gone in a moment
+        Path(folder).chmod(0o777)
         subprocess.run(["apt-get", "download", "-qq", package], cwd=folder, check=True)
         (archive,) = Path(folder).glob("*.deb")
         subprocess.run(["dpkg-deb", "-x", str(archive), "unpacked"], cwd=folder, check=True)

@@ -1,8 +1,8 @@
 """A pytest plugin: which requirement is proved by which tests, and did they pass.
 
-Tests carry `@pytest.mark.req("C5")`. `docs/requirements.toml` lists every requirement and whether it
-is declared done. `pytest --requirements print` shows the table, `check` also fails the run when a
-declared-done requirement has no passing test or docs/requirements.md is not current, and `write`
+Tests carry `@pytest.mark.req("C5")`. `docs/requirements.toml` lists every requirement and whether
+it is declared done. `pytest --requirements print` shows the table, `check` also fails the run when
+a declared-done requirement has no passing test or docs/requirements.md is not current, and `write`
 brings that page up to date.
 """
 

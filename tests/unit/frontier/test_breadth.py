@@ -53,7 +53,7 @@ def shortest(graph: Graph, seed: Url) -> dict[Url, int]:
 def graphs(draw: st.DrawFn) -> Graph:
     size = draw(st.integers(1, 12))
     node = st.integers(0, size - 1).map(url)
-    page = st.one_of(
+    page: st.SearchStrategy[tuple[list[Url], Url | None]] = st.one_of(
         st.tuples(st.lists(node, max_size=4), st.none()),
         st.tuples(st.just([]), node),
     )

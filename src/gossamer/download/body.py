@@ -1,0 +1,49 @@
+"""The body of an answer, decoded as it comes and never larger than allowed."""
+
+from collections.abc import Iterator, Sequence
+
+from gossamer.download.codings import CodingError, Decoder
+from gossamer.model import Cause
+
+
+class Body:
+    """Collects at most `limit` bytes of page, and a piece at the most of what is over."""
+
+    def __init__(self, decoders: Sequence[Decoder], limit: int) -> None:
+        self._decoders = decoders
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._over = False
+        # The bytes received and those after each decoder. The limit holds for each: else a bomb
+        # inside a bomb could unfold for ever and come to nothing at the last step.
+        self._sizes = [0] * (len(decoders) + 1)
+
+    def feed(self, data: bytes) -> Cause | None:
+        """Take in received bytes; return why no more are wanted, if so."""
+        try:
+            self._pieces.extend(self._decoded(data, 0))
+        except CodingError:
+            return Cause.BAD_CODING
+        return Cause.BODY_TOO_LARGE if self._over else None
+
+    def finish(self) -> Cause | None:
+        """Return what is wrong with the body now that it is over."""
+        # Nothing at all is an empty page, whatever its coding.
+        if self._sizes[0] and not all(decoder.finished for decoder in self._decoders):
+            return Cause.BAD_CODING
+        return None
+
+    def content(self) -> bytes:
+        """Return the page, or its first `limit` bytes."""
+        return b"".join(self._pieces)[: self._limit]
+
+    def _decoded(self, data: bytes, stage: int) -> Iterator[bytes]:
+        self._sizes[stage] += len(data)
+        self._over = self._over or self._sizes[stage] > self._limit
+        if stage == len(self._decoders):
+            yield data
+            return
+        for piece in self._decoders[stage].decode(data):
+            yield from self._decoded(piece, stage + 1)
+            if self._over:
+                return

@@ -1,0 +1,60 @@
+"""libcurl's error codes in our own words. No other file knows a code."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pycurl
+
+from gossamer.model import Cause
+
+_E_TOO_LARGE = 100  # CURLE_TOO_LARGE, which pycurl has no name for
+
+_CAUSES: Mapping[int, Cause] = MappingProxyType(
+    {
+        # An unknown version of HTTP, or none at all (HTTP/0.9).
+        pycurl.E_UNSUPPORTED_PROTOCOL: Cause.BAD_HTTP,
+        # The URL standard allows host names ("a*b") that libcurl, and DNS, do not.
+        pycurl.E_URL_MALFORMAT: Cause.NAME_NOT_FOUND,
+        pycurl.E_COULDNT_RESOLVE_HOST: Cause.NAME_NOT_FOUND,
+        pycurl.E_COULDNT_CONNECT: Cause.CONNECTION_REFUSED,
+        pycurl.E_FTP_WEIRD_SERVER_REPLY: Cause.BAD_HTTP,
+        pycurl.E_PARTIAL_FILE: Cause.CONNECTION_LOST,
+        pycurl.E_SSL_CONNECT_ERROR: Cause.TLS_FAILED,
+        pycurl.E_GOT_NOTHING: Cause.CONNECTION_LOST,
+        pycurl.E_SEND_ERROR: Cause.CONNECTION_LOST,
+        pycurl.E_RECV_ERROR: Cause.CONNECTION_LOST,
+        pycurl.E_SSL_CIPHER: Cause.TLS_FAILED,
+        pycurl.E_PEER_FAILED_VERIFICATION: Cause.CERTIFICATE_INVALID,
+        pycurl.E_SSL_CACERT_BADFILE: Cause.CERTIFICATE_INVALID,
+        # Content codings are not libcurl's business here, so this is a transfer coding.
+        pycurl.E_BAD_CONTENT_ENCODING: Cause.BAD_HTTP,
+        _E_TOO_LARGE: Cause.HEADERS_TOO_LARGE,
+    }
+)
+
+
+class CurlFailure(NamedTuple):
+    """How libcurl says that a transfer failed."""
+
+    code: int
+    message: str
+
+
+def cause_of(failure: CurlFailure, *, connected: bool) -> Cause:
+    """Return the cause of a failure; `connected` tells whether the request had gone out."""
+    if failure.code == pycurl.E_OPERATION_TIMEDOUT:
+        return Cause.TOTAL_TIMEOUT if connected else Cause.CONNECT_TIMEOUT
+    # One code for a broken connection and for broken chunks; only the words differ.
+    if failure.code == pycurl.E_RECV_ERROR and "chunk" in failure.message.lower():
+        return Cause.BAD_HTTP
+    return _CAUSES.get(failure.code, Cause.CONNECTION_LOST)
+
+
+def is_ours(failure: CurlFailure) -> bool:
+    """Tell whether libcurl or one of our callbacks gave up for want of memory.
+
+    Callbacks that end a transfer say why, so without a reason it is the want of memory in which
+    pycurl could not even call them.
+    """
+    return failure.code in {pycurl.E_OUT_OF_MEMORY, pycurl.E_WRITE_ERROR}

@@ -1,0 +1,22 @@
+"""Who we say we are, to servers and in robots.txt."""
+
+from importlib.metadata import version
+
+from gossamer.errors import UsageError
+
+PRODUCT = "Gossamer"
+"""The product token: first in the User-Agent, and the name by which robots.txt addresses us."""
+
+
+def user_agent(contact: str | None = None) -> str:
+    """Return our User-Agent; `contact` is a page or mail address of whoever runs the crawl.
+
+    Raise `UsageError` for a contact that cannot stand in a header's comment.
+    """
+    product = f"{PRODUCT}/{version('gossamer')}"
+    if contact is None:
+        return product
+    # RFC 9110, section 5.6.5: parentheses and backslashes have a meaning inside a comment.
+    if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
+        raise UsageError("The contact must be printable ASCII without parentheses or backslash.")
+    return f"{product} (+{contact})"

@@ -1,0 +1,201 @@
+"""One request on its way: what libcurl reports, held against the policy and the limits.
+
+libcurl calls the `on_…` methods from inside its own C code, where a Python exception would be
+printed and lost, so none of them raises; they end the transfer by what they return.
+"""
+
+import socket
+import time
+from typing import TypeAlias
+
+import pycurl
+
+from gossamer.download.body import Body
+from gossamer.download.curl_errors import CurlFailure, cause_of, is_ours
+from gossamer.download.deadlines import Progress
+from gossamer.download.header import HeaderReader
+from gossamer.download.options import Accept, FetchOptions
+from gossamer.download.verdict import DRAIN_BYTES, BodyUse, Verdict, judge
+from gossamer.model import Cause, Headers, Outcome, Response, Url
+from gossamer.policy.addresses import AddressPolicy
+from gossamer.policy.failures import TREATMENTS
+from gossamer.policy.robots import MAX_ROBOTS_BYTES
+from gossamer.urls import host_key
+
+_END = -1
+_MAX_DETAIL_LENGTH = 200
+
+_SocketAddress: TypeAlias = tuple[int, int, int, tuple[str, int] | tuple[str, int, int, int]]
+"""Family, type and protocol of a socket, and where it shall lead."""
+
+
+class Transfer:
+    """Follows one request from its first socket to the `Response`."""
+
+    def __init__(
+        self, url: Url, accept: Accept, options: FetchOptions, addresses: AddressPolicy
+    ) -> None:
+        self._url = url
+        self._accept = accept
+        self._max_body_bytes = (
+            MAX_ROBOTS_BYTES if accept is Accept.ANYTHING else options.max_body_bytes
+        )
+        self._addresses = addresses
+        self._header = HeaderReader(options.max_header_bytes, options.max_header_count)
+        self._headers = Headers()
+        self._verdict: Verdict | None = None
+        self._body: Body | None = None
+        self._drained_bytes = 0
+        self._is_cut = False
+        self._stop: tuple[Cause, str] | None = None
+        self._socket_error = ""
+        self._address: str | None = None
+        self._started = time.monotonic()
+        self.progress = Progress()
+
+    def attach(self, curl: pycurl.Curl) -> None:
+        """Have a handle carry this request and report to it."""
+        curl.setopt(pycurl.URL, self._url)
+        curl.setopt(pycurl.OPENSOCKETFUNCTION, self.on_open)
+        curl.setopt(pycurl.PREREQFUNCTION, self.on_connected)
+        curl.setopt(pycurl.HEADERFUNCTION, self.on_header)
+        curl.setopt(pycurl.WRITEFUNCTION, self.on_body)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was we who ended the transfer."""
+        return self._stop is not None
+
+    def stop(self, cause: Cause, detail: str = "") -> None:
+        """Note why we end the transfer; the first reason counts."""
+        if self._stop is None:
+            self._stop = cause, detail
+
+    def on_open(self, _purpose: int, address: _SocketAddress) -> "_LentSocket | int":
+        """Return a socket for an address that libcurl is about to contact, if it may.
+
+        One refused address is enough: whatever else the name stands for is not tried either.
+        """
+        family, kind, protocol, place = address
+        scope = f"%{place[3]}" if len(place) == 4 and place[3] else ""
+        verdict = self._addresses.judge(f"{place[0]}{scope}", place[1], host_key(self._url))
+        if not verdict.allowed:
+            self.stop(Cause.ADDRESS_REFUSED, verdict.reason)
+        if self.stopped:
+            return pycurl.SOCKET_BAD
+        try:
+            return _LentSocket(socket.socket(family, kind, protocol))
+        except OSError as error:  # no IPv6 here, or too many open files
+            self._socket_error = f": {error}"
+            return pycurl.SOCKET_BAD
+
+    def on_connected(self, remote_ip: str, _local_ip: str, _remote: int, _local: int) -> int:
+        """Note that the request is about to go out on a new connection or a kept one."""
+        self._address = remote_ip
+        self.progress.connected = time.monotonic()
+        return pycurl.PREREQFUNC_ABORT if self.stopped else pycurl.PREREQFUNC_OK
+
+    def on_header(self, line: bytes) -> int | None:
+        """Take in a line of header; decide about the body when it was the last."""
+        self.progress.last_byte = time.monotonic()
+        cause = self._header.feed(line)
+        if cause is not None:
+            self.stop(cause)
+            return _END
+        if self._header.complete and self._verdict is None:
+            return self._decide()
+        return None
+
+    def on_body(self, data: bytes) -> int | None:
+        """Take in a piece of the body."""
+        self.progress.last_byte = time.monotonic()
+        if self._body is None:
+            self._drained_bytes += len(data)
+            return _END if self._drained_bytes > DRAIN_BYTES else None
+        try:
+            cause = self._body.feed(data)
+        except MemoryError:
+            return _END  # and libcurl reports a failure that is ours
+        if cause is None:
+            return None
+        if cause is Cause.BODY_TOO_LARGE and self._accept is Accept.ANYTHING:
+            self._is_cut = True
+        else:
+            self.stop(cause)
+        return _END
+
+    def response(self, failure: CurlFailure | None) -> Response:
+        """Return what it came to; `failure` is libcurl's word for it, None when it sees none.
+
+        MemoryError is the one failure that is ours and not the server's: it is raised here.
+        """
+        cause, detail = self._conclusion(failure)
+        target = self._verdict.target if self._verdict else None
+        if cause is not None:
+            outcome = TREATMENTS[cause].outcome
+        else:
+            outcome = Outcome.REDIRECTED if target else Outcome.FETCHED
+        body = self._body.content() if self._body and outcome is Outcome.FETCHED else b""
+        self._body = None  # the handle still knows this transfer; it shall not keep the page
+        return Response(
+            url=self._url,
+            outcome=outcome,
+            cause=cause,
+            detail=_printable(detail),
+            status=self._header.status if self._header.complete else None,
+            headers=self._headers,
+            body=body,
+            target=target,
+            address=self._address,
+            started=self._started,
+            ended=time.monotonic(),
+        )
+
+    def _decide(self) -> int | None:
+        status = self._header.status or 0
+        self._headers = self._header.headers()
+        self._verdict = judge(self._url, status, self._headers, self._accept, self._max_body_bytes)
+        if self._verdict.use is BodyUse.REFUSE:
+            return _END
+        if self._verdict.use is BodyUse.KEEP:
+            self._body = Body(self._verdict.decoders, self._max_body_bytes)
+        else:
+            self.progress.useless_since = self.progress.last_byte
+        return None
+
+    def _conclusion(self, failure: CurlFailure | None) -> tuple[Cause | None, str]:
+        verdict = self._verdict
+        if verdict is not None and verdict.use is not BodyUse.KEEP:
+            return verdict.cause, verdict.detail  # however the rest of the answer fared
+        if self._stop is not None:
+            return self._stop
+        if self._is_cut:
+            return None, ""
+        if failure is not None:
+            if is_ours(failure):
+                self._body = None
+                raise MemoryError
+            connected = self.progress.connected is not None
+            return cause_of(failure, connected=connected), failure.message + self._socket_error
+        if self._body is None:
+            return Cause.CONNECTION_LOST, "the header broke off"
+        return self._body.finish(), ""
+
+
+class _LentSocket:
+    """A socket that pycurl duplicates; ours is closed as soon as pycurl lets go of it."""
+
+    def __init__(self, original: socket.socket) -> None:
+        self._original = original
+
+    def fileno(self) -> int:
+        """Return the descriptor to duplicate."""
+        return self._original.fileno()
+
+    def __del__(self) -> None:
+        self._original.close()
+
+
+def _printable(text: str) -> str:
+    """Return the text cut, on one line, with nothing in it that a terminal would obey."""
+    return (text if text.isprintable() else repr(text)[1:-1])[:_MAX_DETAIL_LENGTH]

@@ -1,0 +1,90 @@
+"""What to do with an answer, decided from its header before any of the body is read."""
+
+import math
+from enum import Enum, auto
+
+import msgspec
+
+from gossamer.download.codings import Decoder, decoders_for
+from gossamer.download.media_types import may_be_page
+from gossamer.download.options import Accept
+from gossamer.model import Cause, Headers, Url
+from gossamer.policy.failures import REDIRECTS, cause_of_status
+from gossamer.urls import resolve, shown
+
+DRAIN_BYTES = 64 * 1024
+"""How much of a useless body is read so that its connection can be used again."""
+
+_MAX_LENGTH_DIGITS = 18
+
+
+class BodyUse(Enum):
+    """What the body is good for."""
+
+    KEEP = auto()
+    DRAIN = auto()
+    """For nothing; but to read it costs less than a new connection."""
+    REFUSE = auto()
+    """For nothing; the connection is closed."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What an answer is, as far as its header tells."""
+
+    use: BodyUse
+    cause: Cause | None = None
+    detail: str = ""
+    target: Url | None = None
+    """Where a redirect leads."""
+    decoders: tuple[Decoder, ...] = ()
+
+
+def judge(url: Url, status: int, headers: Headers, accept: Accept, max_body_bytes: int) -> Verdict:
+    """Return what to do with the answer to a request for `url`."""
+    if status in REDIRECTS:
+        return _judge_redirect(url, headers)
+    cause = cause_of_status(status)
+    if cause is not None:
+        return Verdict(_useless(headers) if status >= 200 else BodyUse.REFUSE, cause)
+    if accept is Accept.PAGE:
+        content_type = headers.get("content-type")
+        if not may_be_page(content_type):
+            return Verdict(BodyUse.REFUSE, Cause.NOT_HTML, shown(content_type or ""))
+        if _content_length(headers) > max_body_bytes:
+            return Verdict(BodyUse.REFUSE, Cause.BODY_TOO_LARGE, "by its Content-Length")
+    codings = headers.get_all("content-encoding")
+    decoders = decoders_for(codings)
+    if decoders is None:
+        return Verdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(codings)))
+    return Verdict(BodyUse.KEEP, decoders=tuple(decoders))
+
+
+def _judge_redirect(url: Url, headers: Headers) -> Verdict:
+    locations = set(headers.get_all("location"))
+    target = resolve(_as_unicode(locations.pop()), url) if len(locations) == 1 else None
+    cause = Cause.REDIRECT_UNUSABLE if target is None else None
+    detail = shown(", ".join(headers.get_all("location"))) if target is None else ""
+    return Verdict(_useless(headers), cause, detail, target)
+
+
+def _as_unicode(location: str) -> str:
+    """Read the bytes of a Location as UTF-8, as browsers do, when that is what they are."""
+    try:
+        return location.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return location
+
+
+def _useless(headers: Headers) -> BodyUse:
+    return BodyUse.DRAIN if _content_length(headers) <= DRAIN_BYTES else BodyUse.REFUSE
+
+
+def _content_length(headers: Headers) -> float:
+    """Return the length the header announces, 0 when it announces none.
+
+    libcurl has refused what is no number, or several; a number beyond its own reach it ignores.
+    """
+    digits = (headers.get("content-length") or "0").partition(",")[0].strip()
+    if len(digits) > _MAX_LENGTH_DIGITS or not digits.isdecimal():
+        return math.inf
+    return int(digits)

@@ -1,0 +1,57 @@
+import pytest
+
+from gossamer.download.media_types import may_be_page, media_type
+
+
+@pytest.mark.req("D8")
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/html",
+        "Text/HTML; charset=UTF-8",
+        " text/html;charset",
+        "text/html, text/html",
+        "application/xhtml+xml",
+        "text/plain",
+        "text/markdown; variant=GFM",
+        "text/xml",
+        # What does not say is left to its bytes.
+        None,
+        "",
+        "html",
+        "/",
+        "text/",
+        ";charset=utf-8",
+    ],
+)
+def test_html_text_and_the_untold_are_downloaded(content_type: str | None) -> None:
+    assert may_be_page(content_type)
+
+
+@pytest.mark.req("D8")
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "image/png",
+        "video/mp4",
+        "application/pdf",
+        "application/octet-stream",
+        "application/json",
+        "application/xml",
+        "application/javascript",
+        "text/css",
+        "text/javascript; charset=utf-8",
+        "TEXT/EVENT-STREAM",
+        "text/calendar",
+        "text/vcard",
+        "texty/html",
+        "multipart/x-mixed-replace; boundary=x",
+    ],
+)
+def test_everything_else_is_not(content_type: str) -> None:
+    assert not may_be_page(content_type)
+
+
+def test_media_type_is_bare_and_in_lower_case() -> None:
+    assert media_type(" Text/HTML ; charset=x") == "text/html"
+    assert media_type("text html") is None
