@@ -1,0 +1,79 @@
+"""Bytes to text, as browsers do it.
+
+The order of the sources is the HTML standard's (section 13.2.3): a byte order mark, the charset of
+the Content-Type header, a declaration in the first 1,024 bytes, and at last what the bytes
+themselves look like. Labels mean what the Encoding Standard says they mean: on the web
+"iso-8859-1" is windows-1252, UTF-7 is nothing at all, and no page is UTF-16 because it says so in
+ASCII.
+"""
+
+import re
+from typing import NamedTuple
+
+import turbohtml
+
+# Importing this module also registers the `whatwg-*` codecs.
+from turbohtml.detect import detect
+
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
+
+_FALLBACK = "windows-1252"
+"""The standard's encoding for pages that give no sign."""
+
+_PRESCANNED_BYTES = 1024
+_NOT_ASCII = bytes(range(0x80, 0x100))
+
+_XML_DECLARATION = re.compile(rb"<\?xml\s[^>]{0,200}?\sencoding\s*=\s*[\"']([!-~]{1,64}?)[\"']")
+
+
+class Decoded(NamedTuple):
+    """A body as text."""
+
+    text: str
+    encoding: str
+    """The encoding's name in the Encoding Standard, in lower case."""
+
+
+def decode(body: bytes, http_charset: str | None = None) -> Decoded:
+    """Return the text of a body; whatever is malformed in it becomes U+FFFD."""
+    for mark, encoding in _MARKS:
+        if body.startswith(mark):
+            return Decoded(_decoded(body[len(mark) :], encoding), encoding)
+    encoding = _encoding_of(http_charset) or _declared_or_guessed(body)
+    return Decoded(_decoded(body, encoding), encoding)
+
+
+def _encoding_of(label: str | None) -> str | None:
+    """Return the encoding that the Encoding Standard knows by this label, if any."""
+    if label is None or not label.isascii():
+        return None
+    try:
+        name = turbohtml.parse(b"", encoding=label).encoding
+    except LookupError:
+        return None
+    return name.lower() if name else None
+
+
+def _declared_or_guessed(body: bytes) -> str:
+    declaration = _XML_DECLARATION.match(body)
+    if declaration and not _has_meta_charset(body):
+        encoding = _encoding_of(declaration[1].decode("ascii"))
+        if encoding is not None:
+            return "utf-8" if encoding.startswith("utf-16") else encoding
+    encoding = detect(body).encoding
+    return encoding.lower() if encoding else _FALLBACK
+
+
+def _has_meta_charset(body: bytes) -> bool:
+    """Tell whether a meta element names the encoding, which counts for more than XML's way.
+
+    Without one, ASCII alone is taken for windows-1252, and with one letter of UTF-8 for UTF-8.
+    """
+    head = body[:_PRESCANNED_BYTES].translate(None, delete=_NOT_ASCII)
+    return detect(head).encoding == detect(head + "é".encode()).encoding
+
+
+def _decoded(body: bytes, encoding: str) -> str:
+    if encoding == "utf-8":
+        return body.decode("utf-8", "replace")
+    return body.decode(f"whatwg-{encoding}", "replace")

@@ -1,0 +1,73 @@
+"""A body becomes a page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from gossamer.content.charset import decode
+from gossamer.content.kind import Kind, kind_of, parse_content_type
+from gossamer.content.links import FoundLink, Links
+from gossamer.content.markers import Markers
+from gossamer.content.reader import PageReader
+from gossamer.model import Url
+
+MAX_READ_BYTES: Final = 10_000_000
+"""Only so much of a page is read: the tree of a hostile page takes forty times its size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsedPage:
+    """What Gossamer knows of a page from its bytes."""
+
+    kind: Kind
+    encoding: str = ""
+    """The character encoding, by its name in the Encoding Standard in lower case."""
+    title: str = ""
+    """The title in one line, cut at `MAX_TITLE_LENGTH` characters."""
+    links: tuple[FoundLink, ...] = ()
+    """The links of all `<a>` and `<area>` elements, in their order, repeated ones too."""
+    links_cut: bool = False
+    """Whether links are missing: to more than `MAX_LINKS` pages, or beyond `MAX_READ_BYTES`."""
+    refresh: FoundLink | None = None
+    """Where a `<meta http-equiv="refresh">` leads."""
+    metas: tuple[tuple[str, str], ...] = ()
+    """Name and content of all meta elements that have both."""
+    markers_missing: bool = False
+    """Whether links were wanted only from between markers, and the page has none."""
+    take_text: Callable[[], str] = field(default=str, repr=False, compare=False)
+    """Where `text` comes from, when somebody asks for it."""
+
+    @cached_property
+    def text(self) -> str:
+        """The words a reader of the page sees, with one space between them."""
+        return " ".join(self.take_text().replace("\0", "").split())
+
+
+def parse(
+    body: bytes, *, url: Url, content_type: str | None, markers: Markers | None = None
+) -> ParsedPage:
+    """Return what is on a page; whatever the bytes are, this never fails.
+
+    `content_type` is the value of the header. With `markers`, only the links between them count.
+    """
+    label = parse_content_type(content_type)
+    kind = kind_of(label, body)
+    if kind is Kind.BINARY:
+        return ParsedPage(kind=kind)
+    text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
+    if kind is Kind.TEXT:
+        return ParsedPage(kind=kind, encoding=encoding, take_text=lambda: text)
+    reader = PageReader(text, markers)
+    links = Links(url, reader.bases, encoding)
+    return ParsedPage(
+        kind=kind,
+        encoding=encoding,
+        title=reader.title or "",
+        links=links.resolve(reader.hrefs),
+        links_cut=links.were_cut or reader.links_cut or len(body) > MAX_READ_BYTES,
+        refresh=next(iter(links.resolve(reader.refreshes)), None),
+        metas=tuple(reader.metas),
+        markers_missing=reader.markers_missing,
+        take_text=reader.take_text,
+    )

@@ -1,0 +1,142 @@
+"""What a body is, whatever its label says."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.content import ContentType, Kind, kind_of, parse_content_type
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+
+
+def kind(content_type: str | None, body: bytes) -> Kind:
+    return kind_of(parse_content_type(content_type), body)
+
+
+@pytest.mark.req("D8", "D9", "D19")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("text/html", ContentType("text/html")),
+        (" Text/HTML ;charset=UTF-8", ContentType("text/html", "UTF-8")),
+        ('text/html; charset="utf-8"', ContentType("text/html", "utf-8")),
+        ("text/html; charset='utf-8'", ContentType("text/html", "utf-8")),
+        (r'text/html; charset="u\tf-8"; x', ContentType("text/html", "utf-8")),
+        ('text/html; charset="utf-8', ContentType("text/html", "utf-8")),
+        ("text/html;CHARSET = koi8-r ;charset=x", ContentType("text/html", "koi8-r")),
+        ('text/html; a="; charset=x"; charset=y', ContentType("text/html", "y")),
+        ("text/html; charset=", ContentType("text/html")),
+        ("text/html;;;charset=a;", ContentType("text/html", "a")),
+        ("text/html, text/plain", ContentType("text/html")),
+        ("text/html charset=a", ContentType("text/html")),
+        ("text", ContentType("")),
+        ("/html", ContentType("")),
+        ("", ContentType("")),
+        ("\0", ContentType("")),
+        (None, ContentType("")),
+    ],
+)
+def test_a_content_type_is_read_however_it_is_written(
+    value: str | None, expected: ContentType
+) -> None:
+    assert parse_content_type(value) == expected
+
+
+@pytest.mark.req("D9")
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        ("text/html", b"anything", Kind.HTML),
+        ("text/html", b"", Kind.HTML),
+        ("application/xhtml+xml", b"<html/>", Kind.HTML),
+        ("text/plain", b"<html>", Kind.TEXT),
+        ("text/markdown", b"# Title", Kind.TEXT),
+        ("application/json", b"{}", Kind.BINARY),
+        ("image/png", b"<html>", Kind.BINARY),
+    ],
+)
+def test_a_label_is_believed(content_type: str, body: bytes, expected: Kind) -> None:
+    assert kind(content_type, body) is expected
+
+
+@pytest.mark.req("D9", "D19")
+@pytest.mark.parametrize("label", ["text/html", "text/plain", None])
+@pytest.mark.parametrize(
+    "body",
+    [
+        PNG,
+        b"GIF89a<html><a href=x>",
+        b"\xff\xd8\xff\xe0JFIF",
+        b"%PDF-1.7\n<a href=x>",
+        b"PK\x03\x04....",
+        b"\x1f\x8b\x08rest",
+        b"RIFF....WEBPVP8 ",
+        b"....ftypisom",
+        b"\0" * 100,
+    ],
+)
+def test_binary_formats_are_never_pages(label: str | None, body: bytes) -> None:
+    assert kind(label, body) is Kind.BINARY
+
+
+@pytest.mark.req("D9")
+def test_a_stray_nul_does_not_make_a_page_binary() -> None:
+    assert kind("text/html", b"<html>\0<p>a page with a NUL in it") is Kind.HTML
+
+
+@pytest.mark.req("D9")
+@pytest.mark.parametrize(
+    ("label", "body"),
+    [
+        ("text/html; charset=utf-16le", "<p>wide".encode("utf-16le")),
+        ("text/html", "\ufeff<p>wide".encode("utf-16le")),
+    ],
+)
+def test_utf_16_is_not_taken_for_binary(label: str, body: bytes) -> None:
+    assert kind(label, body) is Kind.HTML
+
+
+@pytest.mark.req("D9")
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<!DOCTYPE html><p>", Kind.HTML),
+        (b" \r\n\t<hTmL>", Kind.HTML),
+        (b"\xef\xbb\xbf<html lang=en>", Kind.HTML),
+        (b"<!-- hello", Kind.HTML),
+        (b"<a href=x>", Kind.HTML),
+        (b"<p>x", Kind.HTML),
+        (b"<?xml version='1.0'?><html xmlns='x'>", Kind.HTML),
+        (b"<?xml version='1.0'?><rss>", Kind.TEXT),
+        (b"<pre>", Kind.TEXT),  # the standard does not list it, and "<p" needs its end
+        (b"plain words", Kind.TEXT),
+        (b"\xe9t\xe9", Kind.TEXT),
+        (b"\xff\xfea\0", Kind.TEXT),
+        (b"", Kind.TEXT),
+        (b"words and a \x01", Kind.BINARY),
+        (bytes(range(1, 256)), Kind.BINARY),
+        (PNG, Kind.BINARY),
+    ],
+)
+@pytest.mark.parametrize("label", [None, "nonsense", "*/*", "application/unknown"])
+def test_without_a_label_the_bytes_say_what_they_are(
+    label: str | None, body: bytes, expected: Kind
+) -> None:
+    assert kind(label, body) is expected
+
+
+@pytest.mark.req("D19")
+@settings(max_examples=200, deadline=None)
+@given(st.none() | st.text(), st.binary(max_size=2000))
+def test_every_label_and_every_body_has_a_kind(content_type: str | None, body: bytes) -> None:
+    assert kind(content_type, body) in Kind
+
+
+@pytest.mark.req("D19")
+@pytest.mark.parametrize("unit", [";a", "; ", '"', ";charset", "a=", '\\"', ';x="\\', "a/", ";x=;"])
+def test_a_long_header_takes_linear_time(unit: str) -> None:
+    started = time.process_time()
+    parse_content_type("text/html;a" + unit * 200_000)
+    assert time.process_time() - started < 2

@@ -1,0 +1,98 @@
+"""Real pages, whole and damaged, against other readers of HTML."""
+
+import random
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from gossamer.content import Markers, decode, parse, taming
+from gossamer.content.reader import PageReader
+from gossamer.model import Url
+
+SAMPLE = 200
+
+DAMAGE = [
+    *["<svg>", "</svg>", "<svg><title/>", "<math>", "</math>", "<foreignObject>", "<g>", "<mi>"],
+    *["<template>", "</template>", "<noscript>", "</noscript>", "<script>", "</script>"],
+    *["<style>", "</style>", "<title>", "</title>", "<textarea>", "</textarea>", "<iframe>"],
+    *["<!--", "-->", "<a href=X>", "</a>", "<area href=Y>", "<p>", "</p>", "<div>", "</div>"],
+    *["<table>", "<td>", "</table>", "<b>", "</b>", "<xmp>", "</xmp>", "<br/>", "</iframe>"],
+    *['"', "'", "<", ">", "\0", "<?x", "<!x", "</", "<!doctype", "<html>", "</html>", "</body>"],
+]
+
+
+class OtherReader(HTMLParser):
+    """The standard library's reader, which shares no code with ours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hrefs: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        href = dict(attrs).get("href")
+        if tag in {"a", "area"} and href is not None:
+            self.hrefs.append(href.strip())
+
+
+@pytest.fixture(scope="module")
+def bodies(docs_site: Path) -> list[bytes]:
+    paths = random.Random(1).sample(  # noqa: S311 - the same sample every time
+        sorted(docs_site.rglob("*.html")), SAMPLE
+    )
+    return [path.read_bytes() for path in paths]
+
+
+def damaged(text: str, chance: random.Random) -> str:
+    for _ in range(chance.randint(1, 4)):
+        start = chance.randrange(len(text))
+        match chance.randrange(3):
+            case 0:
+                text = text[:start] + chance.choice(DAMAGE) + text[start:]
+            case 1:
+                text = text[:start] + text[start + chance.randint(1, 200) :]
+            case _:
+                other = chance.randrange(len(text))
+                text = text[:start] + text[other : other + 300] + text[start:]
+    return text
+
+
+@pytest.mark.req("C9", "C13")
+def test_the_links_of_real_pages_are_those_another_parser_finds(bodies: list[bytes]) -> None:
+    for body in bodies:
+        other = OtherReader()
+        other.feed(decode(body).text)
+        assert PageReader(decode(body).text).hrefs == other.hrefs
+
+
+@pytest.mark.req("D9", "D19")
+def test_taming_changes_nothing_that_a_crawler_wants(
+    bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(2)  # noqa: S311 - the same damage every time
+    whole = [decode(body).text for body in bodies]
+    broken = [damaged(text, chance) for text in whole]
+    wild = [PageReader(text) for text in whole + broken]
+    monkeypatch.setattr(taming, "HARMLESS", 0)
+    tame = [PageReader(text) for text in whole + broken]
+    assert [page.hrefs for page in tame] == [page.hrefs for page in wild]
+    assert [page.title for page in tame] == [page.title for page in wild]
+    for tame_page, wild_page in zip(tame[:SAMPLE], wild[:SAMPLE], strict=True):
+        assert tame_page.take_text() == wild_page.take_text()
+
+
+@pytest.mark.req("D9", "D19")
+def test_damaged_bytes_still_make_a_page(bodies: list[bytes]) -> None:
+    chance = random.Random(3)  # noqa: S311 - the same damage every time
+    markers = Markers.parse("<!-- CONTENT -->")
+    for body in bodies:
+        broken = bytearray(body)
+        for _ in range(20):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        page = parse(
+            bytes(broken),
+            url=Url("http://a.example/"),
+            content_type=chance.choice([None, "text/html", "text/html; charset=utf-16"]),
+            markers=chance.choice([None, markers]),
+        )
+        assert "\0" not in page.text
