@@ -8,17 +8,21 @@ r"""A small web of one's own: real sockets, described in a few lines, kind or ho
         assert min_gap_s(web.requests) >= 1
 
 `Web` is the server and its lifetime, `Site` one host and what it answers, `Reply` and `Raw` the
-answers, `RequestRecord` what the server saw. `demo_site` describes a little site to crawl.
+answers, `RequestRecord` what the server saw and `traffic_of` what that comes to. `demo_site`
+describes a little site to crawl, `GraphWeb` a web of any size that knows what a crawl must find.
 """
 
 from gossamer.testing.demo import demo_site
+from gossamer.testing.graph import GraphWeb
 from gossamer.testing.records import RequestRecord, min_gap_s
 from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, Repeat, Reply, Reset, Step
 from gossamer.testing.site import Site
+from gossamer.testing.traffic import Traffic, traffic_of
 from gossamer.testing.web import Web
 
 __all__ = [
     "Close",
+    "GraphWeb",
     "KeepOpen",
     "Pause",
     "Raw",
@@ -28,7 +32,9 @@ __all__ = [
     "Reset",
     "Site",
     "Step",
+    "Traffic",
     "Web",
     "demo_site",
     "min_gap_s",
+    "traffic_of",
 ]

@@ -1,0 +1,44 @@
+"""Serve a web: `python -m gossamer.testing.graph '{"hosts": 10, "pages": 200}'`.
+
+Prints where it listens; answers every line on its standard input with a report of the traffic so
+far, and leaves at the end of the input (Ctrl-D).
+"""
+
+import signal
+import sys
+import time
+
+import msgspec
+
+from gossamer.errors import UsageError
+from gossamer.testing.graph.process import Listening
+from gossamer.testing.graph.web import GraphWeb
+from gossamer.testing.traffic import traffic_of
+from gossamer.testing.web import Web
+
+
+def main() -> int:
+    """Serve until the input ends."""
+    # Ctrl-C is meant for whoever owns this process, and may still want a report.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    description = sys.argv[1] if len(sys.argv) > 1 else "{}"
+    try:
+        graph = msgspec.json.decode(description, type=GraphWeb)
+    except (msgspec.DecodeError, UsageError) as error:
+        print(f"This describes no web: {error}", file=sys.stderr)
+        return 2
+    with Web() as web:
+        graph.describe(web)
+        _, port = web.address
+        _say(Listening(port))
+        for _ in sys.stdin:
+            _say(traffic_of(web.requests, time.monotonic()))
+    return 0
+
+
+def _say(record: msgspec.Struct) -> None:
+    print(msgspec.json.encode(record).decode(), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""What asking for a page comes to: most are there, some lead on, are missing or fail."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from enum import Enum, auto
+from itertools import cycle, islice, pairwise
+
+from gossamer.testing.graph.draws import Draw
+
+_CHAIN_LENGTHS = (1, 1, 1, 1, 1, 2, 1, 1, 3, 5)
+"""How many redirects in a row lead to a page: the longest is one that every crawler follows."""
+_RING_LENGTHS = (1, 2, 3)
+_RING_SHARE = 0.1
+_NEIGHBOURHOOD = 20
+
+
+class Fate(Enum):
+    """What asking for a page comes to."""
+
+    FOUND = auto()
+    REDIRECT = auto()
+    MISSING = auto()
+    GONE = auto()
+    SERVER_ERROR = auto()
+    SILENT = auto()
+    """The server takes the request and says nothing, for ever."""
+    RESET = auto()
+    """The server breaks the connection off."""
+
+
+class Fates:
+    """The fate of every page, out of those of the special ones.
+
+    A redirect leads to a page that is there, directly or by way of others; or, with `loops`, some
+    lead round in a ring of one, two or three for ever.
+    """
+
+    def __init__(self, special: dict[int, Fate], pages: int, draw: Draw, *, loops: bool) -> None:
+        self._special = special
+        self._found = [page for page in range(pages) if page not in special]
+        self._draw = draw
+        redirects = [page for page, fate in special.items() if fate is Fate.REDIRECT]
+        in_rings = round(len(redirects) * _RING_SHARE) if loops else 0
+        self.looping = frozenset(redirects[:in_rings])
+        """The redirects that never come to a page."""
+        self.redirects: dict[int, int] = {}
+        """Where each redirect leads."""
+        for ring in _cut(redirects[:in_rings], _RING_LENGTHS):
+            self.redirects.update(pairwise([*ring, ring[0]]))
+        for chain in _cut(redirects[in_rings:], _CHAIN_LENGTHS):
+            self.redirects.update(pairwise([*chain, self._destination(chain[-1])]))
+
+    def of(self, page: int) -> Fate:
+        """Return what asking for the page comes to, if robots.txt lets one ask."""
+        return self._special.get(page, Fate.FOUND)
+
+    def _destination(self, page: int) -> int:
+        """Draw the end of a chain: as often a neighbour, mostly on the same host, as any page."""
+        place = int(self._draw() * len(self._found))
+        if self._draw() < 0.5:
+            place = bisect_left(self._found, page) + place % _NEIGHBOURHOOD - _NEIGHBOURHOOD // 2
+        return self._found[min(max(place, 0), len(self._found) - 1)]
+
+
+def _cut(pages: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Cut the pages into pieces of these lengths, over and over; the last may be shorter."""
+    rest = iter(pages)
+    for length in cycle(lengths):
+        piece = list(islice(rest, length))
+        if not piece:
+            return
+        yield piece

@@ -1,0 +1,64 @@
+"""The simulated web in a process of its own, so that the crawler has its core for itself.
+
+The two talk in lines of JSON. The server says where it listens, answers every line with a report
+of its traffic, and leaves when no more lines can come: also when its owner was killed.
+"""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import IO
+
+import msgspec
+
+from gossamer.errors import GossamerError
+from gossamer.testing.server import LOOPBACK
+from gossamer.testing.traffic import Traffic
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """The server's first line: where it listens."""
+
+    port: int
+
+
+class GraphProcess:
+    """A web that another process serves."""
+
+    def __init__(self, questions: IO[bytes], answers: IO[bytes], host_names: Iterable[str]) -> None:
+        self._questions = questions
+        self._answers = answers
+        port = msgspec.json.decode(self._next_line(), type=Listening).port
+        self.address = (LOOPBACK, port)
+        """The address and port it listens on."""
+        places = dict.fromkeys(host_names, f"{LOOPBACK}:{port}")
+        self.dns: Mapping[str, str] = MappingProxyType(places)
+        """The table of names for a client: every host is at that address."""
+
+    def report(self) -> Traffic:
+        """Return what the hosts have seen so far."""
+        with contextlib.suppress(BrokenPipeError):  # reading will tell
+            self._questions.write(b"\n")
+            self._questions.flush()
+        return msgspec.json.decode(self._next_line(), type=Traffic)
+
+    def _next_line(self) -> bytes:
+        line = self._answers.readline()
+        if not line:
+            raise GossamerError("The process that serves the simulated web has ended too early.")
+        return line
+
+
+@contextlib.contextmanager
+def serve_in_process(description: bytes, host_names: Iterable[str]) -> Iterator[GraphProcess]:
+    """Serve the web of that description, in JSON, as long as the `with` statement lasts."""
+    with subprocess.Popen(  # noqa: S603 -- our own program
+        [sys.executable, "-m", "gossamer.testing.graph", description.decode()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield GraphProcess(process.stdin, process.stdout, host_names)
