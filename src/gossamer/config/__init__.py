@@ -1,0 +1,32 @@
+"""What a crawl is told: options, where they come from, and what they may be.
+
+`options` declares each option once, with its kind of value (`kinds`, `quantities`, `texts`), its
+group and its help. `sources` collects values from the command line, the environment and a TOML
+file into `CrawlOptions`. `report` shows the result and writes the table of the documentation.
+"""
+
+from gossamer.config.declaration import Group, Option
+from gossamer.config.options import OPTIONS, CrawlOptions, LogFormat, ScopeName
+from gossamer.config.report import Setting, describe, options_markdown
+from gossamer.config.sources import Loaded, load
+from gossamer.config.store_address import StoreAddress
+from gossamer.config.units import format_duration, format_size, parse_duration, parse_size
+
+__all__ = [
+    "OPTIONS",
+    "CrawlOptions",
+    "Group",
+    "Loaded",
+    "LogFormat",
+    "Option",
+    "ScopeName",
+    "Setting",
+    "StoreAddress",
+    "describe",
+    "format_duration",
+    "format_size",
+    "load",
+    "options_markdown",
+    "parse_duration",
+    "parse_size",
+]

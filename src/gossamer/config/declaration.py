@@ -1,0 +1,108 @@
+"""What follows from the declaration of an option: its names, its help, its error messages."""
+
+import ast
+import inspect
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+from typing import Any, get_args, get_type_hints
+
+from gossamer.config.kinds import BadValueError, Kind, quoted
+from gossamer.errors import UsageError
+
+PREFIX = "GOSSAMER_"
+
+
+class Group(StrEnum):
+    """The chapters of the help page, in their order."""
+
+    SCOPE = "Scope"
+    POLITENESS = "Politeness"
+    LIMITS = "Limits"
+    FRONTIER = "Frontier"
+    STORAGE = "Storage"
+    OUTPUT = "Output"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option under all of its names."""
+
+    field: str
+    """The attribute; its name ends with `_s` where the value is in seconds."""
+    default: object
+    kind: Kind[Any]
+    group: Group
+    alias: str | None
+    """The short flag, as in `-v`."""
+    secret: bool
+    """Whether the value is kept out of every message."""
+    owner: type
+
+    @property
+    def name(self) -> str:
+        """The name in documentation and TOML: `max-pages`."""
+        return self.field.removesuffix("_s").replace("_", "-")
+
+    @property
+    def flag(self) -> str:
+        """The name on the command line: `--max-pages`."""
+        return "SEED" if self.name == "seeds" else f"--{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """The name in the environment: `GOSSAMER_MAX_PAGES`."""
+        return PREFIX + self.name.upper().replace("-", "_")
+
+    @property
+    def help(self) -> str:
+        """The docstring of the field, on one line."""
+        return " ".join(_field_docstrings(self.owner).get(self.field, "").split())
+
+    def show(self, value: object) -> str:
+        """Return the value as it is written; a secret is masked."""
+        return "********" if self.secret and value is not None else self.kind.show(value)
+
+    def take(self, value: object, origin: str = "") -> object:
+        """Return the value, checked; raise `UsageError` that also tells where it came from."""
+        try:
+            return self.kind.take(value)
+        except BadValueError as error:
+            # Of a list, the complaint names the item.
+            hidden = self.secret or isinstance(value, list | tuple)
+            what = self.name if hidden else f"{self.name} {quoted(value)}"
+            place = f" ({origin})" if origin else ""
+            raise UsageError(f"{what}{place} {error}") from error
+
+
+def declared_options(owner: type) -> tuple[Option, ...]:
+    """Return the options that the fields of a dataclass declare.
+
+    Each is `Annotated[type, kind, group]`, perhaps with a short flag; `repr=False` makes a secret.
+    """
+    hints = get_type_hints(owner, include_extras=True)
+    options = []
+    for field in fields(owner):
+        _, kind, group, *alias = get_args(hints[field.name])
+        secret, short = not field.repr, alias[0] if alias else None
+        options.append(Option(field.name, field.default, kind, group, short, secret, owner))
+    return tuple(options)
+
+
+@cache
+def _field_docstrings(owner: type) -> dict[str, str]:
+    # Python keeps no docstrings of fields, so they are read from the source when asked for.
+    try:
+        (definition,) = ast.parse(inspect.getsource(owner)).body
+    except OSError:  # a frozen program comes without source: its help has no texts
+        return {}
+    found = {}
+    for before, after in pairwise(ast.iter_child_nodes(definition)):
+        match before, after:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(docstring))),
+            ):
+                found[name] = docstring
+    return found

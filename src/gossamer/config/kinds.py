@@ -1,0 +1,107 @@
+"""The kinds of values that options have: what is taken for one, and how one is written.
+
+A kind complains with the rest of a sentence; whoever asked puts the option's name, the value and
+its origin in front of it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+NONE = "none"
+"""The word for an empty list, and for most options without a value."""
+_CREDENTIALS = re.compile(r"//[^/]*@")
+
+
+class BadValueError(ValueError):
+    """What is wrong with a value and how to mend it, as the rest of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """A kind of value."""
+
+    take: Callable[[object], T]
+    """Returns the value for a text or a Python value; raises `BadValueError`."""
+    show: Callable[[T], str] = str
+    """Returns a text that is taken for the value."""
+    metavar: str = "TEXT"
+    """What stands for a value in the help: `--delay TIME`."""
+
+
+def choice(*words: str) -> Kind[str]:
+    """Return the kind that has only these values."""
+
+    def take(value: object) -> str:
+        if isinstance(value, str) and value.strip() in words:
+            return value.strip()
+        likely = nearest(str(value), words)
+        raise BadValueError(f"must be one of {', '.join(words)}: the nearest is {likely}")
+
+    return Kind(take, metavar="|".join(words))
+
+
+def switch() -> Kind[bool]:
+    """Return the kind of truth values, shown as TOML writes them."""
+
+    def take(value: object) -> bool:
+        said = str(value).strip().lower()
+        if said in {"true", "yes", "on", "1"}:
+            return True
+        if said in {"false", "no", "off", "0"}:
+            return False
+        raise BadValueError("must be true or false")
+
+    return Kind(take, lambda value: str(value).lower())
+
+
+def or_none(kind: Kind[T], word: str = NONE) -> Kind[T | None]:
+    """Return the kind that also has None, for which there is a word."""
+
+    def take(value: object) -> T | None:
+        if value is None or (isinstance(value, str) and value.strip() == word):
+            return None
+        try:
+            return kind.take(value)
+        except BadValueError as error:
+            raise BadValueError(f"{error}, or {word}") from error
+
+    return Kind(
+        take, lambda value: word if value is None else kind.show(value), f"{kind.metavar}|{word}"
+    )
+
+
+def many(kind: Kind[T], *, commas: bool = False) -> Kind[tuple[T, ...]]:
+    """Return the kind of lists; in one text, blanks (and perhaps commas) part the values."""
+
+    def take_one(value: object) -> T:
+        try:
+            return kind.take(value)
+        except BadValueError as error:
+            raise BadValueError(f"has {quoted(value)}, which {error}") from error
+
+    def take(value: object) -> tuple[T, ...]:
+        if isinstance(value, str):
+            value = (value.replace(",", " ") if commas else value).split()
+        if not isinstance(value, list | tuple):
+            raise BadValueError('must be a list of texts, such as ["one", "two"]')
+        return () if list(value) == [NONE] else tuple(take_one(item) for item in value)
+
+    return Kind(
+        take, lambda value: " ".join(kind.show(item) for item in value) or NONE, kind.metavar
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name most like this one, however little that is."""
+    return get_close_matches(name, list(known), n=1, cutoff=0.0)[0]
+
+
+def quoted(value: object) -> str:
+    """Return the value for an error message: escaped, without passwords, and not too long."""
+    shown = _CREDENTIALS.sub("//…@", repr(value))
+    return shown if len(shown) <= 80 else f"{shown[:79]}…"

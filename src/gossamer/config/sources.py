@@ -1,0 +1,108 @@
+"""Where options come from, and which source wins.
+
+    command line  >  GOSSAMER_… variables  >  TOML file  >  default
+
+A source replaces what a weaker one says, lists too. A value is checked even where a stronger
+source replaces it. A TOML file is read only when it is named: nothing is picked up from the
+current directory.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gossamer.config.declaration import PREFIX, Option
+from gossamer.config.kinds import nearest
+from gossamer.config.options import OPTIONS, CrawlOptions, OptionConflictError
+from gossamer.config.toml_file import read_toml
+from gossamer.errors import UsageError
+
+DEFAULT = "default"
+
+NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
+"""Variables that mean something elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The options that are in force, and where each of them was set."""
+
+    options: CrawlOptions
+    origins: Mapping[str, str]
+    """For each option's name: `default`, `FILE, line N`, the variable, or the flag."""
+
+
+class _Given(NamedTuple):
+    option: Option
+    value: object
+    origin: str
+
+
+def load(
+    command_line: Mapping[str, object], environment: Mapping[str, str], file: Path | None = None
+) -> Loaded:
+    """Return the options from all sources; raise `UsageError` for a wrong name or value.
+
+    The keys of `command_line` are names of options (`max-pages` or `max_pages`), its values texts,
+    lists of texts, or truth values; None is as good as not given.
+    """
+    origins = {option.name: DEFAULT for option in OPTIONS}
+    values: dict[str, Any] = {}
+    for source in (
+        _from_file(file),
+        _from_environment(environment),
+        _from_command_line(command_line),
+    ):
+        for option, value, origin in source:
+            values[option.field] = option.take(value, origin)
+            origins[option.name] = origin
+    try:
+        return Loaded(CrawlOptions(**values), origins)
+    except OptionConflictError as error:
+        where = ", ".join(f"{name}: {origins[name]}" for name in error.names)
+        raise UsageError(f"{error} ({where})") from error
+
+
+def _from_file(file: Path | None) -> Iterator[_Given]:
+    known = {option.name: option for option in OPTIONS}
+    for name, value, place in read_toml(file) if file else ():
+        if isinstance(value, dict):
+            likely = nearest(next(iter(value), name), known)
+            raise UsageError(
+                f"the table {name!r} ({place}) is unknown: write options, such as {likely}, at "
+                "the top of the file, without a table"
+            )
+        if name not in known:
+            raise _unknown(f"key {name!r} ({place})", name, known)
+        # A number is taken as it is written: a duration lacks its unit, as on the command line.
+        is_number = type(value) in {int, float}
+        yield _Given(known[name], str(value) if is_number else value, place)
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
+    known = {option.variable: option for option in OPTIONS}
+    for name, text in environment.items():
+        if not name.startswith(PREFIX) or name in NOT_OPTIONS:
+            continue
+        if name not in known:
+            raise _unknown(f"variable {name}", name, known)
+        # An empty variable is not set: scripts and containers cannot always leave one out.
+        if text.strip():
+            yield _Given(known[name], text, name)
+
+
+def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Given]:
+    known = {option.name: option for option in OPTIONS}
+    for key, value in command_line.items():
+        name = key.replace("_", "-")
+        if name not in known:
+            raise _unknown(f"option {name!r}", name, known)
+        if value is not None:
+            yield _Given(known[name], value, known[name].flag)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    if name in {"config", f"{PREFIX}CONFIG"}:
+        return UsageError(f"the {what} is unknown: only --config names a configuration file")
+    return UsageError(f"the {what} is unknown: the nearest valid one is {nearest(name, known)}")
