@@ -1,0 +1,88 @@
+"""The way from the pagerank scorer to Open PageRank: HTTPS with the key in the header.
+
+Not the crawl's client: that one has no header to add and no body to send. The handles are the
+crawl's: certificates are verified, no redirect is followed, no proxy of the environment is used, so
+the key goes to the host it is for and to no other.
+"""
+
+import pycurl
+
+from gossamer.download import FetchOptions
+from gossamer.download.curl_errors import CurlFailure
+from gossamer.download.handles import HandlePool
+from gossamer.download.header import HeaderReader
+from gossamer.errors import UsageError
+from gossamer.frontier.scorers import (
+    MAX_ANSWER_BYTES,
+    Answer,
+    Endpoint,
+    PageRank,
+    PageRankLimits,
+    Question,
+)
+
+_END = -1
+
+
+def build_pagerank(
+    key: str | None, options: FetchOptions, *, base_url: str = "", seed: int = 0
+) -> PageRank:
+    """Return the scorer `pagerank`, ready to ask; without a key, `UsageError`."""
+    if not key:
+        raise UsageError(
+            "The scorer pagerank needs a key to Open PageRank; the scorer importance needs none."
+        )
+    return PageRank(PageRankHttp(options), Endpoint(key, base_url), PageRankLimits(), seed=seed)
+
+
+class PageRankHttp:
+    """Carries questions, over a connection that is kept between them."""
+
+    def __init__(self, options: FetchOptions) -> None:
+        self._options = options
+        self._multi = pycurl.AsyncCurlMulti()
+        self._handles = HandlePool(options)
+
+    async def __call__(self, question: Question) -> Answer:
+        """Return the answer; raise OSError when there is none, or one that is too large."""
+        curl = self._handles.take()
+        header = HeaderReader(self._options.max_header_bytes, self._options.max_header_count)
+        body = bytearray()
+
+        def on_header(line: bytes) -> int | None:
+            return None if header.feed(line) is None else _END
+
+        def on_body(data: bytes) -> int | None:
+            body.extend(data)
+            return None if len(body) <= MAX_ANSWER_BYTES else _END
+
+        _put(question, curl)
+        curl.setopt(pycurl.HEADERFUNCTION, on_header)
+        curl.setopt(pycurl.WRITEFUNCTION, on_body)
+        try:
+            await self._multi.add_handle(curl)
+        except pycurl.error as error:
+            # libcurl's own words name the host at most, never a header.
+            raise _no_answer(CurlFailure(*error.args)) from None
+        self._handles.give_back(curl)
+        return Answer(header.status or 0, header.headers(), bytes(body))
+
+    async def close(self) -> None:
+        """Close the connection; a question that is on its way ends as cancelled."""
+        await self._multi.aclose()
+        self._handles.close()
+
+
+def _put(question: Question, curl: pycurl.Curl) -> None:
+    curl.setopt(pycurl.URL, question.url)
+    fields = [f"{name}: {value}" for name, value in question.headers.items()]
+    curl.setopt(pycurl.HTTPHEADER, fields)
+    if question.body is None:
+        curl.setopt(pycurl.HTTPGET, 1)
+    else:
+        curl.setopt(pycurl.POSTFIELDS, question.body)
+
+
+def _no_answer(failure: CurlFailure) -> OSError:
+    timed_out = failure.code == pycurl.E_OPERATION_TIMEDOUT
+    return TimeoutError(failure.message) if timed_out else ConnectionError(failure.message)

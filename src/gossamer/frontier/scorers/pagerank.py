@@ -1,0 +1,164 @@
+"""PageRank of the page's domain, asked of Open PageRank.
+
+The service is a help and never a condition: whatever it does, a batch of URLs waits for it no
+longer than the budget, and what it did not rank is scored by the crawl's own links.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from gossamer.frontier.scorers.breaker import Breaker, BreakerState
+from gossamer.frontier.scorers.contract import LAST, Closing
+from gossamer.frontier.scorers.dialects import Question
+from gossamer.frontier.scorers.importance import importance
+from gossamer.frontier.scorers.openpagerank import (
+    Answer,
+    Endpoint,
+    Failure,
+    Ranks,
+    batches,
+    is_public_name,
+)
+from gossamer.frontier.scorers.rank_cache import RankCache
+from gossamer.model import Candidate
+
+Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]
+"""Carries one request, follows no redirect, and raises OSError when there is no answer."""
+
+_ATTEMPTS: Final = 3
+_FIRST_BACK_OFF_S: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRankLimits:
+    """How much time and memory ranks may cost."""
+
+    budget_s: float = 5.0
+    """The longest that one batch of URLs waits, retries included."""
+    cached_domains: int = 50_000
+    """About 10 MB."""
+    ttl_s: float = 24 * 3600.0
+    """How long an answer holds. The service itself updates its ranks every few weeks."""
+
+
+class PageRank:
+    """Takes pages of the domains first that the web at large links to most (Open PageRank)."""
+
+    name = "pagerank"
+    strict = False
+
+    def __init__(
+        self,
+        ask: Ask,
+        endpoint: Endpoint,
+        limits: PageRankLimits,
+        *,
+        seed: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._ask = ask
+        self._endpoint = endpoint
+        self._budget_s = limits.budget_s
+        self._cache = RankCache(limits.cached_domains, limits.ttl_s)
+        self._breaker = Breaker()
+        self._random = random.Random(seed)  # noqa: S311 - jitter, no secret
+        self._clock = clock
+        self._sleep = sleep
+        self._calls = self._failures = 0
+        self._trouble = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"<PageRank: {self._calls} calls, {self._failures} failed, "
+            f"{len(self._cache)} domains known, breaker {self._breaker.state(self._clock())}>"
+        )
+
+    @property
+    def trouble(self) -> str:
+        """Why domains are not ranked at present; empty when all is well."""
+        return self._trouble
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[float]:
+        """Return 100 less ten times the PageRank, or the next best that is known.
+
+        A domain that is not listed has few links from anywhere: it comes in the last tenth, with
+        the crawl's own links to decide within. While the service is out of reach, those links
+        decide alone.
+        """
+        domains = dict.fromkeys(candidate.domain for candidate in candidates)
+        ranks = await self._ranks([domain for domain in domains if is_public_name(domain)])
+        return [_score(candidate, ranks) for candidate in candidates]
+
+    async def close(self) -> None:
+        """Close what carries the requests, if it can be closed."""
+        carrier: object = self._ask
+        if isinstance(carrier, Closing):
+            await carrier.close()
+
+    async def _ranks(self, domains: Sequence[str]) -> Ranks:
+        """Return what is known or can be learned within the budget."""
+        now = self._clock()
+        deadline = now + self._budget_s
+        ranks = self._cache.known(domains, now)
+        for batch in batches([domain for domain in domains if domain not in ranks]):
+            learned = await self._look_up(batch, deadline)
+            if learned is None:
+                break
+            self._cache.add(learned, self._clock())
+            ranks |= learned
+        return ranks
+
+    async def _look_up(self, domains: Sequence[str], deadline: float) -> Ranks | None:
+        """Ask until there is an answer, or there is no time or sense in asking again."""
+        for attempt in range(_ATTEMPTS):
+            now = self._clock()
+            if now >= deadline or not self._breaker.may_ask(now):
+                return None
+            result = await self._call(domains, deadline - now)
+            if not isinstance(result, Failure):
+                self._breaker.succeeded()
+                self._trouble = ""
+                return result
+            pause_s = self._after_failure(result, attempt, deadline)
+            if pause_s is None:
+                return None
+            await self._sleep(pause_s)
+        return None
+
+    async def _call(self, domains: Sequence[str], time_left_s: float) -> Ranks | Failure:
+        self._calls += 1
+        try:
+            async with asyncio.timeout(time_left_s):
+                answer = await self._ask(self._endpoint.question(domains))
+        except OSError as error:  # TimeoutError is one
+            return Failure(f"no answer ({type(error).__name__})")
+        return self._endpoint.read(answer, domains)
+
+    def _after_failure(self, failure: Failure, attempt: int, deadline: float) -> float | None:
+        """Note the failure; return how long to wait for the next attempt, None for none."""
+        now = self._clock()
+        self._failures += 1
+        self._trouble = f"Open PageRank: {failure.reason}; domains are ordered by the crawl's links"
+        self._breaker.failed(now)
+        back_off_s = _FIRST_BACK_OFF_S * 2.0**attempt * self._random.uniform(0.5, 1)
+        pause_s = max(back_off_s, failure.hold_s or 0.0)
+        is_closed = self._breaker.state(now) is BreakerState.CLOSED
+        if is_closed and attempt + 1 < _ATTEMPTS and now + pause_s < deadline:
+            return pause_s
+        if failure.hold_s is not None:
+            self._breaker.hold(now, failure.hold_s)
+        return None
+
+
+def _score(candidate: Candidate, ranks: Ranks) -> float:
+    if candidate.domain not in ranks:
+        return importance(candidate)
+    rank = ranks[candidate.domain]
+    if rank is None:
+        return LAST - 10 + importance(candidate) / 10
+    return LAST - 10 * rank
