@@ -1,5 +1,50 @@
-"""What is done with a page once it is there."""
+"""What is done with a page once it is there.
 
-from gossamer.modules.save import PageDirectory
+`contract` says what a module is. `loading` finds one by name, dotted name or file, and `shape`
+checks that it is one. A `ModuleRunner` opens the modules of a crawl, brings every page to each of
+them (on the event loop or in a `thread` of the module's own) and keeps a `tally` of how they fare;
+whatever a module does, the crawl goes on. The modules that come with Gossamer are `noop`, `save`
+and `stats`, a file each.
+"""
 
-__all__ = ["PageDirectory"]
+from gossamer.modules.contract import (
+    Closes,
+    FollowsDepth,
+    Module,
+    ModuleContext,
+    ModuleLike,
+    Opens,
+    PageFunction,
+    TakesPages,
+)
+from gossamer.modules.loading import Offer, available, load_module, load_modules
+from gossamer.modules.noop import Noop
+from gossamer.modules.page_directory import PageDirectory
+from gossamer.modules.runner import TIME_LIMIT_S, ModuleRunner
+from gossamer.modules.save import Save
+from gossamer.modules.shape import as_module
+from gossamer.modules.stats import Stats
+from gossamer.modules.tally import ModuleReport
+
+__all__ = [
+    "TIME_LIMIT_S",
+    "Closes",
+    "FollowsDepth",
+    "Module",
+    "ModuleContext",
+    "ModuleLike",
+    "ModuleReport",
+    "ModuleRunner",
+    "Noop",
+    "Offer",
+    "Opens",
+    "PageDirectory",
+    "PageFunction",
+    "Save",
+    "Stats",
+    "TakesPages",
+    "as_module",
+    "available",
+    "load_module",
+    "load_modules",
+]

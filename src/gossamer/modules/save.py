@@ -1,103 +1,105 @@
-"""Pages as numbered files: the URL, the depth, then the body byte for byte."""
+"""`save`: every page as a numbered file.
 
-import contextlib
-import errno
+The files are those of the classic crawler: `pages/17` holds the URL, the depth, then the body byte
+for byte. A file is whole or not there (see `whole_files`), and a page that is delivered again
+replaces its own file. So a crawl that was killed and continued ends with each page once, numbered
+without holes. After a loss of power files of the last half minute or so can be missing or empty
+although their pages are settled (Linux writes dirty pages back within about 30 seconds); the next
+start says so. To flush every file would cost more than fetching it.
+
+One process at a time writes to a directory.
+"""
+
+import logging
 import os
 from pathlib import Path
 
-from gossamer.errors import CrawlError, UsageError
-from gossamer.model import Url
+from gossamer.errors import CrawlError
+from gossamer.model import Page
+from gossamer.modules.contract import ModuleContext
+from gossamer.modules.page_file import (
+    HIDDEN_NAME,
+    hidden_name,
+    page_head,
+    page_number,
+    with_depth,
+)
+from gossamer.modules.whole_files import replace_whole
+
+LOG = logging.getLogger("gossamer.modules")
 
 
-class PageDirectory:
-    """A directory that receives pages as files 1, 2, 3 …, each whole or not there at all.
+class Save:
+    """Writes each page to pages/ID: the URL, the depth, then the body byte for byte.
 
-    A page is written under a hidden name, made durable, and only then given its number; a number
-    is never given twice and no existing file is ever replaced.
+    On the event loop: a page costs less than the way to a thread and back, and a disk that hangs
+    should hold up the crawl rather than cost a page.
     """
 
-    def __init__(self, path: Path, *, first_id: int = 1) -> None:
-        self._path = path
-        self._first_id = first_id
-        self._next_id = first_id
-        self._check()
+    on_loop = True
 
-    @property
-    def path(self) -> Path:
-        """The directory."""
-        return self._path
+    def __init__(self, folder: str = "pages") -> None:
+        self._folder = folder
+        self._path = ""
 
-    @property
-    def count(self) -> int:
-        """How many pages have been saved."""
-        return self._next_id - self._first_id
-
-    def save(self, url: Url, depth: int, body: bytes) -> int:
-        """Write one page and return its number; CrawlError if it cannot be written whole."""
-        number = self._next_id
-        hidden = self._path / f".{number}.{os.getpid()}.part"
+    def open(self, context: ModuleContext) -> None:
+        """Make the folder, and remove what a crashed crawl left: half and unsettled pages."""
+        path = context.directory / self._folder
+        self._path = str(path)
         try:
-            try:
-                with hidden.open("wb") as file:
-                    file.write(f"{url}\n{depth}\n".encode())
-                    file.write(body)
-                    file.flush()
-                    os.fsync(file.fileno())
-                self._publish(hidden, self._path / str(number))
-            finally:
-                # After a success the hidden name is gone or a second name of the page.
-                with contextlib.suppress(FileNotFoundError):
-                    hidden.unlink()
+            path.mkdir(parents=True, exist_ok=True)
+            present = sweep(path, context.resumed_from)
         except OSError as error:
-            raise CrawlError(
-                f"cannot write page {number} to {self._path}: {error.strerror}; "
-                f"the {self.count} pages before it are whole"
-            ) from error
-        self._next_id += 1
-        return number
-
-    @staticmethod
-    def _publish(hidden: Path, final: Path) -> None:
-        """Give the file its name, refusing to replace another."""
-        try:
-            final.hardlink_to(hidden)
-        except FileExistsError:
-            raise
-        except OSError:
-            # Some file systems have no hard links.
-            if final.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-            hidden.rename(final)
-
-    def _check(self) -> None:
-        """Refuse a directory that pages cannot go to, with one sentence that says what to do."""
-        path = self._path
-        if not path.exists():
-            raise UsageError(f"page directory {path} does not exist: create it with 'mkdir {path}'")
-        if not path.is_dir():
-            raise UsageError(f"page directory {path} is not a directory: name one")
-        try:
-            numbered = sorted(entry.name for entry in path.iterdir() if is_integer(entry.name))
-            if not numbered:
-                self._probe()
-        except OSError as error:
-            raise UsageError(
-                f"page directory {path} cannot be written to ({error.strerror}): "
-                "change its permissions or name another"
-            ) from error
-        if numbered:
-            raise UsageError(
-                f"page directory {path} already holds numbered files (such as {numbered[0]!r}): "
-                "name an empty one; nothing is overwritten"
+            raise self._failed("prepare", path.name, error) from error
+        if present < context.resumed_from:
+            LOG.warning(
+                "%d of the %d pages of the crawl so far are not in %s: they were lost with the "
+                "power, or fetched without 'save'",
+                context.resumed_from - present,
+                context.resumed_from,
+                path,
             )
 
-    def _probe(self) -> None:
-        """Write and remove a file: permissions alone do not tell (read-only file systems, root)."""
-        probe = self._path / ".gossamer-probe"
-        probe.open("wb").close()
-        probe.unlink()
+    def page(self, page: Page) -> None:
+        """Write the page, or write it again."""
+        self._write(page.id, page_head(page.url, page.depth), page.body)
+
+    def depth_changed(self, page_id: int, depth: int) -> None:
+        """Put the new depth into the page's file."""
+        try:
+            content = Path(self._path, str(page_id)).read_bytes()
+        except FileNotFoundError:
+            return  # Fetched in an earlier run of the crawl, without this module.
+        except OSError as error:
+            raise self._failed("read", f"page {page_id}", error) from error
+        self._write(page_id, with_depth(content, depth))
+
+    def _write(self, number: int, *parts: bytes) -> None:
+        hidden = f"{self._path}/{hidden_name(number)}"
+        try:
+            replace_whole(hidden, f"{self._path}/{number}", parts)
+        except OSError as error:
+            raise self._failed("write", f"page {number}", error) from error
+
+    def _failed(self, what: str, subject: str, error: OSError) -> CrawlError:
+        """Return the error that ends the crawl: a page that is not saved must not be settled."""
+        return CrawlError(
+            f"cannot {what} {subject} in {self._path}: {error.strerror}; the pages before are "
+            "whole, and the same command continues when this is mended"
+        )
 
 
-def is_integer(name: str) -> bool:
-    """Tell whether a file name is an integer."""
-    return name.isascii() and name.removeprefix("-").isdigit()
+def sweep(path: Path, settled: int) -> int:
+    """Remove unfinished files and pages above the last settled one; return how many pages stay.
+
+    Files with other names are not touched.
+    """
+    stay = 0
+    with os.scandir(path) as entries:
+        for entry in entries:
+            number = page_number(entry.name)
+            if HIDDEN_NAME.fullmatch(entry.name) or (number is not None and number > settled):
+                os.unlink(entry.path)  # noqa: PTH108 -- scandir gives paths as text
+            elif number is not None and entry.stat().st_size > 0:
+                stay += 1
+    return stay

@@ -1,0 +1,102 @@
+"""What a module is: user code that sees each page and has side effects only.
+
+A module is a function that takes a `Page`, or an object with any of the methods below, each of
+them plain or `async`:
+
+    open(context)                  before the first page; an error here ends the crawl at once
+    page(page)                     for every page that was fetched and found worth keeping
+    depth_changed(page_id, depth)  a shorter path to a page that was delivered before was found
+    close()                        after the last page, also when the crawl was interrupted
+
+**Where it runs.** A module of plain functions has a thread of its own: all its calls are made
+there, one after another, in the order of delivery. So it needs no locks, may wait for a disk or a
+network, and may keep things that belong to one thread (a sqlite3 connection). A module with an
+`async` method runs on the crawl's event loop, where its calls for several pages may overlap. A
+quick module that never waits may ask to be called on the event loop without a thread in between:
+`on_loop = True`. Code there that blocks holds up the whole crawl.
+
+**How often.** Each page at least once. After a crash a page that was delivered and not yet settled
+is delivered again, with the same `id`: a module that must not count or write twice goes by the id.
+`ModuleContext.resumed_from` says from which id on pages may come again. The hook `depth_changed`
+can be repeated in the same way.
+
+**What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on.
+The exception is `gossamer.CrawlError`, by which a module ends the crawl on purpose (`save` does it
+when the disk is full): the page is not settled and comes again when the crawl is continued.
+A call that takes longer than the time limit is given up: an async one is cancelled, a plain one is
+left alone in its thread, and until it returns the module misses what comes.
+
+What cannot be contained inside one process: C code that lets no other thread run, such as a
+regular expression with exponential backtracking. And a coroutine that ignores its cancellation
+keeps `asyncio.run` from returning.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gossamer.model import Page
+
+
+class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a module is told when it opens."""
+
+    directory: Path
+    """The directory of the crawl; results go below it."""
+    crawl: str
+    """The name of the crawl."""
+    worker: int
+    """The number of the process this module runs in; 0 where there is only one."""
+    options: Mapping[str, str] = {}
+    resumed_from: int = 0
+    """Every page up to this id is settled for good and does not come again; 0 at a fresh start."""
+
+
+class Opens(Protocol):
+    """A module that prepares itself."""
+
+    def open(self, context: ModuleContext, /) -> object:
+        """Prepare; whatever is raised ends the crawl before it starts."""
+
+
+class TakesPages(Protocol):
+    """A module that sees pages."""
+
+    def page(self, page: Page, /) -> object:
+        """Do something with a page."""
+
+
+class FollowsDepth(Protocol):
+    """A module that keeps the depth of pages."""
+
+    def depth_changed(self, page_id: int, depth: int, /) -> object:
+        """Learn that a page delivered before is nearer to a seed than was known then."""
+
+
+class Closes(Protocol):
+    """A module that has something to finish."""
+
+    def close(self) -> object:
+        """Finish; called once, if `open` succeeded."""
+
+
+PageFunction = Callable[[Page], object]
+ModuleLike = PageFunction | Opens | TakesPages | FollowsDepth | Closes
+"""What can be given as a module, or a class of it that is made without arguments."""
+
+
+class Module(msgspec.Struct, frozen=True, kw_only=True):
+    """A module taken apart: its calls, checked, and where they are to be made."""
+
+    name: str
+    """As the user gave it."""
+    open: Callable[[ModuleContext], object] | None = None
+    page: PageFunction | None = None
+    depth_changed: Callable[[int, int], object] | None = None
+    close: Callable[[], object] | None = None
+    on_loop: bool = False
+    """Whether it is called on the event loop instead of in a thread of its own."""
+    file: str | None = None
+    """The source file, to tell the user's own line in a traceback."""

@@ -1,0 +1,123 @@
+"""`stats`: what kind of pages there were, as numbers in `stats.json`.
+
+The numbers are exact for every page delivered since the file was last written, and the file is
+written every 10 seconds and at the end. A crawl that is continued goes on with the numbers of its
+file: a page that comes again is not counted again, and pages that were settled in the last seconds
+before a crash are missing from it (the next start says how many).
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from gossamer.errors import CrawlError, UsageError
+from gossamer.model import Page
+from gossamer.modules.contract import ModuleContext
+from gossamer.modules.whole_files import replace_whole
+from gossamer.urls import host_key
+
+LOG = logging.getLogger("gossamer.modules")
+
+INTERVAL_S = 10.0
+MAX_KEYS = 10_000
+"""How many hosts, types or depths are told apart; servers can invent any number of them."""
+MAX_KEY_LENGTH = 100
+OTHER = "(other)"
+RECENT = 4096
+"""How many ids are remembered: more than can be in work or unsettled at a time."""
+
+
+class Numbers(msgspec.Struct):
+    """What `stats.json` holds."""
+
+    pages: int = 0
+    bytes: int = 0
+    by_depth: dict[str, int] = {}
+    """By the depth a page had when it was fetched."""
+    by_content_type: dict[str, int] = {}
+    by_host: dict[str, int] = {}
+    recent: list[int] = []
+    """The ids counted last, by which a page that comes again is known."""
+
+
+class Stats:
+    """Counts pages and bytes by depth, content type and host into stats.json."""
+
+    on_loop = True
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._path = Path()
+        self._numbers = Numbers()
+        self._recent: dict[int, None] = {}
+        self._due = 0.0
+
+    def open(self, context: ModuleContext) -> None:
+        """Go on with the numbers of a crawl that is continued."""
+        suffix = f"-{context.worker}" if context.worker else ""
+        self._path = context.directory / f"stats{suffix}.json"
+        if context.resumed_from:
+            self._resume(context.resumed_from)
+        self._write()
+
+    def page(self, page: Page) -> None:
+        """Count the page, unless it was counted before."""
+        if page.id in self._recent:
+            return
+        self._recent[page.id] = None
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+        numbers = self._numbers
+        numbers.pages += 1
+        numbers.bytes += len(page.body)
+        count(numbers.by_depth, str(page.depth))
+        count(numbers.by_content_type, page.content_type.partition(";")[0].strip().lower())
+        count(numbers.by_host, host_key(page.url))
+        if self._clock() >= self._due:
+            self._write()
+
+    def close(self) -> None:
+        """Write the final numbers."""
+        self._write()
+
+    def _resume(self, settled: int) -> None:
+        try:
+            self._numbers = msgspec.json.decode(self._path.read_bytes(), type=Numbers)
+        except FileNotFoundError:
+            pass  # Asked for from now on only.
+        except (OSError, msgspec.MsgspecError) as error:
+            raise UsageError(
+                f"the numbers so far cannot be read from {self._path} ({error}): remove the file "
+                "to count from here on"
+            ) from error
+        self._recent = dict.fromkeys(self._numbers.recent)
+        counted = self._numbers.pages - sum(number > settled for number in self._recent)
+        if counted < settled:
+            LOG.warning(
+                "%d of the %d pages of the crawl so far are not counted in %s",
+                settled - counted,
+                settled,
+                self._path,
+            )
+
+    def _write(self) -> None:
+        self._numbers.recent = list(self._recent)
+        content = msgspec.json.format(msgspec.json.encode(self._numbers))
+        hidden = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+        try:
+            replace_whole(hidden, self._path, (content, b"\n"))
+        except OSError as error:
+            raise CrawlError(f"cannot write {self._path}: {error.strerror}") from error
+        self._due = self._clock() + INTERVAL_S
+
+
+def count(table: dict[str, int], key: str) -> None:
+    """Add one to the key's number; beyond so many keys, to that of all others."""
+    key = key[:MAX_KEY_LENGTH]
+    if key not in table and len(table) >= MAX_KEYS:
+        key = OTHER
+    table[key] = table.get(key, 0) + 1
