@@ -41,6 +41,7 @@ format: $(READY)  ## put the code into its form
 
 bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run
 	$(BIN)/python tests/perf/bench_page.py
+	$(BIN)/python tests/perf/bench_crawl.py
 
 requirements: $(READY) $(DOCS)  ## print the table of requirements and write docs/requirements.md
 	$(BIN)/python -m pytest --numprocesses 4 --requirements write

@@ -1,9 +1,14 @@
-"""Gossamer: a polite, extensible web crawler."""
+"""Gossamer: a polite, extensible web crawler.
+
+    async for page in gossamer.pages("https://example.org/", max_pages=100):
+        print(page.id, page.url, page.title)
+"""
 
 from importlib.metadata import version
 
+from gossamer.control import Summary, crawl, pages
 from gossamer.errors import CrawlError, GossamerError, UsageError
-from gossamer.model import Cause, Event, EventKind, Outcome, Response, Url
+from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Snapshot, Url
 
 __version__ = version("gossamer")
 
@@ -14,8 +19,13 @@ __all__ = [
     "EventKind",
     "GossamerError",
     "Outcome",
+    "Page",
     "Response",
+    "Snapshot",
+    "Summary",
     "Url",
     "UsageError",
     "__version__",
+    "crawl",
+    "pages",
 ]

@@ -42,6 +42,8 @@ class Outcome(StrEnum):
     BAD_HTTP = "bad_http"
     BAD_REDIRECT = "bad_redirect"
     ADDRESS_REFUSED = "address_refused"
+    DUPLICATE = "duplicate"
+    GAVE_UP = "gave_up"
 
 
 class Cause(StrEnum):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.control import ClassicPlan, ClassicSettings, open_classic_crawl
+from gossamer.control import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.model import Event
 from gossamer.modules import PageDirectory
 from gossamer.policy import AddressPolicy
@@ -41,12 +41,8 @@ def crawl(web: Web, tmp_path: Path) -> Crawl:
             addresses=AddressPolicy.parse([f"{host}:{port}"]), delay_s=delay_s, dns=web.dns
         )
 
-        async def go() -> None:
-            pages = PageDirectory(folder, first_id=first_id)
-            async with open_classic_crawl(plan, settings, pages, events.append) as classic:
-                await classic.run()
-
-        asyncio.run(go())
+        pages = PageDirectory(folder, first_id=first_id)
+        asyncio.run(ClassicCrawl(plan, settings, pages, events.append).run())
         return read_pages(folder, first_id), events
 
     return run

@@ -233,7 +233,7 @@ def test_interrupting_leaves_whole_files_and_says_how_far_it_got(
         _, errors = crawler.communicate(timeout=10)
     assert crawler.returncode == 130
     assert errors == (
-        f"crawler: interrupted: 2 pages saved in {pages}, 1 URLs were still to visit; "
+        f"crawler: interrupted: 2 pages saved in {pages}, 2 URLs were still to visit; "
         "the files are whole\n"
     )
     assert sorted(entry.name for entry in pages.iterdir()) == ["1", "2"]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.control import ClassicCrawl, ClassicPlan, ClassicSettings, open_classic_crawl
+from gossamer.control import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Event, Outcome, Url
 from gossamer.modules import PageDirectory
@@ -123,18 +123,18 @@ def listed_networks(environment: Mapping[str, str]) -> list[str]:
 
 async def crawl(plan: ClassicPlan, settings: ClassicSettings, pages: PageDirectory) -> int:
     """Crawl until the end or a signal, and say how far it got."""
-    async with open_classic_crawl(plan, settings, pages, watch=show) as classic:
-        crawling = asyncio.ensure_future(classic.run())
-        stop_at_signals(crawling)
-        try:
-            await crawling
-        except asyncio.CancelledError:
-            print(
-                f"crawler: interrupted: {summary(classic, pages)}, {classic.waiting} URLs were "
-                "still to visit; the files are whole",
-                file=sys.stderr,
-            )
-            return EXIT_INTERRUPTED
+    classic = ClassicCrawl(plan, settings, pages, show)
+    crawling = asyncio.ensure_future(classic.run())
+    stop_at_signals(crawling)
+    try:
+        await crawling
+    except asyncio.CancelledError:
+        print(
+            f"crawler: interrupted: {summary(classic, pages)}, {classic.waiting} URLs were "
+            "still to visit; the files are whole",
+            file=sys.stderr,
+        )
+        return EXIT_INTERRUPTED
     print(f"crawler: {summary(classic, pages)}", file=sys.stderr)
     return 0
 

@@ -6,12 +6,11 @@ from typing import Literal
 import msgspec
 
 from gossamer.content import Markers
-from gossamer.control import MAX_REDIRECTS
 from gossamer.download import Client, FetchOptions, user_agent
 from gossamer.model import Outcome, Url
 from gossamer.policy import AddressPolicy, Pacing
 from gossamer.urls import Scope, shown
-from gossamer.worker import PacedFetch, Visit, Visitor
+from gossamer.worker import MAX_REDIRECTS, PacedFetch, Visit, Visitor
 
 DELAY_S = 1.0
 """The pause between robots.txt, redirects and the page."""

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 import gossamer
 from gossamer.cli import classic
+from gossamer.cli.crawl import crawl
 from gossamer.cli.inspection import Inspection, inspect_url, render_json, render_text
 from gossamer.content import Markers
 from gossamer.control import ClassicPlan, ClassicSettings
@@ -58,6 +59,7 @@ def make_app() -> App:
         version=gossamer.__version__,
         help_format="plaintext",
     )
+    app.command(crawl)
     app.command(demo)
     app.command(inspect)
     return app

@@ -1,12 +1,21 @@
 """Builds a crawl out of its parts, runs it, and notices its end."""
 
-from gossamer.control.classic import MAX_REDIRECTS, ClassicCrawl, ClassicPlan
-from gossamer.control.classic_setup import ClassicSettings, open_classic_crawl
+from gossamer.control.api import crawl, pages
+from gossamer.control.classic import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.control.crawl import Crawl
+from gossamer.control.observer import HostView, Level, Observer, Summary
+from gossamer.control.plan import Plan
 
 __all__ = [
-    "MAX_REDIRECTS",
     "ClassicCrawl",
     "ClassicPlan",
     "ClassicSettings",
-    "open_classic_crawl",
+    "Crawl",
+    "HostView",
+    "Level",
+    "Observer",
+    "Plan",
+    "Summary",
+    "crawl",
+    "pages",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gossamer.model import Outcome, Url
-from gossamer.worker import Visit
+from gossamer.stores.contract import UrlRecord
 
 ADVICE: Mapping[Outcome, str] = MappingProxyType(
     {
@@ -24,6 +24,8 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
         Outcome.TLS_FAILED: "check the server's certificate",
         Outcome.BAD_HTTP: "check that the port speaks HTTP",
         Outcome.BAD_REDIRECT: "begin at another page",
+        Outcome.DUPLICATE: "begin at another page",
+        Outcome.GAVE_UP: "try again later",
         Outcome.ADDRESS_REFUSED: (
             "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
         ),
@@ -32,8 +34,14 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
 """One piece of advice for every way the first page can fail."""
 
 
-def why_no_page(seed: Url, visit: Visit) -> str:
-    """Return one sentence: which seed, what went wrong, what to do."""
-    where = "" if visit.url == seed else f" (redirected to {visit.url})"
-    what = visit.detail or visit.outcome.replace("_", " ")
-    return f"cannot fetch the seed {seed}{where}: {what}; {ADVICE[visit.outcome]}"
+def why_no_page(seed: Url, last: UrlRecord) -> str:
+    """Return one sentence: which seed, what went wrong with it or its redirects, what to do."""
+    outcome = last.outcome or Outcome.GAVE_UP
+    where = "" if last.url == seed else f" (redirected to {last.url})"
+    if outcome is Outcome.REDIRECTED:
+        leaves = last.detail.endswith("out of scope")
+        outcome = Outcome.OUT_OF_SCOPE if leaves else Outcome.BAD_REDIRECT
+        what = f"it redirects {last.detail}" + ("" if leaves else ", in a circle")
+    else:
+        what = last.detail or outcome.replace("_", " ")
+    return f"cannot fetch the seed {seed}{where}: {what}; {ADVICE[outcome]}"

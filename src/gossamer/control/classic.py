@@ -1,20 +1,34 @@
-"""The classic crawl: one visitor, one connection, nearest pages first, every page a file."""
+"""The classic crawl: a preset of the engine. One worker, one connection, nearest pages first."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 
 import msgspec
 
 from gossamer.control.advice import why_no_page
+from gossamer.control.engine import Engine
+from gossamer.download import Client, FetchOptions, NameTable, user_agent
 from gossamer.errors import CrawlError
-from gossamer.frontier import BreadthFirst, Task
-from gossamer.model import Event, EventKind, Outcome, Url
+from gossamer.frontier.desk import DeskRules
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scorers import Depth
+from gossamer.model import Event, EventKind, Outcome, Page, Url
 from gossamer.modules import PageDirectory
+from gossamer.policy import AddressPolicy
+from gossamer.stores.contract import Place, Store
+from gossamer.stores.embedded import EmbeddedStore, StoreRules
+from gossamer.stores.memory import MemoryShelf
 from gossamer.urls import Scope, merge_slashes
-from gossamer.worker import Visit, Visitor
+from gossamer.worker.links import LinkFiler
+from gossamer.worker.pipeline import Kit
+from gossamer.worker.robots import PoliteRobots
 
-MAX_REDIRECTS = 10
-"""The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
+SAFETY_LIMIT_BYTES = 64_000_000
+"""The classic crawler keeps every page whole; only what could fill the memory is refused."""
+
+UNLIMITED = 10**15
+FOR_EVER_S = 1e12
 
 Watch = Callable[[Event], None]
 
@@ -28,6 +42,19 @@ class ClassicPlan(msgspec.Struct, frozen=True):
     max_depth: int
 
 
+class ClassicSettings(msgspec.Struct, frozen=True):
+    """How to crawl."""
+
+    addresses: AddressPolicy = AddressPolicy()
+    """Which private addresses may be contacted."""
+    contact: str = ""
+    """Sent with every request, for the owners of the site."""
+    delay_s: float = 1.0
+    """The pause between two fetches. The command has no option for it."""
+    dns: NameTable | None = None
+    """A table of names to use instead of DNS."""
+
+
 class ClassicCrawl:
     """Visits every internal page within the depth and saves each once.
 
@@ -36,86 +63,87 @@ class ClassicCrawl:
     """
 
     def __init__(
-        self, plan: ClassicPlan, visitor: Visitor, pages: PageDirectory, watch: Watch
+        self, plan: ClassicPlan, settings: ClassicSettings, pages: PageDirectory, watch: Watch
     ) -> None:
         self._plan = plan
-        self._scope = Scope.for_prefix(plan.prefix)
-        self._visitor = visitor
+        self._settings = settings
         self._pages = pages
         self._watch = watch
-        self._frontier = BreadthFirst(plan.seed)
-        self.outcomes: Counter[Outcome] = Counter()
+        self._shelf = MemoryShelf()
+        rules = StoreRules(
+            desk=DeskRules(strict=True, delay_s=settings.delay_s),
+            max_depth=plan.max_depth,
+            max_pages=UNLIMITED,
+            max_bytes=UNLIMITED,
+            ttl_s=FOR_EVER_S,
+            keep_twins=True,
+        )
+        self._store = EmbeddedStore(self._shelf, rules, time.time())
+
+    @property
+    def outcomes(self) -> Counter[Outcome]:
         """How the URLs visited so far ended."""
+        return Counter(
+            record.outcome for record in self._shelf.records() if record.outcome is not None
+        )
 
     @property
     def waiting(self) -> int:
         """How many URLs are known and not yet visited."""
-        return self._frontier.waiting
+        waiting = {Place.UNSCORED, Place.SHELVED, Place.DEALT, Place.IN_WORK}
+        return sum(record.place in waiting for record in self._shelf.records())
 
     async def run(self) -> None:
         """Crawl to the end; CrawlError if the seed yields no page or a file cannot be written."""
-        visit = None
-        while task := self._frontier.next():
-            visit = await self._visitor.visit(task.url)
-            self.outcomes[visit.outcome] += 1
-            if visit.outcome is Outcome.REDIRECTED:
-                visit = self._redirect(task, visit)
-            elif visit.page is None:
-                self._tell(EventKind.UNFETCHED, task, task.url, visit.outcome, visit.detail)
-            else:
-                self._keep(task, visit)
+        settings = self._settings
+        options = FetchOptions(
+            user_agent=user_agent(settings.contact or None),
+            max_body_bytes=SAFETY_LIMIT_BYTES,
+            total_timeout_s=60.0,
+            connections=1,
+        )
+        filer = LinkFiler(
+            Scope.for_prefix(self._plan.prefix), str, spelling=merge_slashes, comparing=str
+        )
+        async with Client(options, settings.addresses, settings.dns) as client:
+            kit = Kit(
+                store=self._store,
+                client=client,
+                robots=PoliteRobots(client, self._store, str, time.time, settings.delay_s),
+                filer=filer,
+                modules=_Saver(self._pages, self._watch),
+                clock=time.time,
+                watch=self._watch,
+                max_depth=self._plan.max_depth,
+                retries=False,
+            )
+            await self._store.plant([filer.file(self._plan.seed)], time.time())
+            draw = Draw(QueueTable(DeskRules().queues), 0, strict=True)
+            await Engine(kit, Depth(), draw, [1], _no_tick).run()
         # Every later URL was found on a saved page: no page at all means that the seed had none.
-        if visit is not None and self._pages.count == 0:
-            raise CrawlError(why_no_page(self._plan.seed, visit))
+        if self._pages.count == 0:
+            *_, last = self._shelf.records()
+            raise CrawlError(why_no_page(self._plan.seed, last))
 
-    def _keep(self, task: Task, visit: Visit) -> None:
-        """Save a page and, above the depth limit, take its links."""
-        self._tell(EventKind.FETCHED, task, task.url)
-        self._pages.save(task.url, task.depth, visit.body)
-        self._tell(EventKind.SAVED, task, task.url)
-        if task.depth >= self._plan.max_depth:
-            return
-        self._tell(EventKind.SCANNING, task, task.url)
-        if not visit.follow:
-            self._tell(EventKind.NO_FOLLOW, task, task.url)
-            return
-        for link in visit.links:
-            self._tell(EventKind.FOUND, task, link.url or link.href)
-            self._add(task, link.url, link.href)
 
-    def _add(self, task: Task, found: Url | None, text: str) -> None:
-        """Add one link, unless it leaves the site or is known."""
-        url = merge_slashes(found) if found else None
-        if url is None or not self._scope.judge(url):
-            self._tell(EventKind.OUTSIDE, task, url or text)
-        elif self._frontier.add_link(url, task):
-            self._tell(EventKind.ADDED, task, url)
-        else:
-            self._tell(EventKind.ALREADY_KNOWN, task, url)
+class _Saver:
+    """The one module of the classic crawl."""
 
-    def _redirect(self, task: Task, visit: Visit) -> Visit:
-        """Take a redirect as a way to another page of the same depth."""
-        assert visit.target is not None
-        target = merge_slashes(visit.target)
-        self._tell(EventKind.UNFETCHED, task, task.url, Outcome.REDIRECTED, f"to {target}")
-        if not (verdict := self._scope.judge(target)):
-            self._tell(EventKind.OUTSIDE, task, target)
-            return visit.ending_as(Outcome.OUT_OF_SCOPE, verdict.explain(target))
-        if task.hops >= MAX_REDIRECTS:
-            self._tell(EventKind.UNFETCHED, task, target, Outcome.BAD_REDIRECT)
-            return visit.ending_as(Outcome.BAD_REDIRECT, f"more than {MAX_REDIRECTS} redirects")
-        if not self._frontier.add_redirect(target, task):
-            self._tell(EventKind.ALREADY_KNOWN, task, target)
-            return visit.ending_as(Outcome.BAD_REDIRECT, "the redirects go round in a circle")
-        self._tell(EventKind.ADDED, task, target)
-        return visit
+    def __init__(self, pages: PageDirectory, watch: Watch) -> None:
+        self._pages = pages
+        self._watch = watch
+        self._first_id = pages.first_id
 
-    def _tell(
-        self,
-        kind: EventKind,
-        task: Task,
-        url: str,
-        outcome: Outcome | None = None,
-        detail: str = "",
-    ) -> None:
-        self._watch(Event(kind, task.depth, url, outcome, detail))
+    async def deliver(self, page: Page) -> None:
+        """Save a page; its number in the crawl and its file's name go together."""
+        number = self._pages.save(page.url, page.depth, page.body)
+        assert number == page.id - 1 + self._first_id
+        self._watch(Event(EventKind.SAVED, page.depth, page.url))
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        """Write the smaller depth into the page's file."""
+        self._pages.set_depth(page_id - 1 + self._first_id, depth)
+
+
+async def _no_tick(_store: Store) -> None:
+    """Show nothing: the progress lines say it all."""

@@ -1,9 +1,13 @@
-"""What to fetch next.
+"""What to fetch next, and who fetches it.
 
-A URL is added once; `BreadthFirst` hands it out in the order of its depth, so that the depth a page
-is visited at is the length of its shortest path from the seed.
+Scorers say how soon a URL shall be fetched (`scorers`), a table turns the score into a priority queue and
+a draw chooses the queue (`queues`). The desk deals URLs to workers and leases them out when their
+hosts' moments have come (`desk`, `hosts`), within the budgets (`budget`).
 """
 
-from gossamer.frontier.breadth import BreadthFirst, Task
+from gossamer.frontier.budget import Budget
+from gossamer.frontier.desk import Desk, DeskRules, Lease, Pick
+from gossamer.frontier.hosts import Domain, Host
+from gossamer.frontier.queues import Draw, QueueTable
 
-__all__ = ["BreadthFirst", "Task"]
+__all__ = ["Budget", "Desk", "DeskRules", "Domain", "Draw", "Host", "Lease", "Pick", "QueueTable"]

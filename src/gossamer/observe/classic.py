@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gossamer.model import Event, EventKind, Outcome
+from gossamer.observe.escape import printable
+
+MAX_INDENT = 40
+"""Where the indentation stops: the classic depth is at most 10, a trap has no bottom."""
+MAX_LINE = 4096
 
 EVENT_WORDS: Mapping[EventKind, str] = MappingProxyType(
     {
@@ -38,6 +43,8 @@ OUTCOME_WORDS: Mapping[Outcome, str] = MappingProxyType(
         Outcome.BAD_HTTP: "BadHttp",
         Outcome.BAD_REDIRECT: "BadRedir",
         Outcome.ADDRESS_REFUSED: "Unsafe",
+        Outcome.DUPLICATE: "Twin",
+        Outcome.GAVE_UP: "GaveUp",
     }
 )
 """One word of at most nine letters for every way a URL can end without a page."""
@@ -47,4 +54,6 @@ def progress_line(event: Event) -> str:
     """Return one line: depth in two columns, one space a level, the word in nine, the URL."""
     word = EVENT_WORDS[event.kind] if event.outcome is None else OUTCOME_WORDS[event.outcome]
     detail = f" ({event.detail})" if event.detail else ""
-    return f"{event.depth:2d} {'':{event.depth}s}{word:>9s}: {event.url}{detail}"
+    indent = " " * min(event.depth, MAX_INDENT)
+    # A link that is no URL is shown as the page has it, and a page can have anything.
+    return printable(f"{event.depth:2d} {indent}{word:>9s}: {event.url}{detail}", MAX_LINE)

@@ -13,13 +13,13 @@ a crawler that fetched the file anew every minute because of "no-cache" would be
 more.
 """
 
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
-from gossamer.model import Cause, Headers, Outcome, Response, Url
+from gossamer.model import Cause, Outcome, Response, Url
+from gossamer.policy.retry import asks_to_wait, retry_after_s
 from gossamer.policy.robots import RobotsRules, RobotsVerdict, parse_robots
 
 MAX_AGE_S: Final = 24 * 3600.0
@@ -29,9 +29,10 @@ MAX_STALE_AGE_S: Final = 30 * 24 * 3600.0
 """How long a copy stays in force while the file is unreachable."""
 
 FIRST_RETRY_S: Final = 60.0
+"""After an answer that says: not now."""
+FIRST_NETWORK_RETRY_S: Final = 5.0
+"""After no answer, which more often passes by itself."""
 MAX_RETRY_S: Final = 3600.0
-
-_RETRY_AFTER_STATUSES: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class RobotsState(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +89,9 @@ def _is_unavailable(response: Response) -> bool:
 
 def _unreachable(response: Response, previous: RobotsState | None, now: float) -> RobotsState:
     failures = previous.failures + 1 if previous else 1
-    back_off_s = min(FIRST_RETRY_S * 2.0 ** min(failures - 1, 16), MAX_RETRY_S)
-    asked_s = _retry_after_s(response.headers) if response.status in _RETRY_AFTER_STATUSES else None
+    first_s = FIRST_NETWORK_RETRY_S if response.status is None else FIRST_RETRY_S
+    back_off_s = min(first_s * 2.0 ** min(failures - 1, 16), MAX_RETRY_S)
+    asked_s = retry_after_s(response.headers) if asks_to_wait(response.status) else None
     check_at = now + (back_off_s if asked_s is None else min(asked_s, MAX_RETRY_S))
     state = RobotsState(
         rules=None,
@@ -110,20 +112,3 @@ def _trouble(response: Response) -> str:
         return f"robots.txt is unreachable: the server answered {response.status}"
     detail = f" ({response.detail})" if response.detail else ""
     return f"robots.txt is unreachable: {response.cause or response.outcome}{detail}"
-
-
-def _retry_after_s(headers: Headers) -> float | None:
-    """Return how long the server asks us to wait; None if it does not or makes no sense.
-
-    A date is taken relative to the server's own Date, so that its clock need not agree with ours.
-    """
-    value = (headers.get("retry-after") or "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9]) or None
-    try:
-        until = parsedate_to_datetime(value)
-        since = parsedate_to_datetime(headers.get("date") or "")
-        wait_s = (until - since).total_seconds()
-    except (TypeError, ValueError, OverflowError):
-        return None  # no date, or one with and one without a time zone
-    return wait_s if wait_s > 0 else None

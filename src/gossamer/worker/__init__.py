@@ -1,11 +1,27 @@
-"""The path of one page: pace, robots, download, parse, links.
+"""What a worker does: the path of one page through the rooms above, and the loop around it.
 
-`PacedFetch` is the only way to the network here: it keeps every host's pace, for pages, redirects
-and robots.txt alike. `Visitor` takes one URL along the whole path and says in a `Visit` what came
-of it.
+`Worker` leases tasks and has many of them in work; `Pipeline` takes one task along the whole path:
+robots, download, parse, twin?, modules, links, settle. `Visitor` takes a single URL along the same
+path without a store, for looking at one page.
 """
 
+from gossamer.worker.links import LinkFiler
+from gossamer.worker.loop import Worker
 from gossamer.worker.paced import PacedFetch
+from gossamer.worker.pipeline import Kit, Modules, Pipeline
+from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.settlements import MAX_REDIRECTS
 from gossamer.worker.visit import Visit, Visitor
 
-__all__ = ["PacedFetch", "Visit", "Visitor"]
+__all__ = [
+    "MAX_REDIRECTS",
+    "Kit",
+    "LinkFiler",
+    "Modules",
+    "PacedFetch",
+    "Pipeline",
+    "PoliteRobots",
+    "Visit",
+    "Visitor",
+    "Worker",
+]

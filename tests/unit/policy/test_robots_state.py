@@ -4,7 +4,13 @@ import pytest
 
 from gossamer.model import Cause, Headers, Outcome, Response, Url
 from gossamer.policy import RobotsState, decide_robots
-from gossamer.policy.robots_state import FIRST_RETRY_S, MAX_AGE_S, MAX_RETRY_S, MAX_STALE_AGE_S
+from gossamer.policy.robots_state import (
+    FIRST_NETWORK_RETRY_S,
+    FIRST_RETRY_S,
+    MAX_AGE_S,
+    MAX_RETRY_S,
+    MAX_STALE_AGE_S,
+)
 
 AGENT = "gossamer"
 ROBOTS = Url("http://a.test/robots.txt")
@@ -41,6 +47,10 @@ def file(body: bytes = b"User-agent: *\nDisallow: /page") -> Response:
 def failing(headers: dict[str, str] | None = None, status: int = 503) -> Response:
     cause = Cause.STATUS_SERVER_ERROR
     return answer(Outcome.SERVER_ERROR, status, cause=cause, headers=headers)
+
+
+def first_retry_s(response: Response) -> float:
+    return FIRST_NETWORK_RETRY_S if response.status is None else FIRST_RETRY_S
 
 
 def decide(
@@ -102,7 +112,7 @@ UNREACHABLE = [
 def test_an_unreachable_file_forbids_everything_for_now(response: Response) -> None:
     verdict = decide(response).judge(PAGE)
     assert verdict.refusal is Outcome.ROBOTS_UNREACHABLE
-    assert verdict.retry_at == NOW + FIRST_RETRY_S
+    assert verdict.retry_at == NOW + first_retry_s(response)
     assert verdict.reason.startswith("robots.txt is unreachable: ")
 
 
@@ -185,7 +195,7 @@ def test_a_copy_stays_in_force_while_the_file_is_unreachable(response: Response)
     state = decide(response, decide(file()), later)
     assert state.judge(PAGE).refusal is Outcome.ROBOTS_DENIED
     assert state.judge(Url("http://a.test/other")).allowed
-    assert state.check_at == later + FIRST_RETRY_S
+    assert state.check_at == later + first_retry_s(response)
 
 
 def test_a_copy_is_forgotten_after_thirty_days() -> None:

@@ -1,0 +1,71 @@
+-- The file of one crawl. `place` is the number of gossamer.stores.contract.Place.
+
+CREATE TABLE IF NOT EXISTS hosts (
+    id         INTEGER PRIMARY KEY,
+    key        TEXT NOT NULL UNIQUE,
+    domain     TEXT NOT NULL,
+    delay_s    REAL NOT NULL,
+    next_start REAL NOT NULL,
+    failures   INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS urls (
+    id          INTEGER PRIMARY KEY,
+    url         TEXT NOT NULL,
+    key         BLOB NOT NULL UNIQUE,     -- 16 bytes: the hash of the fingerprint
+    host        INTEGER NOT NULL,
+    place       INTEGER NOT NULL,
+    depth       INTEGER NOT NULL,         -- over the links seen so far
+    parent      INTEGER,                  -- on the shortest path
+    hops        INTEGER NOT NULL,         -- redirects since the last link
+    found_at    REAL NOT NULL,
+    score       REAL,
+    queue       INTEGER,
+    outcome     TEXT,
+    detail      TEXT,
+    page        INTEGER,
+    finished_at REAL,
+    attempts    INTEGER NOT NULL DEFAULT 0,
+    redirect    INTEGER NOT NULL DEFAULT 0,
+    targets     BLOB                      -- ids of the links, 8 bytes each
+);
+
+CREATE INDEX IF NOT EXISTS unscored ON urls (id) WHERE place = 0;
+CREATE INDEX IF NOT EXISTS shelved ON urls (host, queue, score, id) WHERE place = 1;
+
+CREATE TABLE IF NOT EXISTS attempts (
+    url     INTEGER NOT NULL,
+    at      REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    cause   TEXT,
+    detail  TEXT NOT NULL,
+    status  INTEGER
+);
+
+CREATE INDEX IF NOT EXISTS attempts_of ON attempts (url);
+
+CREATE TABLE IF NOT EXISTS pages (
+    id           INTEGER PRIMARY KEY,     -- 1, 2, 3 … without holes
+    url          INTEGER NOT NULL,
+    size         INTEGER NOT NULL,
+    digest       BLOB NOT NULL,
+    content_type TEXT NOT NULL,
+    encoding     TEXT NOT NULL,
+    title        TEXT NOT NULL,
+    fetched_at   REAL NOT NULL
+);
+
+CREATE INDEX IF NOT EXISTS twins ON pages (digest);
+
+CREATE TABLE IF NOT EXISTS contents (
+    page       INTEGER PRIMARY KEY,
+    fetched_at REAL NOT NULL,
+    body       BLOB NOT NULL              -- zstd
+);
+
+CREATE INDEX IF NOT EXISTS contents_by_age ON contents (fetched_at);
+
+CREATE TABLE IF NOT EXISTS notes (
+    name  TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) WITHOUT ROWID;

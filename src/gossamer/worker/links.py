@@ -1,0 +1,63 @@
+"""Links of a page, made ready for the store: in scope, with everything they are filed under."""
+
+from collections.abc import Callable, Iterable
+
+import xxhash
+
+from gossamer.model import Url
+from gossamer.stores.contract import Link
+from gossamer.urls import Scope, fingerprint, host_key
+
+
+class LinkFiler:
+    """Files URLs, and remembers the recent ones: most links of a page stood on the one before.
+
+    `domain_of` gives the registered domain of a host. `spelling` may put a URL into a stronger form before it is fetched, `comparing` gives the text
+    by which URLs are known again.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        domain_of: Callable[[str], str],
+        *,
+        spelling: Callable[[Url], Url] | None = None,
+        comparing: Callable[[Url], str] = fingerprint,
+        remembered: int = 100_000,
+    ) -> None:
+        self._scope = scope
+        self._domain_of = domain_of
+        self._spelling = spelling
+        self._comparing = comparing
+        self._remembered = remembered
+        self._links: dict[Url, Link | None] = {}
+
+    def in_scope(self, urls: Iterable[Url]) -> list[Link]:
+        """Return the links that belong to the crawl, each once, in order."""
+        found: dict[bytes, Link] = {}
+        for url in urls:
+            link = self.judge(url)
+            if link is not None:
+                found.setdefault(link.key, link)
+        return list(found.values())
+
+    def judge(self, url: Url) -> Link | None:
+        """Return what the URL is filed under; None if it is out of scope."""
+        known = self._links
+        return known[url] if url in known else self._judge(url)
+
+    def file(self, url: Url) -> Link:
+        """Return what the URL is filed under, whether it is in scope or not."""
+        if self._spelling is not None:
+            url = self._spelling(url)
+        host = host_key(url)
+        key = xxhash.xxh3_128_digest(self._comparing(url).encode())
+        return Link(url, key, host, self._domain_of(host))
+
+    def _judge(self, url: Url) -> Link | None:
+        spelt = url if self._spelling is None else self._spelling(url)
+        link = self.file(spelt) if self._scope.judge(spelt) else None
+        if len(self._links) >= self._remembered:
+            del self._links[next(iter(self._links))]
+        self._links[url] = link
+        return link

@@ -1,0 +1,200 @@
+"""What a worker does with one task: robots, download, parse, twin?, modules, links, settle."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+import xxhash
+import zstandard
+
+from gossamer.content import Kind, Markers, ParsedPage, parse
+from gossamer.download import PRODUCT, Client
+from gossamer.model import Event, EventKind, Outcome, Page, Response
+from gossamer.policy import RobotsVerdict, may_follow
+from gossamer.stores.contract import KeptPage, Link, Pace, Settled, Settlement, Store, Task
+from gossamer.worker import settlements
+from gossamer.worker.links import LinkFiler
+from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.telling import tell_end, tell_links
+
+
+class Modules(Protocol):
+    """Whoever wants to see the pages."""
+
+    async def deliver(self, page: Page) -> None:
+        """Show a page to every module."""
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        """Tell that a page shown before is nearer than was known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What all workers of a process work with."""
+
+    store: Store
+    client: Client
+    robots: PoliteRobots
+    filer: LinkFiler
+    modules: Modules
+    clock: Callable[[], float]
+    """Seconds since the epoch."""
+    watch: Callable[[Event], None] | None = None
+    """Wants to know each step; None: nobody does."""
+    ignored_robots: frozenset[str] = frozenset()
+    markers: Markers | None = None
+    max_depth: int | None = None
+    retries: bool = True
+    """Whether a failure that may pass is tried again."""
+
+
+class Pipeline:
+    """Takes tasks along the page path, and settles each."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._compress = zstandard.ZstdCompressor(level=1).compress
+
+    async def work(self, task: Task) -> Settled | None:
+        """Take one task to its end; None if it was given back undone."""
+        if task.hopeless:
+            return await self._settle(settlements.gave_up(task))
+        verdict = await self._ask_robots(task)
+        if verdict is None:
+            return None
+        if not verdict.allowed:
+            return await self._settle_refused(task, verdict)
+        response = await self._kit.client.fetch(task.url)
+        pace = settlements.pace_of(response, self._kit.clock())
+        if response.outcome is Outcome.REDIRECTED:
+            targets = self._kit.filer.in_scope([response.target] if response.target else [])
+            return await self._settle(settlements.redirected(task, response, targets, pace))
+        if response.outcome is not Outcome.FETCHED:
+            return await self._settle(settlements.failed(task, response, pace))
+        page = self._parse(task, response)
+        if page.kind is Kind.BINARY:
+            words = "the bytes are neither HTML nor text"
+            return await self._settle(
+                settlements.unkept(task, response, Outcome.NOT_HTML, words, pace)
+            )
+        return await self._keep(task, response, page, pace)
+
+    async def _ask_robots(self, task: Task) -> RobotsVerdict | None:
+        """Judge the task; None if robots.txt was asked for and the host must rest first."""
+        robots = self._kit.robots
+        if task.host in self._kit.ignored_robots:
+            return RobotsVerdict(reason="robots.txt is ignored for this host, as the operator said")
+        with robots.holding(task.host):
+            verdict = await robots.judge(task.url)
+            asked_at = robots.asked_at(task.host)
+            rules = await robots.rules(task.url) if asked_at else None
+        if asked_at is None or rules is None:
+            return verdict
+        pace = Pace(ended=asked_at, crawl_delay_s=rules.crawl_delay_s)
+        await self._kit.store.put_back(task, pace, self._kit.clock())
+        return None
+
+    async def _settle_refused(self, task: Task, verdict: RobotsVerdict) -> Settled:
+        wait_s = None if verdict.retry_at is None else verdict.retry_at - time.monotonic()
+        settlement = settlements.refused(task, verdict, self._kit.clock(), wait_s)
+        return await self._settle(settlement)
+
+    def _parse(self, task: Task, response: Response) -> ParsedPage:
+        return parse(
+            response.body,
+            url=task.url,
+            content_type=response.headers.get("content-type"),
+            markers=self._kit.markers,
+        )
+
+    async def _keep(
+        self, task: Task, response: Response, parsed: ParsedPage, pace: Pace
+    ) -> Settled | None:
+        """Give the page its number, show it to the modules and settle it with its links."""
+        kit = self._kit
+        digest = xxhash.xxh3_128_digest(response.body)
+        claim = await kit.store.claim(task, digest, kit.clock())
+        if claim.lost:
+            return None
+        if claim.page_id is None:
+            words = f"the same content as page {claim.twin_of}"
+            return await self._settle(
+                settlements.unkept(task, response, Outcome.DUPLICATE, words, pace)
+            )
+        page = _page(claim.page_id, task, response, parsed, pace.ended)
+        if kit.watch is not None:
+            kit.watch(Event(EventKind.FETCHED, task.depth, task.url))
+        await kit.modules.deliver(page)
+        follow = may_follow(PRODUCT, response.headers.get_all("x-robots-tag"), parsed.metas)
+        settled = await self._settle(
+            Settlement(
+                task=task,
+                outcome=Outcome.FETCHED,
+                status=response.status,
+                size=len(response.body),
+                page=self._kept(page, digest),
+                links=self._links(parsed) if follow else [],
+                pace=pace,
+            )
+        )
+        self._tell_links(task, parsed, settled, follow=follow)
+        for page_id, depth in settled.nearer:
+            await kit.modules.depth_changed(page_id, depth)
+        return settled
+
+    def _links(self, parsed: ParsedPage) -> list[Link]:
+        return self._kit.filer.in_scope(link.url for link in parsed.links if link.url)
+
+    def _tell_links(
+        self, task: Task, parsed: ParsedPage, settled: Settled, *, follow: bool
+    ) -> None:
+        kit = self._kit
+        if kit.watch is None or task.depth == kit.max_depth:
+            return
+        kit.watch(Event(EventKind.SCANNING, task.depth, task.url))
+        if follow:
+            tell_links(kit.watch, task, parsed.links, kit.filer, settled.new_links)
+        else:
+            kit.watch(Event(EventKind.NO_FOLLOW, task.depth, task.url))
+
+    def _kept(self, page: Page, digest: bytes) -> KeptPage:
+        return KeptPage(
+            page_id=page.id,
+            size=len(page.body),
+            digest=digest,
+            content=self._compress(page.body),
+            content_type=page.content_type,
+            encoding=page.encoding,
+            title=page.title,
+            fetched_at=page.fetched_at,
+        )
+
+    async def _settle(self, settlement: Settlement) -> Settled:
+        """Record what came of a task, and tell whoever watches."""
+        kit = self._kit
+        if settlement.retry and not kit.retries:
+            settlement = msgspec.structs.replace(settlement, retry=False)
+        settled = await kit.store.settle(settlement, kit.clock())
+        if kit.watch is not None and settled.accepted and settlement.page is None:
+            tell_end(kit.watch, settlement, settled)
+        return settled
+
+
+def _page(
+    number: int, task: Task, response: Response, parsed: ParsedPage, fetched_at: float
+) -> Page:
+    return Page(
+        id=number,
+        url=task.url,
+        depth=task.depth,
+        status=response.status or 0,
+        content_type=response.headers.get("content-type") or "",
+        encoding=parsed.encoding,
+        title=parsed.title,
+        body=response.body,
+        links=tuple(link.url for link in parsed.links if link.url),
+        fetched_at=fetched_at,
+        read_text=lambda: parsed.text,
+    )

@@ -1,0 +1,107 @@
+"""What is recorded of a task: pure functions from what happened to a `Settlement`."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from gossamer.model import Cause, Outcome, Response
+from gossamer.policy import TREATMENTS, RobotsVerdict
+from gossamer.policy.retry import MAX_ATTEMPTS, asks_to_wait, may_retry, retry_after_s
+from gossamer.stores.contract import Link, Pace, Settlement, Task
+
+MAX_REDIRECTS = 10
+"""The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
+
+
+def pace_of(response: Response, ended: float) -> Pace:
+    """Return what an answer tells about how the host wants to be treated."""
+    cause = response.cause
+    asked = asks_to_wait(response.status)
+    return Pace(
+        ended=ended,
+        took_s=response.ended - response.started,
+        failed=asked or (cause is not None and TREATMENTS[cause].host_level),
+        retry_after_s=retry_after_s(response.headers) if asked else None,
+    )
+
+
+def gave_up(task: Task) -> Settlement:
+    """Settle a task of a host that is not asked any more."""
+    return Settlement(task=task, outcome=Outcome.GAVE_UP, detail="its host has failed too often")
+
+
+def refused(task: Task, verdict: RobotsVerdict, ended: float, wait_s: float | None) -> Settlement:
+    """Settle a task that robots.txt keeps us from; have it tried again while nobody knows.
+
+    `wait_s` is how long robots.txt is not to be asked for again. A host that cannot be reached at
+    all is reported as such, not as one without robots.txt.
+    """
+    assert verdict.refusal is not None
+    outcome, cause = verdict.refusal, verdict.cause
+    if verdict.retry_at is None:
+        return Settlement(task=task, outcome=outcome, detail=verdict.reason)
+    is_asked = cause is Cause.STATUS_RATE_LIMITED
+    if cause is not None and TREATMENTS[cause].host_level and not is_asked:
+        outcome = TREATMENTS[cause].outcome
+    return Settlement(
+        task=task,
+        outcome=outcome,
+        retry=task.attempt < MAX_ATTEMPTS and outcome is not Outcome.ADDRESS_REFUSED,
+        cause=cause,
+        detail=verdict.reason,
+        pace=Pace(ended=ended, failed=True, retry_after_s=wait_s),
+    )
+
+
+def redirected(
+    task: Task, response: Response, targets: Sequence[Link], pace: Pace
+) -> Settlement:
+    """Settle a redirect, with its target if that is in scope."""
+    if task.hops >= MAX_REDIRECTS:
+        return Settlement(
+            task=task,
+            outcome=Outcome.BAD_REDIRECT,
+            cause=Cause.REDIRECT_LOOP,
+            detail=f"more than {MAX_REDIRECTS} redirects in a row",
+            status=response.status,
+            pace=pace,
+        )
+    return Settlement(
+        task=task,
+        outcome=Outcome.REDIRECTED,
+        detail=f"to {response.target}" + ("" if targets else ", which is out of scope"),
+        status=response.status,
+        links=targets,
+        redirect=True,
+        pace=pace,
+    )
+
+
+def failed(task: Task, response: Response, pace: Pace) -> Settlement:
+    """Settle an attempt without a page, or have it tried again."""
+    return Settlement(
+        task=task,
+        outcome=response.outcome,
+        retry=may_retry(response.cause, response.status, task.attempt),
+        cause=response.cause,
+        detail=_words(response),
+        status=response.status,
+        pace=pace,
+    )
+
+
+def unkept(task: Task, response: Response, outcome: Outcome, detail: str, pace: Pace) -> Settlement:
+    """Settle a page that was fetched and is not kept."""
+    return Settlement(
+        task=task,
+        outcome=outcome,
+        detail=detail,
+        status=response.status,
+        size=len(response.body),
+        pace=pace,
+    )
+
+
+def _words(response: Response) -> str:
+    status = "" if response.status in (None, HTTPStatus.NOT_FOUND) else f" ({response.status})"
+    detail = f": {response.detail}" if response.detail else ""
+    return f"{response.cause}{status}{detail}"

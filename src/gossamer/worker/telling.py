@@ -1,0 +1,42 @@
+"""Telling whoever watches about each step of a visit, in the order of the classic crawler."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from gossamer.content import FoundLink
+from gossamer.model import Event, EventKind, Outcome
+from gossamer.stores.contract import Settled, Settlement, Task
+from gossamer.worker.links import LinkFiler
+
+Watch = Callable[[Event], None]
+
+
+def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
+    """Tell how a task ended that yielded no page, and where a redirect leads."""
+    task = settlement.task
+    again = "; to be tried again" if settlement.retry else ""
+    detail = settlement.detail + again
+    watch(Event(EventKind.UNFETCHED, task.depth, task.url, settlement.outcome, detail))
+    if settlement.outcome is Outcome.REDIRECTED:
+        for link in settlement.links:
+            _tell_link(watch, task, link.url, link.key, set(settled.new_links))
+
+
+def tell_links(
+    watch: Watch, task: Task, links: Iterable[FoundLink], filer: LinkFiler, new: Sequence[bytes]
+) -> None:
+    """Tell of every link of a page, and what became of it."""
+    left = set(new)
+    for link in links:
+        watch(Event(EventKind.FOUND, task.depth, link.url or link.href))
+        filed = filer.judge(link.url) if link.url else None
+        if filed is None:
+            watch(Event(EventKind.OUTSIDE, task.depth, link.url or link.href))
+        else:
+            _tell_link(watch, task, filed.url, filed.key, left)
+
+
+def _tell_link(watch: Watch, task: Task, url: str, key: bytes, new: set[bytes]) -> None:
+    """Tell whether a link is new; a second one to the same page is not."""
+    kind = EventKind.ADDED if key in new else EventKind.ALREADY_KNOWN
+    new.discard(key)
+    watch(Event(kind, task.depth, url))
