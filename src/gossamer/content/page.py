@@ -41,7 +41,7 @@ class ParsedPage:
     @cached_property
     def text(self) -> str:
         """The words a reader of the page sees, with one space between them."""
-        return " ".join(self.take_text().replace("\0", "").split())
+        return " ".join(self.take_text().split())
 
 
 def parse(

@@ -298,3 +298,10 @@ def test_what_the_page_says_to_robots_is_kept_for_the_policy() -> None:
     metas = page(html).metas
     assert metas == (("Robots", "NoFollow"), ("viewport", "w"))
     assert not may_follow("gossamer", [], metas)
+
+
+@pytest.mark.req("D19")
+def test_no_page_says_more_to_robots_than_anyone_would_read() -> None:
+    metas = page(f"<meta name=robots content={'x' * 5_000}>" * 2_000).metas
+    assert len(metas) == 1_000
+    assert {len(content) for _, content in metas} == {1_000}
