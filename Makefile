@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 DOCS   := .cache/docs/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench requirements clean
+.PHONY: help setup demo test check format bench requirements docs clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 22
@@ -45,6 +45,9 @@ bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run
 
 requirements: $(READY) $(DOCS)  ## print the table of requirements and write docs/requirements.md
 	$(BIN)/python -m pytest --numprocesses 4 --requirements write
+
+docs: $(READY)  ## write the pages that follow from the code
+	$(BIN)/python tools/write_configuration.py
 
 clean:  ## remove everything that was set up
 	rm -rf $(VENV) .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import Web
+from write_configuration import text as configuration_page
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -17,14 +18,31 @@ def test_the_python_example_runs() -> None:
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert "http://127.0.0.1:8000/" in program
     with Web() as web:
-        web.site("a.test").page("/", links=["/b"], title="Hello")
+        web.site("a.test").page("/", links=["/b"], title="Hello", text="one two three")
         finished = subprocess.run(
             [sys.executable, "-c", program.replace("http://127.0.0.1:8000/", f"{web.base_url}/")],
             capture_output=True,
             text=True,
             check=True,
         )
-        assert finished.stdout == f"fetched Hello ['{web.base_url}/b']\n"
+        assert re.fullmatch(r"\d+ words\n", finished.stdout)
+
+
+def test_every_command_that_is_named_exists() -> None:
+    shown = subprocess.run(
+        [str(Path(sys.executable).with_name("gossamer")), "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    named = set(re.findall(r"gossamer ([a-z]+)", README)) - {"which"}
+    assert {"crawl", "status", "explain", "verify"} <= named
+    assert [name for name in named if f" {name} " not in shown] == []
+
+
+def test_the_page_of_options_is_current() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert page == configuration_page(), "run 'make docs'"
 
 
 def test_every_make_target_that_is_named_exists() -> None:

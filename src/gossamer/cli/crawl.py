@@ -53,7 +53,7 @@ async def _run(one: Crawl, observer: Observer) -> Summary:
     signals = (signal.SIGINT, signal.SIGTERM)
 
     def stop() -> None:
-        observer.say("warning", "finishing what is in work; once more to stop at once")
+        observer.say("info", "finishing what is in work; once more to stop at once")
         one.stop()
         for number in signals:
             loop.add_signal_handler(number, running.cancel)

@@ -106,7 +106,8 @@ class CrawlOptions:
     fresh: Annotated[bool, switch(), Group.STORAGE] = False
     """Begin anew: what an earlier crawl left in the directory is removed."""
     similarity: Annotated[float | None, or_none(share(), "off"), Group.STORAGE] = 0.9
-    """A page at least this similar to one that was seen is a duplicate and is dropped."""
+    """A page at least this similar to one that was seen is a duplicate and is dropped; off keeps
+    all. For now only the same content is recognised, whatever the number."""
     ttl_s: Annotated[float, duration(1.0, 8760 * _HOUR_S), Group.STORAGE] = _HOUR_S
     """How long links and pages are remembered, to know them when they come again."""
 

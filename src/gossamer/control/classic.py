@@ -1,12 +1,12 @@
 """The classic crawl: a preset of the engine. One worker, one connection, nearest pages first."""
 
-import time
 from collections import Counter
 from collections.abc import Callable
 
 import msgspec
 
 from gossamer.control.advice import why_no_page
+from gossamer.control.clock import steady_clock
 from gossamer.control.engine import Engine
 from gossamer.download import Client, FetchOptions, NameTable, user_agent
 from gossamer.errors import CrawlError
@@ -78,7 +78,8 @@ class ClassicCrawl:
             ttl_s=FOR_EVER_S,
             keep_twins=True,
         )
-        self._store = EmbeddedStore(self._shelf, rules, time.time())
+        self._clock = steady_clock()
+        self._store = EmbeddedStore(self._shelf, rules, self._clock())
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -109,15 +110,15 @@ class ClassicCrawl:
             kit = Kit(
                 store=self._store,
                 client=client,
-                robots=PoliteRobots(client, self._store, str, time.time, settings.delay_s),
+                robots=PoliteRobots(client, self._store, str, self._clock, settings.delay_s),
                 filer=filer,
                 modules=_Saver(self._pages, self._watch),
-                clock=time.time,
+                clock=self._clock,
                 watch=self._watch,
                 max_depth=self._plan.max_depth,
                 retries=False,
             )
-            await self._store.plant([filer.file(self._plan.seed)], time.time())
+            await self._store.plant([filer.file(self._plan.seed)], self._clock())
             draw = Draw(QueueTable(DeskRules().queues), 0, strict=True)
             await Engine(kit, Depth(), draw, [1], _no_tick).run()
         # Every later URL was found on a saved page: no page at all means that the seed had none.

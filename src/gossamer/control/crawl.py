@@ -1,12 +1,12 @@
 """One crawl, from its options to its summary."""
 
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
+from gossamer.control.clock import steady_clock
 from gossamer.control.directory import CrawlDirectory
 from gossamer.control.engine import Engine
 from gossamer.control.observer import Observer, Summary
@@ -50,7 +50,7 @@ class Crawl:
         self._scorer = _load_scorer(plan)
         self._observer = observer
         self._dns = dns
-        self._clock = time.time
+        self._clock = steady_clock()
         self._engine: Engine | None = None
         self._stopped = False
         self._started = self._clock()
@@ -67,11 +67,13 @@ class Crawl:
         self._started = self._clock()
         with self._directory() as directory:
             async with self._open_store(directory) as (store, shelf), AsyncExitStack() as stack:
-                ended_by = await store.ended_by() if shelf.get("options") else None
-                shelf.put("options", self._plan.note())
+                begun = shelf.get("options") is not None
+                ended_by = await store.ended_by() if begun else None
                 if ended_by is None:
                     kit = await self._set_up(store, stack, directory.path)
-                    ended_by = await self._crawl(kit, store)
+                    if not begun:
+                        await self._plant(kit, shelf)
+                    ended_by = await self._crawl(kit)
                 snapshot = self._rated(await store.snapshot(self._clock()))
                 hosts = await store.hosts(HOSTS_SHOWN, self._clock())
         slowest = sorted(hosts, key=lambda host: -host.mean_ms)[:HOSTS_SHOWN]
@@ -126,7 +128,11 @@ class Crawl:
         )
         stack.push_async_callback(self._scorer.close)
         context = ModuleContext(
-            directory=results, crawl=plan.name, worker=0, resumed_from=self._pages_before
+            directory=results,
+            crawl=plan.name,
+            worker=0,
+            resumed_from=store.last_page,
+            gaps=store.gaps,
         )
         await self._runner.open(context)
         stack.push_async_callback(self._runner.close)
@@ -138,20 +144,27 @@ class Crawl:
             modules=self._runner,
             clock=self._clock,
             watch=self._observer.event if self._observer.wants_events else None,
-            ignored_robots=frozenset(options.ignore_robots),
+            ignored_robots=plan.ignored_robots,
             markers=plan.markers,
             max_depth=options.depth,
         )
 
-    async def _crawl(self, kit: Kit, store: EmbeddedStore) -> str:
-        """Plant the seeds and let the engine run."""
+    async def _plant(self, kit: Kit, shelf: Shelf) -> None:
+        """Add the seeds, and note the options with which the crawl has begun, in one step."""
+        seeds = [kit.filer.file(seed) for seed in self._plan.seeds]
+        await kit.store.plant(seeds, self._clock())
+        shelf.put("options", self._plan.note())
+        await kit.store.commit()
+
+    async def _crawl(self, kit: Kit) -> str:
+        """Let the engine run."""
         plan = self._plan
-        await store.plant([kit.filer.file(seed) for seed in plan.seeds], self._clock())
-        await store.commit()
         draw = Draw(
             QueueTable(plan.options.queues), plan.options.random_seed, strict=self._scorer.strict
         )
-        self._engine = Engine(kit, self._scorer, draw, plan.places(), self._tick)
+        self._engine = Engine(
+            kit, self._scorer, draw, plan.places(), self._tick, plan.options.url_queue
+        )
         if self._stopped:
             self._engine.stop()
         return await self._engine.run()

@@ -12,8 +12,8 @@ from gossamer.urls import Scope, fingerprint, host_key
 class LinkFiler:
     """Files URLs, and remembers the recent ones: most links of a page stood on the one before.
 
-    `domain_of` gives the registered domain of a host. `spelling` may put a URL into a stronger form before it is fetched, `comparing` gives the text
-    by which URLs are known again.
+    `domain_of` gives the registered domain of a host, `comparing` the text by which URLs are known
+    again; `spelling` may put a URL into a stronger form before it is fetched.
     """
 
     def __init__(

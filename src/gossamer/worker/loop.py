@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from gossamer.stores.contract import Task
+from gossamer.stores.contract import Pace, Settled, Task
 from gossamer.worker.pipeline import Kit, Pipeline
 
 RENEW_EVERY_S = 30.0
@@ -22,13 +22,20 @@ class Worker:
         self._places = places
         self._pipeline = Pipeline(kit)
         self._on_settled = on_settled
-        self._tasks: dict[asyncio.Task[None], Task] = {}
+        self._tasks: dict[asyncio.Task[Settled | None], Task] = {}
         self._news = asyncio.Event()
         self._stopping = False
-        self.failure: BaseException | None = None
+        self._failed: list[tuple[Task, BaseException]] = []
+        """What broke us, rather than its page."""
+        self._starved = False
 
     def __repr__(self) -> str:
         return f"<Worker {self.number}: {len(self._tasks)} of {self._places} places in use>"
+
+    @property
+    def starved(self) -> bool:
+        """Whether it waits for others to return what they have set aside of the budgets."""
+        return self._starved
 
     def wake(self) -> None:
         """Have a look whether there is something to do."""
@@ -44,38 +51,46 @@ class Worker:
         store, clock = self._kit.store, self._kit.clock
         await store.join(self.number, clock())
         renewal = asyncio.create_task(self._renew())
+        renewal.add_done_callback(lambda _: self._news.set())
         try:
             while not (self._stopping and not self._tasks):
                 self._news.clear()
-                wake_at = None
-                free = self._places - len(self._tasks)
-                if free > 0 and not self._stopping:
-                    leased = await store.lease(self.number, free, clock())
-                    wake_at = leased.wake_at
-                    for task in leased.tasks:
-                        self._begin(task)
-                    if leased.tasks:
-                        self._on_settled()
-                        continue
-                await self._wait(wake_at)
-                if self.failure is not None:
-                    raise self.failure
+                await self._wait(await self._fill())
+                if self._failed:
+                    raise self._failed[0][1]
+                if renewal.done():
+                    renewal.result()
         finally:
             renewal.cancel()
+            await asyncio.gather(renewal, return_exceptions=True)
             await self._give_back()
 
+    async def _fill(self) -> float | None:
+        """Take what may be begun now; return when there will be more, as far as that is known."""
+        store, places = self._kit.store, self._places
+        while not self._stopping and len(self._tasks) < places:
+            now = self._kit.clock()
+            leased = await store.lease(self.number, places - len(self._tasks), now)
+            for task in leased.tasks:
+                self._begin(task)
+            if leased.tasks:
+                self._on_settled()
+            else:
+                # A host that may be asked and is not handed out waits for a budget.
+                self._starved = leased.wake_at is not None and leased.wake_at <= now
+                return None if self._starved else leased.wake_at
+        self._starved = False
+        return None
+
     def _begin(self, task: Task) -> None:
-        work = asyncio.create_task(self._work(task))
+        work = asyncio.create_task(self._pipeline.work(task))
         self._tasks[work] = task
         work.add_done_callback(self._ended)
 
-    async def _work(self, task: Task) -> None:
-        await self._pipeline.work(task)
-
-    def _ended(self, work: "asyncio.Task[None]") -> None:
-        del self._tasks[work]
+    def _ended(self, work: "asyncio.Task[Settled | None]") -> None:
+        task = self._tasks.pop(work)
         if not work.cancelled() and (error := work.exception()) is not None:
-            self.failure = error
+            self._failed.append((task, error))
         self._news.set()
         self._on_settled()
 
@@ -99,5 +114,7 @@ class Worker:
         for work in left:
             work.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        for task in left.values():
-            await self._kit.store.put_back(task, None, self._kit.clock())
+        now = self._kit.clock()
+        for task in (*left.values(), *(task for task, _ in self._failed)):
+            # Its host may have been asked a moment ago: whoever goes on begins with a pause.
+            await self._kit.store.put_back(task, Pace(ended=now), now)

@@ -1,7 +1,7 @@
 """What a worker does with one task: robots, download, parse, twin?, modules, links, settle."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -61,11 +61,13 @@ class Pipeline:
         """Take one task to its end; None if it was given back undone."""
         if task.hopeless:
             return await self._settle(settlements.gave_up(task))
-        verdict = await self._ask_robots(task)
-        if verdict is None:
-            return None
+        verdict, asked = await self._ask_robots(task)
         if not verdict.allowed:
-            return await self._settle_refused(task, verdict)
+            return await self._settle_refused(task, verdict, asked)
+        if asked is not None:
+            # The host was asked for its robots.txt, and rests before the page's turn comes.
+            await self._kit.store.put_back(task, asked, self._kit.clock())
+            return None
         response = await self._kit.client.fetch(task.url)
         pace = settlements.pace_of(response, self._kit.clock())
         if response.outcome is Outcome.REDIRECTED:
@@ -81,25 +83,25 @@ class Pipeline:
             )
         return await self._keep(task, response, page, pace)
 
-    async def _ask_robots(self, task: Task) -> RobotsVerdict | None:
-        """Judge the task; None if robots.txt was asked for and the host must rest first."""
+    async def _ask_robots(self, task: Task) -> tuple[RobotsVerdict, Pace | None]:
+        """Judge the task; with what was learnt of the host's pace, if it was asked for that."""
         robots = self._kit.robots
         if task.host in self._kit.ignored_robots:
-            return RobotsVerdict(reason="robots.txt is ignored for this host, as the operator said")
-        with robots.holding(task.host):
+            words = "robots.txt is ignored for this host, as the operator said"
+            return RobotsVerdict(reason=words), None
+        async with robots.holding(task.host) as place:
             verdict = await robots.judge(task.url)
-            asked_at = robots.asked_at(task.host)
-            rules = await robots.rules(task.url) if asked_at else None
-        if asked_at is None or rules is None:
-            return verdict
-        pace = Pace(ended=asked_at, crawl_delay_s=rules.crawl_delay_s)
-        await self._kit.store.put_back(task, pace, self._kit.clock())
-        return None
+            rules = await robots.rules(task.url)
+        if place.pace is None or rules is None:
+            return verdict, place.pace
+        return verdict, msgspec.structs.replace(place.pace, crawl_delay_s=rules.crawl_delay_s)
 
-    async def _settle_refused(self, task: Task, verdict: RobotsVerdict) -> Settled:
+    async def _settle_refused(
+        self, task: Task, verdict: RobotsVerdict, asked: Pace | None
+    ) -> Settled:
         wait_s = None if verdict.retry_at is None else verdict.retry_at - time.monotonic()
-        settlement = settlements.refused(task, verdict, self._kit.clock(), wait_s)
-        return await self._settle(settlement)
+        now = self._kit.clock()
+        return await self._settle(settlements.refused(task, verdict, asked, now, wait_s))
 
     def _parse(self, task: Task, response: Response) -> ParsedPage:
         return parse(
@@ -140,8 +142,6 @@ class Pipeline:
             )
         )
         self._tell_links(task, parsed, settled, follow=follow)
-        for page_id, depth in settled.nearer:
-            await kit.modules.depth_changed(page_id, depth)
         return settled
 
     def _links(self, parsed: ParsedPage) -> list[Link]:
@@ -179,7 +179,17 @@ class Pipeline:
         settled = await kit.store.settle(settlement, kit.clock())
         if kit.watch is not None and settled.accepted and settlement.page is None:
             tell_end(kit.watch, settlement, settled)
+        if settled.nearer:
+            await tell_depths(kit.store, kit.modules, settled.nearer)
         return settled
+
+
+async def tell_depths(store: Store, modules: Modules, pages: Sequence[tuple[int, int]]) -> None:
+    """Tell the modules of shorter paths, once those are durable; a crash repeats what it cuts."""
+    await store.commit()
+    for page_id, depth in pages:
+        await modules.depth_changed(page_id, depth)
+    await store.told(pages)
 
 
 def _page(

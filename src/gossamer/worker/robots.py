@@ -2,24 +2,37 @@
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from gossamer.download import PRODUCT, Accept, Client, RobotsCache
 from gossamer.model import HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
 from gossamer.stores.contract import Pace, Store
 from gossamer.urls import host_key
+from gossamer.worker.settlements import pace_of
 
 Clock = Callable[[], float]
+
+
+class HeldPlace:
+    """A task's place at its host, to be used for robots.txt while the task waits for that."""
+
+    def __init__(self) -> None:
+        self.pace: Pace | None = None
+        """Of the last request on this place; None: there was none."""
+        self.holders = 0
+        self.turn = asyncio.Lock()
+        """Held by whoever has a request on its way."""
 
 
 class PoliteRobots:
     """Asks for robots.txt while a task of the host is held.
 
-    The task's place at the host is used, so the file is fetched at once. Where a redirect leads to
-    another host, that host's place is borrowed first.
+    The task's place at the host is used, so the file is fetched at once. A redirect may lead to
+    another host: if a task of that one waits for its robots.txt as well, its place is shared, one
+    request after another; if not, a place is borrowed from the store. Whoever waits for a place has
+    no request on its way, so hosts that keep each other's robots.txt do not wait for ever.
     """
 
     def __init__(
@@ -36,26 +49,24 @@ class PoliteRobots:
         self._clock = clock
         self._delay_s = delay_s
         self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic)
-        self._held: Counter[HostKey] = Counter()
-        """The hosts of which we have places, and how many."""
-        self._asked: dict[HostKey, float] = {}
-        """When robots.txt was asked for on one of those."""
+        self._held: dict[HostKey, HeldPlace] = {}
 
-    @contextmanager
-    def holding(self, host: HostKey) -> Iterator[None]:
-        """Let robots.txt of this host be fetched on the place that the caller has."""
-        self._held[host] += 1
+    @asynccontextmanager
+    async def holding(self, host: HostKey) -> AsyncIterator[HeldPlace]:
+        """Let robots.txt be fetched on the place that the caller has at this host.
+
+        When this is over, nothing is on its way there any more.
+        """
+        place = self._held.setdefault(host, HeldPlace())
+        place.holders += 1
         try:
-            yield
+            yield place
         finally:
-            self._held[host] -= 1
-            if not self._held[host]:
+            place.holders -= 1
+            if not place.holders:
                 del self._held[host]
-                self._asked.pop(host, None)
-
-    def asked_at(self, host: HostKey) -> float | None:
-        """Return when robots.txt was fetched on the place that the caller has; None if it was not."""
-        return self._asked.get(host)
+                async with place.turn:
+                    pass
 
     async def rules(self, url: Url) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
@@ -67,25 +78,40 @@ class PoliteRobots:
 
     async def _fetch(self, url: Url) -> Response:
         host = host_key(url)
-        if host not in self._held:
-            return await self._fetch_elsewhere(url, host)
-        before = self._asked.get(host)
-        if before is not None:
-            await asyncio.sleep(before + self._delay_s - self._clock())
+        place = self._held.get(host)
+        if place is not None:
+            async with place.turn:
+                if self._held.get(host) is place:
+                    return await self._fetch_on(place, url)
+        return await self._fetch_elsewhere(url, host)
+
+    async def _fetch_on(self, place: HeldPlace, url: Url) -> Response:
+        """Fetch on a place whose turn is ours."""
+        if place.pace is not None:
+            await self._sleep_until(place.pace.ended + self._delay_s)
+        pace = None
         try:
-            return await self._client.fetch(url, Accept.ANYTHING)
+            response = await self._client.fetch(url, Accept.ANYTHING)
+            pace = pace_of(response, self._clock())
         finally:
-            if host in self._held:
-                self._asked[host] = self._clock()
+            place.pace = pace or Pace(ended=self._clock())
+        return response
 
     async def _fetch_elsewhere(self, url: Url, host: HostKey) -> Response:
+        """Fetch on a place of the store."""
         domain = self._domain_of(host)
         while (moment := await self._store.borrow(host, domain, self._clock())) is not None:
-            await asyncio.sleep(max(0.0, moment - self._clock()))
-        started = self._clock()
+            await self._sleep_until(moment)
+        pace = None
         try:
-            return await self._client.fetch(url, Accept.ANYTHING)
+            response = await self._client.fetch(url, Accept.ANYTHING)
+            pace = pace_of(response, self._clock())
         finally:
-            ended = self._clock()
-            pace = Pace(ended=ended, took_s=ended - started)
-            await self._store.hand_back(host, domain, pace, ended)
+            now = self._clock()
+            await self._store.hand_back(host, domain, pace or Pace(ended=now), now)
+        return response
+
+    async def _sleep_until(self, moment: float) -> None:
+        # Again and again, because a timer may fire a moment early.
+        while (wait_s := moment - self._clock()) > 0:  # noqa: ASYNC110 -- there is no event
+            await asyncio.sleep(wait_s)

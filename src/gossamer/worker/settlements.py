@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
+import msgspec
+
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.retry import MAX_ATTEMPTS, asks_to_wait, may_retry, retry_after_s
@@ -29,26 +31,30 @@ def gave_up(task: Task) -> Settlement:
     return Settlement(task=task, outcome=Outcome.GAVE_UP, detail="its host has failed too often")
 
 
-def refused(task: Task, verdict: RobotsVerdict, ended: float, wait_s: float | None) -> Settlement:
+def refused(
+    task: Task, verdict: RobotsVerdict, asked: Pace | None, now: float, wait_s: float | None
+) -> Settlement:
     """Settle a task that robots.txt keeps us from; have it tried again while nobody knows.
 
-    `wait_s` is how long robots.txt is not to be asked for again. A host that cannot be reached at
-    all is reported as such, not as one without robots.txt.
+    `asked` is what the request for robots.txt told, if there was one just now; `wait_s` is how long
+    there is not to be another. A host that cannot be reached at all is reported as such, not as one
+    without robots.txt.
     """
     assert verdict.refusal is not None
     outcome, cause = verdict.refusal, verdict.cause
     if verdict.retry_at is None:
-        return Settlement(task=task, outcome=outcome, detail=verdict.reason)
+        return Settlement(task=task, outcome=outcome, detail=verdict.reason, pace=asked)
     is_asked = cause is Cause.STATUS_RATE_LIMITED
     if cause is not None and TREATMENTS[cause].host_level and not is_asked:
         outcome = TREATMENTS[cause].outcome
+    pace = asked or Pace(ended=now)
     return Settlement(
         task=task,
         outcome=outcome,
         retry=task.attempt < MAX_ATTEMPTS and outcome is not Outcome.ADDRESS_REFUSED,
         cause=cause,
         detail=verdict.reason,
-        pace=Pace(ended=ended, failed=True, retry_after_s=wait_s),
+        pace=msgspec.structs.replace(pace, failed=True, retry_after_s=wait_s),
     )
 
 

@@ -1,0 +1,103 @@
+"""Progress for machines: one JSON object a line.
+
+Every object has `time`, `level`, `event`, and after them what belongs to the event:
+
+    progress   info    the counters of the crawl, every few seconds
+    message    any     `message` and its fields
+    summary    info    the last line of a crawl (`SummaryRecord`)
+    fetched …  debug   every step, if asked for: `url`, `depth`, `outcome`, `detail`
+
+The lines are pure ASCII without control characters, so that they are safe to look at as well.
+"""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from gossamer.control import HostView, Level, Summary
+from gossamer.model import Event, Snapshot
+from gossamer.observe.outlet import Outlet
+from gossamer.observe.pace import Pace
+from gossamer.observe.summary import summary_record
+
+INTERVAL_S = 5.0
+# Text from outside is cut like everywhere else; a URL is never longer than this.
+MAX_TEXT = 4096
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+SEVERITY = {"debug": 0, "info": 1, "warning": 2, "error": 3}
+
+
+class JsonLog:
+    """Writes what happens, from a level on; the steps of the crawl have the level `debug`."""
+
+    def __init__(
+        self,
+        outlet: Outlet,
+        clock: Callable[[], float],
+        least: LogLevel = "info",
+        interval_s: float = INTERVAL_S,
+    ) -> None:
+        self._outlet = outlet
+        self._clock = clock
+        self._least = least
+        self._pace = Pace(1, interval_s)
+
+    @property
+    def wants_events(self) -> bool:
+        """Whether every step is told."""
+        return self._least == "debug" and self._outlet.failure is None
+
+    def event(self, event: Event) -> None:
+        """Write a step."""
+        if self._least == "debug":
+            outcome = {} if event.outcome is None else {"outcome": event.outcome}
+            detail = {"detail": event.detail} if event.detail else {}
+            fields = {"url": event.url, "depth": event.depth, **outcome, **detail}
+            self._outlet.write(self._line("debug", event.kind, fields))
+
+    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+        """Write the counters, if that was long ago and somebody reads them."""
+        self._outlet.flush()
+        if self._pace.due(snapshot.elapsed_s) and self._outlet.ready():
+            self._write("info", "progress", msgspec.structs.asdict(snapshot))
+
+    def say(self, level: Level, message: str, **fields: str | int | float) -> None:
+        """Write a message."""
+        self._write(level, "message", {"message": message, **fields})
+
+    def close(self, summary: Summary) -> None:
+        """Write the summary."""
+        self._write("info", "summary", msgspec.structs.asdict(summary_record(summary)))
+
+    def _write(self, level: LogLevel, event: str, fields: dict[str, object]) -> None:
+        if SEVERITY[level] >= SEVERITY[self._least]:
+            self._outlet.write(self._line(level, event, fields))
+            self._outlet.flush()
+
+    def _line(self, level: LogLevel, event: str, fields: dict[str, object]) -> str:
+        moment = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
+        head = {"time": moment.replace("+00:00", "Z"), "level": level, "event": event}
+        told = {name: sane(value) for name, value in fields.items() if name not in head}
+        # Python escapes everything but printable ASCII, lone surrogates too.
+        return f"{json.dumps(head | told)}\n"
+
+
+def sane(value: object) -> object:
+    """Return the value as JSON can have it: bounded text, no numbers that are none."""
+    match value:
+        case str():
+            return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
+        case float():
+            return round(value, 3) if math.isfinite(value) else None
+        case msgspec.Struct():
+            return sane(msgspec.structs.asdict(value))
+        case dict():
+            return {name: sane(one) for name, one in value.items()}
+        case list():
+            return [sane(one) for one in value]
+    return value

@@ -1,0 +1,131 @@
+"""The live display: a few lines at the bottom of the terminal that follow the crawl.
+
+It is drawn at most four times a second, by the crawl's own ticks and messages: there is no thread
+that draws on the side. The cursor is never hidden, so nothing has to be restored, however the
+process ends.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import IO, Self, cast
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.segment import Segment, Segments
+
+from gossamer.control import HostView, Level, Summary
+from gossamer.model import Event, Snapshot
+from gossamer.observe.detour import Held, detour
+from gossamer.observe.messages import Messages, sentence
+from gossamer.observe.outlet import Outlet
+from gossamer.observe.pace import Pace
+from gossamer.observe.panel import MESSAGES, Panel
+from gossamer.observe.summary import summary_text
+
+MAX_FRAMES_PER_S = 4
+
+
+class TerminalConsole(Console):
+    """A terminal whose cursor stays visible."""
+
+    def show_cursor(self, show: bool = True) -> bool:
+        """Do nothing: a cursor that was hidden stays so when the process is killed or stopped."""
+        return False
+
+
+class LiveDisplay:
+    """Shows the crawl in a terminal, from the first tick until `close` or the end of `with`."""
+
+    wants_events = False
+
+    def __init__(self, outlet: Outlet, clock: Callable[[], float]) -> None:
+        self._outlet = outlet
+        self._clock = clock
+        # Whether this is a terminal was decided outside: FORCE_COLOR and the like have no say.
+        self._console = TerminalConsole(
+            file=cast("IO[str]", outlet), force_terminal=True, force_interactive=True
+        )
+        self._live = Live(
+            self,
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._pace = Pace(MAX_FRAMES_PER_S, 1.0)
+        self._messages = Messages()
+        self._state: tuple[Snapshot, Sequence[HostView]] | None = None
+        self._held = Held()
+        self._lock = threading.RLock()
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._exits.enter_context(detour(self._held, self._draw))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the display away and leave the terminal as any command does."""
+        self._end()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render the display as things stand."""
+        if self._state is not None:
+            yield Panel(*self._state, self._messages.latest(MESSAGES))
+
+    def event(self, event: Event) -> None:
+        """Ignore it: nobody can read that fast."""
+
+    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+        """Show the state of the crawl."""
+        with self._lock:
+            self._state = (snapshot, hosts)
+            self._draw_if_due()
+
+    def say(self, level: Level, message: str, **fields: str | int | float) -> None:
+        """Show a message for a while; warnings and errors are told again at the end."""
+        with self._lock:
+            self._messages.add(level, sentence(message, fields))
+            self._draw_if_due()
+
+    def close(self, summary: Summary) -> None:
+        """Put the summary in the place of the display."""
+        self._end()
+        self._outlet.line(summary_text(summary))
+
+    def _draw_if_due(self) -> None:
+        # A terminal that was stopped (Ctrl-S) is not waited for.
+        if self._state is not None and self._pace.due(self._clock()) and self._outlet.ready():
+            self._draw()
+
+    def _draw(self) -> None:
+        """Write what was held back, and below it the display, in one piece."""
+        with self._lock:
+            text = self._held.take()
+            if self._state is None:
+                self._outlet.write(text)
+                return
+            self._live.start()
+            if text:
+                self._console.print(Segments([Segment(text)]), end="", soft_wrap=True)
+            else:
+                self._live.refresh()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._live.stop()
+            self._state = None
+            self._exits.close()
+            if rest := self._held.take(everything=True):
+                self._outlet.write(rest if rest.endswith("\n") else f"{rest}\n")
+            for line in self._messages.serious():
+                self._outlet.line(f"gossamer: {line}")
+            self._messages = Messages()
+            self._outlet.flush()

@@ -1,0 +1,87 @@
+"""A stream to write to that never raises: the crawl matters more than being watched."""
+
+import contextlib
+import os
+import select
+from typing import TextIO
+
+
+class Outlet:
+    """Passes text on to a stream until the first failure, and from then on nowhere.
+
+    The reader of a pipe may go away (`| head`), a terminal may be closed, a disk may be full.
+    It has of a text file what `rich.console.Console` needs.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        # A process that was started without a standard error has None in its place.
+        self._stream = stream
+        self.failure: OSError | ValueError | None = None
+        """Why nothing is written any more."""
+
+    @property
+    def encoding(self) -> str:
+        """The character coding of the stream."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        """Return whether the stream is a terminal."""
+        return self._stream is not None and not self._stream.closed and self._stream.isatty()
+
+    def ready(self) -> bool:
+        """Return whether a short text can be written at once.
+
+        A terminal that was stopped (Ctrl-S) and a pipe whose reader sleeps are not ready; waiting
+        for them would hold up the crawl.
+        """
+        if self._stream is None or self.failure is not None:
+            return False
+        try:
+            return bool(select.select([], [self._stream], [], 0)[1])
+        except (OSError, ValueError):
+            # Not a real file, or a closed one: writing to it does not wait.
+            return True
+
+    def write(self, text: str) -> int:
+        """Write the text, if there is still somebody to read it."""
+        if self._stream is not None and self.failure is None:
+            try:
+                self._put(self._stream, text)
+            except BlockingIOError:
+                pass  # A stream that does not wait is full: this text is lost, not the next.
+            except (OSError, ValueError) as error:
+                self._fall_silent(self._stream, error)
+        return len(text)
+
+    def line(self, text: str) -> None:
+        """Write a line that is to be seen at once."""
+        self.write(f"{text}\n")
+        self.flush()
+
+    def flush(self) -> None:
+        """Pass on what the stream holds back."""
+        if self._stream is not None and self.failure is None:
+            try:
+                self._stream.flush()
+            except BlockingIOError:
+                pass
+            except (OSError, ValueError) as error:
+                self._fall_silent(self._stream, error)
+
+    @staticmethod
+    def _put(stream: TextIO, text: str) -> None:
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            coding = stream.encoding
+            stream.write(text.encode(coding, "replace").decode(coding))
+
+    def _fall_silent(self, stream: TextIO, error: OSError | ValueError) -> None:
+        """Remember the failure, and keep the interpreter from meeting it again when it exits."""
+        self.failure = error
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            try:
+                os.dup2(nowhere, stream.fileno())
+            finally:
+                os.close(nowhere)

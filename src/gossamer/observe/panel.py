@@ -1,0 +1,115 @@
+"""What the live display shows, laid out for the size of the terminal.
+
+Its height depends on the terminal alone, never on what there is to show: a display that grows and
+shrinks is hard to read. Text goes in as `rich.text.Text`, in which markup means nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
+from typing import TypeVar
+
+import msgspec
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.control import HostView
+from gossamer.model import Snapshot
+from gossamer.observe.escape import printable
+from gossamer.observe.figures import count, span
+from gossamer.observe.messages import Message
+from gossamer.observe.status import achieved, ahead, doing, nearest_budget, outcome_counts
+
+T = TypeVar("T")
+
+MAX_WIDTH = 100
+ROWS = 6
+"""Lines for outcomes, and beside them for hosts with their heading."""
+MESSAGES = 3
+FULL_HEIGHT = 3 + 1 + ROWS + 1 + MESSAGES + 1
+
+OUTCOMES_WIDTH = 28
+NOW_WIDTH = 14
+FIGURE_WIDTH = 9
+HOST_FIGURES = {"waiting": 72, "pages": 96, "mean": 96}
+"""From which width of the display on they are shown; the hosts themselves from 56 on."""
+WIDTH_FOR_HOSTS = 56
+
+STYLES = {"info": "", "warning": "yellow", "error": "bold red"}
+
+
+class Panel(msgspec.Struct, frozen=True):
+    """The display at one moment."""
+
+    snapshot: Snapshot
+    hosts: Sequence[HostView]
+    messages: Sequence[Message]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay the display out for this terminal; its last line is empty, for the cursor."""
+        width = min(options.max_width, MAX_WIDTH)
+        yield self._bar(width)
+        yield _line("   ".join(achieved(self.snapshot)))
+        yield _line("   ".join([span(self.snapshot.elapsed_s), *ahead(self.snapshot)]))
+        if options.size.height > FULL_HEIGHT:
+            yield Text()
+            yield from self._outcomes_and_hosts(width)
+            yield Text()
+            for message in _exactly(MESSAGES, self.messages):
+                yield _line(str(message), STYLES[message.level]) if message else Text()
+        yield Text()
+
+    def _bar(self, width: int) -> RenderableType:
+        share, name = nearest_budget(self.snapshot)
+        label = f"{min(share, 1):4.0%} of the {name}"
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=max(4, width - len(label) - 2))
+        row.add_row(
+            ProgressBar(1.0, share, style="bright_black", complete_style="cyan"), _line(label)
+        )
+        return row
+
+    def _outcomes_and_hosts(self, width: int) -> Iterator[Text]:
+        hosts = self._host_lines(width) if width >= WIDTH_FOR_HOSTS else iter(())
+        for outcome, host in zip(self._outcome_lines(), _exactly(ROWS, hosts), strict=True):
+            yield Text.assemble(outcome, host or "", no_wrap=True, overflow="ellipsis")
+
+    def _outcome_lines(self) -> Iterator[str]:
+        counts = outcome_counts(self.snapshot)
+        if len(counts) > ROWS:
+            others = sum(number for _, number in counts[ROWS - 1 :])
+            counts = [*counts[: ROWS - 1], ("others", others)]
+        for outcome in _exactly(ROWS, counts):
+            text = f"{count(outcome[1]):>9}  {outcome[0]}" if outcome else ""
+            yield _column(text, OUTCOMES_WIDTH)
+
+    def _host_lines(self, width: int) -> Iterator[Text]:
+        figures = [name for name, least in HOST_FIGURES.items() if width >= least]
+        room = width - OUTCOMES_WIDTH - len(figures) * FIGURE_WIDTH - NOW_WIDTH
+        yield Text(f"{_column('host', room)}{_figures(figures)}now", style="dim")
+        for host in self.hosts:
+            numbers = [count(host.waiting), count(host.pages), span(host.mean_ms / 1000)]
+            name = Text(_column(printable(host.host), room))
+            name.stylize("yellow" if host.failures else "")
+            yield name.append(f"{_figures(numbers[: len(figures)])}{doing(host)}")
+
+
+def _exactly(number: int, items: Iterable[T]) -> Iterator[T | None]:
+    """Yield so many: the first of the items, and None where there are none left."""
+    return islice(chain(items, repeat(None)), number)
+
+
+def _column(text: str, width: int) -> str:
+    """Return the text cut and filled to the width, two spaces at its end."""
+    cut = text if len(text) <= width - 2 else f"{text[: width - 3]}…"
+    return cut.ljust(width)
+
+
+def _figures(figures: Sequence[str]) -> str:
+    return "".join(f"{one:>{FIGURE_WIDTH - 2}}  " for one in figures)
+
+
+def _line(text: str, style: str = "") -> Text:
+    """Return text of any origin as one line that is cut, never wrapped."""
+    return Text(printable(text), style=style, no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,55 @@
+"""The state of a crawl in words, as the live display and the plain lines share them."""
+
+from gossamer.control import HostView
+from gossamer.model import Outcome, Snapshot
+from gossamer.observe.escape import printable
+from gossamer.observe.figures import count, counted, rate, size, span
+
+
+def achieved(snapshot: Snapshot) -> list[str]:
+    """Return what has been done, against the budgets, most important first."""
+    return [
+        f"{count(snapshot.pages)} of {counted(snapshot.max_pages, 'page')}",
+        f"{rate(snapshot.pages_per_s)} pages/s",
+        f"{size(snapshot.bytes)} of {size(snapshot.max_bytes)}",
+    ]
+
+
+def ahead(snapshot: Snapshot) -> list[str]:
+    """Return what is still to be done."""
+    return [
+        f"{count(snapshot.waiting)} waiting",
+        f"{count(snapshot.in_work)} in work",
+        counted(snapshot.hosts, "host"),
+    ]
+
+
+def status_line(snapshot: Snapshot) -> str:
+    """Return the most important on one line, as a rule of less than 80 columns."""
+    pages, speed, _ = achieved(snapshot)
+    waiting, in_work, _ = ahead(snapshot)
+    took, got = span(snapshot.elapsed_s), size(snapshot.bytes)
+    return "  ".join([took, pages, speed, got, waiting, in_work])
+
+
+def nearest_budget(snapshot: Snapshot) -> tuple[float, str]:
+    """Return the share of the budget that will end the crawl first, and its name."""
+    pages = snapshot.pages / max(1, snapshot.max_pages)
+    size_share = snapshot.bytes / max(1, snapshot.max_bytes)
+    return (pages, "page budget") if pages >= size_share else (size_share, "byte budget")
+
+
+def outcome_counts(snapshot: Snapshot) -> list[tuple[str, int]]:
+    """Return how URLs ended, in words: the fetched ones, then the rest, most frequent first."""
+    found = [(name, number) for name, number in snapshot.outcomes.items() if number]
+    found.sort(key=lambda one: (one[0] != Outcome.FETCHED, -one[1], one[0]))
+    return [(printable(name.replace("_", " ")), number) for name, number in found]
+
+
+def doing(host: HostView) -> str:
+    """Return what a host is doing or waiting for."""
+    if host.in_work:
+        return f"{count(host.in_work)} in work"
+    if not host.waiting:
+        return "nothing left"
+    return f"next in {span(host.next_in_s)}" if host.next_in_s > 0 else "ready"

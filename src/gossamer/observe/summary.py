@@ -1,0 +1,144 @@
+"""The last words about a crawl: for people as text, for machines as a record."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from gossamer.config import format_size
+from gossamer.control import HostView, Summary
+from gossamer.model import Snapshot
+from gossamer.modules import ModuleReport
+from gossamer.observe.escape import printable
+from gossamer.observe.figures import count, counted, rate, size, span
+from gossamer.observe.status import outcome_counts
+
+WORDS_WIDTH = 60
+"""Where sentences are wrapped, so that all fits into 80 columns."""
+
+
+class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A summary for machines: flat, with the end of the crawl as a code and in words."""
+
+    pages: int
+    bytes: int
+    elapsed_s: float
+    pages_per_s: float
+    hosts: int
+    waiting: int
+    in_work: int
+    finished: int
+    outcomes: dict[str, int]
+    ended_by: str
+    ended: str
+    directory: str
+    continue_with: str | None
+    slowest_hosts: list[HostView]
+    modules: list[ModuleReport]
+
+
+def summary_record(summary: Summary) -> SummaryRecord:
+    """Return the summary as a record that can be written as JSON."""
+    last = summary.snapshot
+    return SummaryRecord(
+        pages=last.pages,
+        bytes=last.bytes,
+        elapsed_s=round(last.elapsed_s, 3),
+        pages_per_s=round(last.pages_per_s, 3),
+        hosts=last.hosts,
+        waiting=last.waiting,
+        in_work=last.in_work,
+        finished=last.finished,
+        outcomes=last.outcomes,
+        ended_by=summary.ended_by,
+        ended=ending(summary),
+        directory=summary.directory,
+        continue_with=summary.continue_with,
+        slowest_hosts=list(summary.slowest_hosts),
+        modules=list(summary.modules),
+    )
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the summary as lines of text: a sentence, then what there is to know by subject."""
+    subjects = [(label, lines) for label, lines in _subjects(summary) if lines]
+    column = max(len(label) for label, _ in subjects) + 4
+    text = [_headline(summary.snapshot), ""]
+    for label, lines in subjects:
+        text.append(f"  {label}".ljust(column) + lines[0])
+        text += [" " * column + line for line in lines[1:]]
+    return "\n".join(text)
+
+
+def ending(summary: Summary) -> str:
+    """Return in words what ended the crawl and what it left."""
+    last = summary.snapshot
+    words = {
+        "complete": "every URL that was found is settled",
+        "max-pages": f"the page budget (--max-pages {last.max_pages}) was reached",
+        "max-bytes": f"the byte budget (--max-bytes {format_size(last.max_bytes)}) was reached",
+        "interrupted": "it was interrupted",
+    }
+    left = []
+    if last.waiting:
+        left.append(f"{counted(last.waiting, 'URL')} {_was(last.waiting)} waiting")
+    if last.in_work:
+        left.append(f"{count(last.in_work)} {_was(last.in_work)} in work")
+    return "; ".join([words.get(summary.ended_by) or printable(summary.ended_by), *left])
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _headline(last: Snapshot) -> str:
+    return (
+        f"Crawled {counted(last.pages, 'page')} in {span(last.elapsed_s)}: "
+        f"{rate(last.pages_per_s)} pages/s, {size(last.bytes)}, {counted(last.hosts, 'host')}."
+    )
+
+
+def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
+    yield (
+        "Outcomes",
+        _columns([(count(number), name) for name, number in outcome_counts(summary.snapshot)]),
+    )
+    yield (
+        "Slowest hosts",
+        _columns([(span(one.mean_ms / 1000), _host(one)) for one in summary.slowest_hosts]),
+    )
+    yield "Modules", [line for module in summary.modules for line in _module(module)]
+    yield "Ended", _wrapped(ending(summary))
+    # What is to be copied is left on one line.
+    yield "Results", [printable(summary.directory)]
+    yield "Continue with", [printable(summary.continue_with)] if summary.continue_with else []
+
+
+def _wrapped(words: str) -> list[str]:
+    return textwrap.wrap(words, WORDS_WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the rows with figures ranged right and words left."""
+    width = max((len(figure) for figure, _ in rows), default=0)
+    return [f"{figure:>{width}}  {words}" for figure, words in rows]
+
+
+def _host(host: HostView) -> str:
+    failed = f", {count(host.failures)} failed" if host.failures else ""
+    return f"{printable(host.host)} ({counted(host.pages, 'page')}{failed})"
+
+
+def _module(module: ModuleReport) -> Iterator[str]:
+    told = [counted(module.pages, "page")]
+    if module.errors:
+        told.append(counted(module.errors, "error"))
+    if module.timed_out:
+        told.append(f"{count(module.timed_out)} given up")
+    if module.slow:
+        told.append(f"{count(module.slow)} slow")
+    if module.missed:
+        told.append(f"{count(module.missed)} missed")
+    yield from _wrapped(f"{printable(module.name)}: {', '.join(told)}")
+    if module.last_error:
+        yield from (f"  {line}" for line in _wrapped(f"last error: {printable(module.last_error)}"))

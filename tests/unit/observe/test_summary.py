@@ -1,0 +1,134 @@
+import json
+
+import msgspec
+import pytest
+
+from gossamer.control import HostView, Summary
+from gossamer.model import Snapshot
+from gossamer.modules import ModuleReport
+from gossamer.observe import ending, summary_record, summary_text
+
+GOLDEN = """\
+Crawled 3,412 pages in 27s: 128 pages/s, 14 MB, 12 hosts.
+
+  Outcomes       3,412  fetched
+                   120  redirected
+                    45  not found
+                    12  robots denied
+                     1  timed out
+  Slowest hosts  45ms  docs.example (1,204 pages)
+                 45ms  slow.example (1,204 pages, 3 failed)
+  Modules        save: 3,412 pages
+                 ./mine.py:count: 3,400 pages, 12 errors, 1 slow
+                   last error: KeyError: 'a'
+  Ended          the page budget (--max-pages 10000) was reached; 8,112 URLs
+                 were waiting; 16 were in work
+  Results        docs.example
+  Continue with  gossamer crawl https://docs.example/ --max-pages 20000"""
+
+GOLDEN_SMALL = """\
+Crawled 1 page in 45ms: 22 pages/s, 812 B, 1 host.
+
+  Outcomes  1  fetched
+  Ended     every URL that was found is settled
+  Results   one.example"""
+
+
+@pytest.mark.req("D14")
+def test_the_summary_of_a_crawl_that_met_its_budget(summary: Summary) -> None:
+    assert summary_text(summary) == GOLDEN
+
+
+def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Snapshot) -> None:
+    last = msgspec.structs.replace(
+        snapshot,
+        waiting=0,
+        in_work=0,
+        pages=1,
+        bytes=812,
+        outcomes={"fetched": 1},
+        hosts=1,
+        elapsed_s=0.045,
+        pages_per_s=22.2,
+    )
+    small = Summary(snapshot=last, ended_by="complete", directory="one.example")
+    assert summary_text(small) == GOLDEN_SMALL
+
+
+@pytest.mark.req("D14")
+@pytest.mark.parametrize(
+    ("ended_by", "waiting", "in_work", "words"),
+    [
+        ("complete", 0, 0, "every URL that was found is settled"),
+        (
+            "max-pages",
+            1234,
+            0,
+            "the page budget (--max-pages 10000) was reached; 1,234 URLs were waiting",
+        ),
+        ("max-pages", 0, 0, "the page budget (--max-pages 10000) was reached"),
+        (
+            "max-bytes",
+            1,
+            0,
+            "the byte budget (--max-bytes 50MB) was reached; 1 URL was waiting",
+        ),
+        ("interrupted", 7, 1, "it was interrupted; 7 URLs were waiting; 1 was in work"),
+        ("the disk is full\x1b[2J", 0, 0, r"the disk is full\x1b[2J"),
+    ],
+)
+def test_what_ended_the_crawl_is_said_in_words(
+    summary: Summary, ended_by: str, waiting: int, in_work: int, words: str
+) -> None:
+    last = msgspec.structs.replace(summary.snapshot, waiting=waiting, in_work=in_work)
+    assert ending(msgspec.structs.replace(summary, snapshot=last, ended_by=ended_by)) == words
+
+
+@pytest.mark.req("D19")
+def test_nothing_of_others_reaches_the_terminal_as_it_is(
+    snapshot: Snapshot, hosts: list[HostView], hostile: str
+) -> None:
+    text = summary_text(
+        Summary(
+            snapshot=msgspec.structs.replace(snapshot, outcomes={hostile: 1}),
+            ended_by=hostile,
+            directory=hostile,
+            continue_with=hostile,
+            slowest_hosts=[msgspec.structs.replace(hosts[0], host=hostile)],
+            modules=[
+                ModuleReport(
+                    name=hostile,
+                    pages=1,
+                    errors=1,
+                    timed_out=1,
+                    slow=1,
+                    missed=1,
+                    last_error=hostile,
+                )
+            ],
+        )
+    )
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert text.count("[red]x[/red]") == 7
+
+
+def test_no_sentence_is_wider_than_a_terminal(summary: Summary) -> None:
+    long = msgspec.structs.replace(summary, ended_by="some words " * 40)
+    assert max(map(len, summary_text(long).split("\n"))) <= 80
+    url = f"http://a.test/{'x' * 100}"
+    assert url in summary_text(msgspec.structs.replace(summary, ended_by=f"it failed at {url}"))
+
+
+def test_the_record_has_all_of_it_for_machines(summary: Summary) -> None:
+    told = json.loads(msgspec.json.encode(summary_record(summary)))
+    assert told["pages"] == 3412
+    assert told["outcomes"]["not_found"] == 45
+    assert told["ended_by"] == "max-pages"
+    assert told["ended"].startswith("the page budget (--max-pages 10000) was reached;")
+    assert told["directory"] == "docs.example"
+    assert told["continue_with"].startswith("gossamer crawl ")
+    assert [host["host"] for host in told["slowest_hosts"]] == ["docs.example", "slow.example"]
+    assert [(one["name"], one["errors"]) for one in told["modules"]] == [
+        ("save", 0),
+        ("./mine.py:count", 12),
+    ]
