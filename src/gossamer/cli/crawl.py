@@ -17,6 +17,7 @@ from gossamer.modules import load_modules
 from gossamer.observe import Wish, open_observer
 
 EXIT_INTERRUPTED = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @with_options
@@ -38,26 +39,43 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
     modules = load_modules(options.module)
     wish = Wish(log_format=options.log_format, verbose=options.verbose, quiet=options.quiet)
     with open_observer(wish, sys.stdout, sys.stderr, os.environ) as observer:
-        summary = uvloop.run(_run(Crawl(plan, modules, observer), observer))
-        if summary.ended_by == "interrupted":
-            again = shlex.join(["gossamer", *sys.argv[1:]])
-            summary = msgspec.structs.replace(summary, continue_with=again)
-        observer.close(summary)
-    return EXIT_INTERRUPTED if summary.ended_by == "interrupted" else 0
+        try:
+            summary = uvloop.run(_run(Crawl(plan, modules, observer), observer))
+        except asyncio.CancelledError:
+            observer.say("warning", f"stopped at once; continue with: {_same_command()}")
+            return EXIT_INTERRUPTED
+        return _conclude(summary, observer)
 
 
 async def _run(one: Crawl, observer: Observer) -> Summary:
     """Run the crawl; the first signal ends it softly, the second at once."""
     running = asyncio.ensure_future(one.run())
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
 
     def stop() -> None:
         observer.say("info", "finishing what is in work; once more to stop at once")
         one.stop()
-        for number in signals:
+        for number in SIGNALS:
             loop.add_signal_handler(number, running.cancel)
 
-    for number in signals:
+    for number in SIGNALS:
         loop.add_signal_handler(number, stop)
     return await running
+
+
+def _conclude(summary: Summary, observer: Observer) -> int:
+    """Say the last words and return the exit code."""
+    if summary.was_over:
+        budget = summary.ended_by in {"max-pages", "max-bytes"}
+        raising = f"raise --{summary.ended_by} to go on, or " if budget else ""
+        observer.say("info", f"this crawl is finished; {raising}use --fresh to crawl anew")
+    interrupted = summary.ended_by == "interrupted"
+    if interrupted:
+        summary = msgspec.structs.replace(summary, continue_with=_same_command())
+    observer.close(summary)
+    return EXIT_INTERRUPTED if interrupted else 0
+
+
+def _same_command() -> str:
+    """Return the command that goes on with this crawl."""
+    return shlex.join(["gossamer", *(word for word in sys.argv[1:] if word != "--fresh")])

@@ -1,31 +1,28 @@
 """`gossamer`: the command, its subcommands, and how they fail."""
 
-import asyncio
-import os
 import sys
-import tempfile
-from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError
 
 import gossamer
-from gossamer.cli import classic
-from gossamer.cli.crawl import crawl
-from gossamer.cli.inspection import Inspection, inspect_url, render_json, render_text
-from gossamer.content import Markers
-from gossamer.control import ClassicPlan, ClassicSettings
 from gossamer.errors import GossamerError, UsageError
-from gossamer.model import Outcome
-from gossamer.modules import PageDirectory
-from gossamer.policy import AddressPolicy
-from gossamer.testing import Web, demo_site
-from gossamer.urls import Scope, ScopeKind, parse_seed
 
-EXIT_FAILED, EXIT_WRONG_USE = 1, 2
+EXIT_FAILED, EXIT_WRONG_USE, EXIT_INTERRUPTED = 1, 2, 130
 
-Repeated = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
-"""An option that may be given several times."""
+COMMANDS = {
+    "crawl": ("crawl:crawl", "Crawl from the seeds, politely, every page in scope once."),
+    "status": ("status:status", "Show how far a crawl is, while it runs or afterwards."),
+    "pages": ("pages:pages", "List the pages that a crawl kept, or every URL it knows."),
+    "explain": ("explain:explain", "Tell why a URL was or was not fetched, or what it waits for."),
+    "verify": ("verify:verify", "Check every promise on the stored state of a crawl."),
+    "config": ("listing:config", "Show each effective option and where it comes from."),
+    "modules": ("listing:modules", "List what can be done with pages."),
+    "scorers": ("listing:scorers", "List what can decide the order of a crawl."),
+    "inspect": ("inspect:inspect", "Show what a crawler sees of one page, and why."),
+    "demo": ("demo:demo", "Crawl a small site that Gossamer serves itself."),
+}
+"""The commands: imported when used, so that none waits for the libraries of the others."""
 
 
 def run() -> NoReturn:
@@ -41,7 +38,7 @@ def run() -> NoReturn:
     except GossamerError as error:
         fail(str(error), EXIT_FAILED)
     except KeyboardInterrupt:
-        fail("interrupted", classic.EXIT_INTERRUPTED)
+        fail("interrupted", EXIT_INTERRUPTED)
     sys.exit(code)
 
 
@@ -59,76 +56,6 @@ def make_app() -> App:
         version=gossamer.__version__,
         help_format="plaintext",
     )
-    app.command(crawl)
-    app.command(demo)
-    app.command(inspect)
+    for name, (place, words) in COMMANDS.items():
+        app.command(f"gossamer.cli.{place}", name=name, help=words)
     return app
-
-
-def demo(*, depth: int = 10) -> int:
-    """Crawl a small site that Gossamer serves itself: no network, about twenty seconds.
-
-    Parameters
-    ----------
-    depth
-        How many links away from the first page to go.
-
-    """
-    folder = Path(tempfile.mkdtemp(prefix="gossamer-demo-"))
-    with Web() as web:
-        seed = parse_seed(demo_site(web))
-        print(f"A site of a few pages at {seed}; one second between two requests.", flush=True)
-        plan = ClassicPlan(seed=seed, prefix=seed, max_depth=classic.read_depth(str(depth)))
-        settings = ClassicSettings(addresses=AddressPolicy().allowing_seed(seed))
-        return asyncio.run(classic.crawl(plan, settings, PageDirectory(folder)))
-
-
-def inspect(
-    url: str,
-    /,
-    *,
-    scope: ScopeKind = "host",
-    include: Repeated = (),
-    exclude: Repeated = (),
-    markers: str | None = None,
-    allow_network: Repeated = (),
-    contact: str | None = None,
-    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-) -> int:
-    """Show what a crawler sees of one page: robots, answer, title, links, and why.
-
-    Redirects are followed, each hop past scope, robots.txt and the address guard.
-
-    Parameters
-    ----------
-    url
-        The page.
-    scope
-        Which links a crawl from here would follow.
-    include
-        A regular expression that links must match; may be repeated.
-    exclude
-        A regular expression that links must not match; may be repeated.
-    markers
-        Take links only from between two of these comments, such as '<!-- CONTENT -->'.
-    allow_network
-        A private network, address, address:port or host that may be contacted; may be repeated.
-        GOSSAMER_ALLOW_NETWORK is read as well.
-    contact
-        How site owners can reach you; sent with each request. Default: GOSSAMER_CONTACT.
-    json
-        Print one JSON object.
-
-    """
-    seed = parse_seed(url)
-    networks = [*allow_network, *classic.listed_networks(os.environ)]
-    inspection = Inspection(
-        url=seed,
-        scope=Scope.for_seeds(scope, [seed], include, exclude),
-        addresses=AddressPolicy.parse(networks).allowing_seed(seed),
-        contact=contact or os.environ.get("GOSSAMER_CONTACT") or None,
-        markers=Markers.parse(markers) if markers else None,
-    )
-    report = asyncio.run(inspect_url(inspection))
-    print(render_json(report) if json else render_text(report))
-    return 0 if report.hops[-1].outcome is Outcome.FETCHED else EXIT_FAILED

@@ -39,9 +39,8 @@ def why_no_page(seed: Url, last: UrlRecord) -> str:
     outcome = last.outcome or Outcome.GAVE_UP
     where = "" if last.url == seed else f" (redirected to {last.url})"
     if outcome is Outcome.REDIRECTED:
-        leaves = last.detail.endswith("out of scope")
-        outcome = Outcome.OUT_OF_SCOPE if leaves else Outcome.BAD_REDIRECT
-        what = f"it redirects {last.detail}" + ("" if leaves else ", in a circle")
+        outcome = Outcome.BAD_REDIRECT
+        what = f"it redirects {last.detail}, in a circle"
     else:
         what = last.detail or outcome.replace("_", " ")
     return f"cannot fetch the seed {seed}{where}: {what}; {ADVICE[outcome]}"

@@ -32,9 +32,7 @@ async def crawl(
     on the command line, or several of these. The options are those of `gossamer crawl`, with
     underscores: `max_pages=100, delay="0s"`. Without `dir` nothing is written to disk.
     """
-    one = Crawl(
-        Plan(_options(seeds, options)), _modules(module), observer or Silence(), dns=dns
-    )
+    one = Crawl(Plan(_options(seeds, options)), _modules(module), observer or Silence(), dns=dns)
     return await one.run()
 
 

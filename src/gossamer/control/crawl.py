@@ -1,6 +1,6 @@
 """One crawl, from its options to its summary."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from gossamer.stores.memory import MemoryShelf
 from gossamer.stores.shelf import Shelf
 from gossamer.stores.sqlite import SqliteShelf
 from gossamer.worker.links import LinkFiler
-from gossamer.worker.pipeline import Kit
+from gossamer.worker.pipeline import Kit, tell_depths
 from gossamer.worker.robots import PoliteRobots
 
 HOSTS_SHOWN = 5
@@ -44,13 +44,14 @@ class Crawl:
         *,
         dns: NameTable | None = None,
         module_limit_s: float = TIME_LIMIT_S,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._plan = plan
         self._runner = ModuleRunner(modules, time_limit_s=module_limit_s)
         self._scorer = _load_scorer(plan)
         self._observer = observer
         self._dns = dns
-        self._clock = steady_clock()
+        self._clock = clock or steady_clock()
         self._engine: Engine | None = None
         self._stopped = False
         self._started = self._clock()
@@ -69,9 +70,12 @@ class Crawl:
             async with self._open_store(directory) as (store, shelf), AsyncExitStack() as stack:
                 begun = shelf.get("options") is not None
                 ended_by = await store.ended_by() if begun else None
+                was_over = ended_by is not None
                 if ended_by is None:
                     kit = await self._set_up(store, stack, directory.path)
-                    if not begun:
+                    if begun:
+                        shelf.put("options", self._plan.note())  # budgets may have changed
+                    else:
                         await self._plant(kit, shelf)
                     ended_by = await self._crawl(kit)
                 snapshot = self._rated(await store.snapshot(self._clock()))
@@ -80,9 +84,10 @@ class Crawl:
         return Summary(
             snapshot=snapshot,
             ended_by=ended_by,
+            was_over=was_over,
             directory=str(self._plan.directory),
             slowest_hosts=[host for host in slowest if host.pages],
-            modules=self._runner.report(),
+            modules=[] if was_over else self._runner.report(),
         )
 
     def _directory(self) -> CrawlDirectory:
@@ -157,8 +162,10 @@ class Crawl:
         await kit.store.commit()
 
     async def _crawl(self, kit: Kit) -> str:
-        """Let the engine run."""
+        """Tell the modules what a crash kept from them, and let the engine run."""
         plan = self._plan
+        if untold := await kit.store.untold():
+            await tell_depths(kit.store, kit.modules, untold)
         draw = Draw(
             QueueTable(plan.options.queues), plan.options.random_seed, strict=self._scorer.strict
         )

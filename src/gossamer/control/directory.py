@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -46,15 +47,13 @@ class CrawlDirectory:
             raise UsageError(
                 f"cannot crawl into {self.path}: {error.strerror}; name another with --dir"
             ) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(self._lock):
             os.close(self._lock)
             self._lock = None
             raise CrawlError(
                 f"another process is crawling into {self.path}: wait for it, or name another "
                 "directory with --dir"
-            ) from None
+            )
         return self
 
     def __exit__(
@@ -72,3 +71,15 @@ class CrawlDirectory:
         """Remove the state of an earlier crawl; results of modules are theirs to replace."""
         for suffix in ("", "-wal", "-shm"):
             database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
+def _locked(lock: int) -> bool:
+    """Take the lock; whoever only looks whether a crawl is running has it for a moment."""
+    for _ in range(5):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False

@@ -30,10 +30,11 @@ class Engine:
         draw: Draw,
         places: Sequence[int],
         on_tick: Callable[[Store], Awaitable[None]],
+        url_queue: int = 10_000,
     ) -> None:
         self._kit = kit
         self._workers = [Worker(number, kit, n, self._settled) for number, n in enumerate(places)]
-        self._frontier = Frontier(kit.store, scorer, draw, kit.clock, self._dealt)
+        self._frontier = Frontier(kit.store, scorer, draw, kit.clock, self._dealt, url_queue)
         self._on_tick = on_tick
         self._news = asyncio.Event()
         self._stopped = False
@@ -61,7 +62,8 @@ class Engine:
             for worker in self._workers:
                 worker.stop()
             await asyncio.gather(*workers)
-            return ended_by
+            # What was in work when it was stopped may have been the last.
+            return await store.ended_by() or ended_by
         finally:
             for one in watched:
                 one.cancel()
@@ -84,6 +86,9 @@ class Engine:
     def _settled(self) -> None:
         self._frontier.wake()
         self._news.set()
+        for worker in self._workers:
+            if worker.starved:
+                worker.wake()
 
     def _dealt(self) -> None:
         for worker in self._workers:

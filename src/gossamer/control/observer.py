@@ -7,7 +7,9 @@ import msgspec
 
 from gossamer.model import Event, Snapshot
 from gossamer.modules import ModuleReport
-from gossamer.stores.contract import HostView as HostView
+from gossamer.stores.contract import HostView
+
+__all__ = ["HostView", "Level", "Observer", "Summary"]
 
 Level = Literal["info", "warning", "error"]
 
@@ -20,6 +22,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     ended_by: str
     """`complete`, `max-pages`, `max-bytes`, `interrupted`, or what else it was, in words."""
     directory: str
+    was_over: bool = False
+    """Whether there was nothing left to do from the beginning."""
     continue_with: str | None = None
     """The command that goes on from here, where something is left to do."""
     slowest_hosts: Sequence[HostView] = ()

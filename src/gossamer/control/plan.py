@@ -20,6 +20,12 @@ from gossamer.urls import Domains, Scope, host_key, parse_seed
 FIXED = ("seeds", "scope", "depth", "include", "exclude", "markers")
 """The options that make a crawl what it is: they cannot change while it goes on."""
 
+KEPT = (
+    *FIXED,
+    *("max_pages", "max_bytes", "max_page_bytes", "ttl_s", "queues", "similarity", "module"),
+)
+"""The options that are kept with the crawl, for whoever looks at it later."""
+
 
 class Plan:
     """A crawl, checked and ready to be set up."""
@@ -36,6 +42,10 @@ class Plan:
         self.domain_of = self._domain_of(domains)
         self.markers = Markers.parse(options.markers) if options.markers else None
         self.addresses = self._addresses()
+        self.ignored_robots = frozenset(
+            host_key(parse_seed(f"http://{name}/", "host to ignore robots.txt of"))
+            for name in options.ignore_robots
+        )
         self.scorer_name = (
             choose(options.scope, options.pagerank_key)
             if options.scorer == "auto"
@@ -58,13 +68,14 @@ class Plan:
     def fetch_options(self) -> FetchOptions:
         """Return the client's options."""
         options = self.options
-        timeout_s = options.timeout_s
+        # Silence runs out before the whole does, and so is known for what it is: it is tried again.
+        phase_s = 0.8 * options.timeout_s
         return FetchOptions(
             user_agent=options.user_agent or user_agent(options.contact),
-            connect_timeout_s=min(5.0, timeout_s),
-            first_byte_timeout_s=min(10.0, timeout_s),
-            silence_timeout_s=min(5.0, timeout_s),
-            total_timeout_s=timeout_s,
+            connect_timeout_s=min(5.0, phase_s),
+            first_byte_timeout_s=min(10.0, phase_s),
+            silence_timeout_s=min(5.0, phase_s),
+            total_timeout_s=options.timeout_s,
             max_body_bytes=options.max_page_bytes,
             connections=options.connections,
         )
@@ -95,7 +106,7 @@ class Plan:
 
     def note(self) -> bytes:
         """Return the options as they are kept with the crawl."""
-        return msgspec.json.encode({name: getattr(self.options, name) for name in FIXED})
+        return msgspec.json.encode({name: getattr(self.options, name) for name in KEPT})
 
     def compare(self, note: bytes) -> None:
         """Refuse to go on with a crawl that was begun with other options."""
@@ -111,8 +122,10 @@ class Plan:
     def _domain_of(self, domains: Domains) -> Callable[[str], str]:
         """Return how hosts are grouped by domain; a single host needs no public suffix list."""
         is_one = len({host_key(seed) for seed in self.seeds}) == 1
-        return str if is_one and self.options.scope in {"host", "prefix"} else (
-            domains.registered_domain
+        return (
+            str
+            if is_one and self.options.scope in {"host", "prefix"}
+            else (domains.registered_domain)
         )
 
     def _addresses(self) -> AddressPolicy:

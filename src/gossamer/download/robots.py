@@ -75,13 +75,22 @@ class RobotsCache:
         """Return the rules that hold for the URL's authority; None while they are unreachable."""
         return (await self._state(url)).rules
 
+    def known(self, url: Url) -> RobotsVerdict | None:
+        """Return whether the URL may be fetched, if that is known without asking anybody."""
+        state = self._fresh(authority(url))
+        return None if state is None else state.judge(url)
+
+    def _fresh(self, key: str) -> RobotsState | None:
+        state = self._states.get(key)
+        if state is None or self._clock() >= state.check_at:
+            return None
+        self._states.move_to_end(key)
+        return state
+
     async def _state(self, url: Url) -> RobotsState:
         key = authority(url)
-        state = self._states.get(key)
-        if state is not None and self._clock() < state.check_at:
-            self._states.move_to_end(key)
-            return state
-        return await self._shared_fetch(key, state)
+        state = self._fresh(key)
+        return state or await self._shared_fetch(key, self._states.get(key))
 
     async def _shared_fetch(self, key: str, previous: RobotsState | None) -> RobotsState:
         """Join the fetch under way, or start one; whoever stops waiting stops nobody else."""

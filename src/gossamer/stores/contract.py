@@ -232,6 +232,12 @@ class Store(Protocol):
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record everything that came of a task, if its lease is still the newest."""
 
+    async def untold(self) -> list[tuple[int, int]]:
+        """Return the pages of which the modules know a larger depth, with their depth."""
+
+    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Note that the modules know the depth of these pages."""
+
     async def put_back(self, task: Task, pace: Pace | None, now: float) -> bool:
         """Give a task back undone; False if the lease was lost."""
 

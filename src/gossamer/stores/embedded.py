@@ -61,24 +61,23 @@ class EmbeddedStore:
         self._links = LinkKeeper(shelf, rules.max_depth, rules.ttl_s)
         self._claims: dict[int, tuple[int, bytes]] = {}
         self._claimed: dict[bytes, int] = {}
-        self._free_numbers: list[int] = []
         self._touched: dict[HostKey, Host] = {}
         self._credit: defaultdict[str, float] = defaultdict(float)
         self._top_credit = 0.0
         self._started = now
-        counts = shelf.recover()
+        shelf.reshelve()
+        counts = shelf.counts()
         self._unscored = counts.unscored
         self._outcomes = Counter(counts.outcomes)
         self._budget.pages = counts.pages
         self._budget.bytes = int(shelf.get("bytes") or b"0")
         self._next_page = counts.last_page + 1
+        self._free_numbers = counts.gaps
+        self._starts = int(shelf.get("starts") or b"0") + 1
+        self._is_begun = False
         # Lease numbers grow across restarts: each start has four thousand million of its own.
-        starts = int(shelf.get("starts") or b"0") + 1
-        shelf.put("starts", str(starts).encode())
-        self._desk = Desk(rules.desk, self._budget, first_lease=starts << 32)
+        self._desk = Desk(rules.desk, self._budget, first_lease=self._starts << 32)
         self._take_hosts_over(now, clean=shelf.get("closed") == b"yes")
-        shelf.put("closed", b"no")
-        shelf.commit()
 
     def __repr__(self) -> str:
         return f"<EmbeddedStore: {self._unscored} unscored, {self._desk!r}>"
@@ -97,6 +96,14 @@ class EmbeddedStore:
         if not clean:
             for host in self._desk.hosts():
                 host.next_start = max(host.next_start, now + host.delay_s)
+                self._touched[host.key] = host
+
+    def _begin(self) -> None:
+        """Note, before the first request, that the crawl goes on; until then nothing changes."""
+        self._shelf.put("starts", str(self._starts).encode())
+        self._shelf.put("closed", b"no")
+        self._shelf.commit()
+        self._is_begun = True
 
     # -- the frontier's side ---------------------------------------------------------------------
 
@@ -145,6 +152,8 @@ class EmbeddedStore:
 
     async def join(self, worker: int, now: float) -> None:
         """Let a worker take part."""
+        if not self._is_begun:
+            self._begin()
         self._desk.join(worker)
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
@@ -206,11 +215,20 @@ class EmbeddedStore:
         page_id = settlement.page.page_id if settlement.page else None
         self._shelf.finish(task.url_id, settlement.outcome, settlement.detail, page_id, now)
         if settlement.page:
-            self._shelf.add_page(task.url_id, settlement.page)
+            self._shelf.add_page(task.url_id, settlement.page, task.depth)
         host.pages += settlement.page is not None
         self._outcomes[settlement.outcome] += 1
         growth = self._add_targets(settlement, host, now)
         return Settled(True, growth.new_keys, growth.nearer)
+
+    async def untold(self) -> list[tuple[int, int]]:
+        """Return the pages of which the modules know a larger depth, with their depth."""
+        return self._shelf.untold()
+
+    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Note that the modules know the depth of these pages."""
+        for page_id, depth in pages:
+            self._shelf.set_told_depth(page_id, depth)
 
     async def put_back(self, task: Task, pace: Pace | None, now: float) -> bool:
         """Give a task back undone; False if the lease was lost."""
@@ -261,6 +279,16 @@ class EmbeddedStore:
         )
 
     @property
+    def last_page(self) -> int:
+        """The largest number that a page has."""
+        return self._next_page - 1
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """The smaller numbers that are still to be given."""
+        return frozenset(self._free_numbers)
+
+    @property
     def waiting(self) -> int:
         """How many URLs wait."""
         return self._unscored + self._desk.shelved + self._desk.dealt
@@ -287,12 +315,16 @@ class EmbeddedStore:
 
     async def close(self) -> None:
         """Put back what is in work, make everything durable and let go."""
-        for lease, host in self._desk.leases():
-            self._desk.end(lease.url_id, next_start=host.next_start, now=0.0)
-            self._wait_again(lease.url_id, host)
-        self._shelf.put("closed", b"yes")
-        await self.commit()
-        self._shelf.close()
+        try:
+            for lease, host in self._desk.leases():
+                self._desk.end(lease.url_id, next_start=host.next_start, now=0.0)
+                self._wait_again(lease.url_id, host)
+            if self._is_begun:
+                self._shelf.reshelve()
+                self._shelf.put("closed", b"yes")
+                await self.commit()
+        finally:
+            self._shelf.close()
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -318,6 +350,8 @@ class EmbeddedStore:
             now=now,
         )
         self._shelf.set_targets(task.url_id, ids, settlement.redirect)
+        if settlement.page and depth < task.depth:  # a shorter path turned up while it was in work
+            growth.nearer.append((settlement.page.page_id, depth))
         self._grow(growth)
         self._give_credit(settlement.links, host.domain.name)
         return growth
@@ -337,7 +371,12 @@ class EmbeddedStore:
         host.requests += 1
         host.failed += pace.failed
         host.took_s += pace.took_s
-        host.failures = host.failures + 1 if pace.failed else 0
+        if not pace.failed:
+            host.failures = 0
+        elif pace.ended - pace.took_s >= host.failed_at:
+            # What was on its way together fails together, and counts as one.
+            host.failures += 1
+            host.failed_at = pace.ended
         if pace.crawl_delay_s is not None:
             host.delay_s = max(self._rules.desk.delay_s, pace.crawl_delay_s)
         return pace.ended + rest_s(

@@ -65,6 +65,8 @@ class LinkKeeper:
         return self._max_depth is None or depth <= self._max_depth
 
     def _is_forgotten(self, known: Known, now: float) -> bool:
+        if known.place is not Place.FINISHED:
+            return False  # it waits or is in work again already
         return known.finished_at is not None and known.finished_at + self._ttl_s <= now
 
     def _revive(self, known: Known, growth: Growth) -> None:

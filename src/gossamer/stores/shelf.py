@@ -58,13 +58,18 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: dict[Outcome, int]
     pages: int
     last_page: int
+    gaps: list[int]
+    """The numbers before the last page that were given to pages and not settled."""
 
 
 class Shelf(Protocol):
     """Keeps the rows. Ids are numbers from 1, in the order of discovery."""
 
-    def recover(self) -> Counts:
-        """Shelve again what was dealt or in work when the last process ended, and count."""
+    def reshelve(self) -> None:
+        """Shelve again what is dealt or in work."""
+
+    def counts(self) -> Counts:
+        """Count what there is."""
 
     def shelved_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
         """Return for each host, with its domain, and queue how many URLs are shelved."""
@@ -124,8 +129,14 @@ class Shelf(Protocol):
     def page_of(self, url_id: int) -> int | None:
         """Return the number of the page kept for the URL."""
 
-    def add_page(self, url_id: int, page: KeptPage) -> None:
-        """Keep a page and its content."""
+    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
+        """Keep a page and its content, and the depth that the modules were told."""
+
+    def set_told_depth(self, page_id: int, depth: int) -> None:
+        """Note that the modules know a page's depth."""
+
+    def untold(self) -> list[tuple[int, int]]:
+        """Return the pages, by number, whose depth the modules do not know, with that depth."""
 
     def twin(self, digest: bytes, since: float) -> int | None:
         """Return a page of that content that was fetched after that moment."""

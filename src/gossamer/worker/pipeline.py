@@ -1,8 +1,9 @@
 """What a worker does with one task: robots, download, parse, twin?, modules, links, settle."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -48,6 +49,8 @@ class Kit:
     max_depth: int | None = None
     retries: bool = True
     """Whether a failure that may pass is tried again."""
+    telling_depths: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Keeps the order, so that what a module hears last of a page is its smallest depth."""
 
 
 class Pipeline:
@@ -67,6 +70,7 @@ class Pipeline:
         if asked is not None:
             # The host was asked for its robots.txt, and rests before the page's turn comes.
             await self._kit.store.put_back(task, asked, self._kit.clock())
+            await self._heed(asked)
             return None
         response = await self._kit.client.fetch(task.url)
         pace = settlements.pace_of(response, self._kit.clock())
@@ -89,6 +93,8 @@ class Pipeline:
         if task.host in self._kit.ignored_robots:
             words = "robots.txt is ignored for this host, as the operator said"
             return RobotsVerdict(reason=words), None
+        if (known := robots.known(task.url)) is not None:
+            return known, None
         async with robots.holding(task.host) as place:
             verdict = await robots.judge(task.url)
             rules = await robots.rules(task.url)
@@ -179,9 +185,17 @@ class Pipeline:
         settled = await kit.store.settle(settlement, kit.clock())
         if kit.watch is not None and settled.accepted and settlement.page is None:
             tell_end(kit.watch, settlement, settled)
+        if settlement.pace is not None:
+            await self._heed(settlement.pace)
         if settled.nearer:
-            await tell_depths(kit.store, kit.modules, settled.nearer)
+            async with kit.telling_depths:
+                await tell_depths(kit.store, kit.modules, settled.nearer)
         return settled
+
+    async def _heed(self, pace: Pace) -> None:
+        """Make a host's wish for a longer pause durable at once, so that it outlasts us."""
+        if pace.retry_after_s is not None or pace.crawl_delay_s is not None:
+            await self._kit.store.commit()
 
 
 async def tell_depths(store: Store, modules: Modules, pages: Sequence[tuple[int, int]]) -> None:

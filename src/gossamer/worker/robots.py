@@ -68,6 +68,10 @@ class PoliteRobots:
                 async with place.turn:
                     pass
 
+    def known(self, url: Url) -> RobotsVerdict | None:
+        """Return whether the URL may be fetched, if that is known without asking anybody."""
+        return self._cache.known(url)
+
     async def rules(self, url: Url) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
         return await self._cache.rules(url)

@@ -58,10 +58,8 @@ def refused(
     )
 
 
-def redirected(
-    task: Task, response: Response, targets: Sequence[Link], pace: Pace
-) -> Settlement:
-    """Settle a redirect, with its target if that is in scope."""
+def redirected(task: Task, response: Response, targets: Sequence[Link], pace: Pace) -> Settlement:
+    """Settle a redirect; its target goes on if it is in scope."""
     if task.hops >= MAX_REDIRECTS:
         return Settlement(
             task=task,
@@ -71,10 +69,18 @@ def redirected(
             status=response.status,
             pace=pace,
         )
+    if not targets:
+        return Settlement(
+            task=task,
+            outcome=Outcome.OUT_OF_SCOPE,
+            detail=f"it redirects to {response.target}, which is out of scope",
+            status=response.status,
+            pace=pace,
+        )
     return Settlement(
         task=task,
         outcome=Outcome.REDIRECTED,
-        detail=f"to {response.target}" + ("" if targets else ", which is out of scope"),
+        detail=f"to {response.target}",
         status=response.status,
         links=targets,
         redirect=True,

@@ -39,6 +39,7 @@ class MemoryShelf:
         self._unscored: deque[int] = deque()
         self._shelved: defaultdict[tuple[HostKey, int], list[tuple[float, int]]] = defaultdict(list)
         self._pages: dict[int, tuple[int, KeptPage]] = {}
+        self._told_depths: dict[int, int] = {}
         self._contents: dict[int, bytes] = {}
         self._twins: dict[bytes, tuple[float, int]] = {}
         self._hosts: dict[HostKey, HostRecord] = {}
@@ -47,23 +48,29 @@ class MemoryShelf:
     def _row(self, url_id: int) -> _Row:
         return self._rows[url_id - 1]
 
-    def recover(self) -> Counts:
-        """Shelve again what was dealt or in work when the last process ended, and count."""
+    def reshelve(self) -> None:
+        """Shelve again what is dealt or in work."""
+        for row in self._rows:
+            if row.known.place in {Place.DEALT, Place.IN_WORK}:
+                self.move(row.known.id, Place.SHELVED)
+
+    def counts(self) -> Counts:
+        """Count what there is."""
         outcomes: Counter[Outcome] = Counter()
         unscored = 0
         for row in self._rows:
             place = row.known.place
-            if place in {Place.DEALT, Place.IN_WORK}:
-                self.move(row.known.id, Place.SHELVED)
-            elif place is Place.FINISHED:
+            if place is Place.FINISHED:
                 assert row.outcome is not None
                 outcomes[row.outcome] += 1
             unscored += place is Place.UNSCORED
+        last_page = max(self._pages, default=0)
         return Counts(
             unscored=unscored,
             outcomes=outcomes,
             pages=len(self._pages),
-            last_page=max(self._pages, default=0),
+            last_page=last_page,
+            gaps=[number for number in range(1, last_page) if number not in self._pages],
         )
 
     def shelved_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
@@ -185,11 +192,21 @@ class MemoryShelf:
         """Return the number of the page kept for the URL."""
         return self._row(url_id).page_id
 
-    def add_page(self, url_id: int, page: KeptPage) -> None:
-        """Keep a page and its content."""
+    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
+        """Keep a page and its content, and the depth that the modules were told."""
         self._pages[page.page_id] = (url_id, page)
+        self._told_depths[page.page_id] = depth
         self._contents[page.page_id] = page.content
         self._twins[page.digest] = (page.fetched_at, page.page_id)
+
+    def set_told_depth(self, page_id: int, depth: int) -> None:
+        """Note that the modules know a page's depth."""
+        self._told_depths[page_id] = depth
+
+    def untold(self) -> list[tuple[int, int]]:
+        """Return the pages, by number, whose depth the modules do not know, with that depth."""
+        depths = ((page, self.by_id(url).depth) for page, (url, _) in self._pages.items())
+        return [(page, depth) for page, depth in depths if depth != self._told_depths[page]]
 
     def twin(self, digest: bytes, since: float) -> int | None:
         """Return a page of that content that was fetched after that moment."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -38,6 +38,8 @@ class StoredPage(NamedTuple):
     id: int
     url: str
     depth: int
+    told_depth: int
+    """As the modules know it."""
     size: int
     digest: bytes
 
@@ -45,9 +47,8 @@ class StoredPage(NamedTuple):
 class SqliteAudit:
     """Reads what the checks need over a connection that `reading` gave."""
 
-    def __init__(self, connection: sqlite3.Connection, facts: Facts) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self._facts = msgspec.structs.asdict(facts)
 
     def damage(self) -> Iterator[str]:
         """Yield what SQLite itself finds wrong with the file."""
@@ -58,19 +59,24 @@ class SqliteAudit:
     def form(self) -> Iterator[tuple[Rule, Iterator[str]]]:
         """Yield the rules of form, each with what breaks it."""
         for rule in FORM:
-            yield rule, self._breaches(rule)
+            yield rule, self._breaches(rule, {})
 
     def content(
-        self, queue_of: Callable[[float], int] | None
+        self, facts: Facts, queue_of: Callable[[float], int]
     ) -> Iterator[tuple[Rule, Iterator[str]]]:
         """Yield the other rules, each with what breaks it; the form must be right."""
-        self._db.create_function("queue_of", 1, queue_of or (lambda _: None), deterministic=True)
-        self._db.execute("PRAGMA temp_store = MEMORY")
+        known = msgspec.structs.asdict(facts)
+
+        def queue_or_none(score: float | None) -> int | None:
+            return None if score is None else queue_of(score)
+
+        self._db.create_function("queue_of", 1, queue_or_none, deterministic=True)
         self._db.execute(COUNTED)
-        self._db.execute(REVISITED, self._facts)
+        self._db.execute(REVISITED, known)
         self._db.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")
         for rule in CONTENT:
-            yield rule, self._breaches(rule)
+            if all(known[name] is not None for name in rule.needs):
+                yield rule, self._breaches(rule, known)
 
     def urls(self) -> Iterator[FiledUrl]:
         """Yield every URL whose host is there."""
@@ -91,7 +97,7 @@ class SqliteAudit:
             ),
         )
 
-    def targets(self) -> Iterator[tuple[int, array[int]]]:
+    def targets(self) -> Iterator[tuple[int, Sequence[int]]]:
         """Yield for every finished URL where its links lead."""
         for url_id, blob in self._db.execute(
             "SELECT id, targets FROM urls WHERE place = 4 AND targets IS NOT NULL ORDER BY id"
@@ -110,7 +116,7 @@ class SqliteAudit:
         return map(
             StoredPage._make,
             self._db.execute(
-                "SELECT pages.id, urls.url, depth, size, digest "
+                "SELECT pages.id, urls.url, depth, told_depth, size, digest "
                 "FROM pages JOIN urls ON urls.id = pages.url ORDER BY pages.id"
             ),
         )
@@ -121,6 +127,6 @@ class SqliteAudit:
             "SELECT page, size, digest, body FROM contents JOIN pages ON pages.id = page"
         )
 
-    def _breaches(self, rule: Rule) -> Iterator[str]:
-        for (found,) in self._db.execute(rule.query, self._facts):
+    def _breaches(self, rule: Rule, known: Mapping[str, object]) -> Iterator[str]:
+        for (found,) in self._db.execute(rule.query, known):
             yield str(found)

@@ -1,7 +1,9 @@
 """What there is to know of a crawl from its file, for people and programs that look on."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -42,6 +44,10 @@ def state_of(place: Place) -> State:
             return "waiting"
 
 
+_STATES = " ".join(f"WHEN {int(place)} THEN '{state_of(place)}'" for place in Place)
+_NAMES = " ".join(f"WHEN {int(place)} THEN '{place.name.lower()}'" for place in Place)
+
+
 class Tally(NamedTuple):
     """How many URLs have these four in common."""
 
@@ -72,7 +78,7 @@ class Step(msgspec.Struct, frozen=True):
     """How it was reached: as a `seed`, over a `link` or over a `redirect`."""
 
 
-class ListedUrl(msgspec.Struct, frozen=True, kw_only=True):
+class ListedUrl(msgspec.Struct, frozen=True):
     """A URL in a list."""
 
     id: int | None
@@ -101,17 +107,22 @@ class SqliteReader:
 
     def note(self, name: str) -> bytes | None:
         """Return a note."""
-        found = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
+        found = self._db.execute(
+            "SELECT CAST(value AS BLOB) FROM notes WHERE name = ?", (name,)
+        ).fetchone()
         return None if found is None else bytes(found[0])
 
     # -- counting --------------------------------------------------------------------------------
 
     def tallies(self) -> list[Tally]:
         """Return how many URLs there are of each place, outcome, depth and queue."""
-        rows = self._db.execute(
-            "SELECT place, outcome, depth, queue, count(*) FROM urls GROUP BY 1, 2, 3, 4"
-        )
-        return [Tally(*row) for row in rows]
+        # SQLite would sort all rows to group them, in memory.
+        counted = Counter(self._db.execute("SELECT place, outcome, depth, queue FROM urls"))
+        return [Tally._make((*common, urls)) for common, urls in counted.items()]
+
+    def unfinished(self) -> int:
+        """Return how many URLs wait or are in work."""
+        return self._number("SELECT count(*) FROM urls WHERE place < 4")
 
     def host_count(self) -> int:
         """Return how many hosts there are."""
@@ -131,11 +142,17 @@ class SqliteReader:
 
     def busiest_hosts(self, limit: int) -> list[BusyHost]:
         """Return the hosts with most left to do."""
+        # An index has those in the priority queues by host; the others are few.
         rows = self._db.execute(
-            "SELECT key, count(*), delay_s, next_start, hosts.failures "
-            "FROM urls JOIN hosts ON hosts.id = urls.host WHERE place < ? "
-            "GROUP BY urls.host ORDER BY 2 DESC, key LIMIT ?",
-            (Place.FINISHED, limit),
+            """
+            SELECT key, left, delay_s, next_start, failures FROM (
+                SELECT host, sum(urls) AS left FROM (
+                    SELECT host, count(*) AS urls FROM urls WHERE place = 1 GROUP BY host
+                    UNION ALL SELECT host, 1 FROM urls WHERE place IN (0, 2, 3)
+                ) GROUP BY host
+            ) JOIN hosts ON hosts.id = host ORDER BY left DESC, key LIMIT ?
+            """,
+            (limit,),
         )
         return [
             BusyHost(host=key, left=left, delay_s=delay_s, next_start=start, failures=failures)
@@ -172,38 +189,26 @@ class SqliteReader:
         self, places: Sequence[Place] = tuple(Place), outcome: Outcome | None = None
     ) -> Iterator[ListedUrl]:
         """Yield the URLs that stand in one of the places, in the order of discovery."""
-        words = {int(place): (state_of(place), place.name.lower()) for place in Place}
         rows = self._db.execute(
-            "SELECT page, urls.url, depth, outcome, size, place, key, score, queue, attempts, "
-            "coalesce(detail, ''), found_at, finished_at "
-            "FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN pages ON pages.id = urls.page "
-            "WHERE place IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR outcome = ?2) "
-            "ORDER BY urls.id",
+            f"""
+            SELECT page, urls.url, depth, CASE place WHEN 4 THEN outcome END, size,
+                   CASE place {_STATES} END, CASE place {_NAMES} END,
+                   hosts.key, score, queue, attempts, coalesce(detail, ''), found_at, finished_at
+            FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN pages ON pages.id = urls.page
+            WHERE place IN (SELECT value FROM json_each(?1))
+              AND (?2 IS NULL OR place = 4 AND outcome = ?2)
+            ORDER BY urls.id
+            """,  # noqa: S608 -- our own words
             (str([int(place) for place in places]), outcome),
         )
-        for page, url, depth, ended, size, place, host, score, queue, tries, detail, *times in rows:
-            state, name = words[place]
-            yield ListedUrl(
-                id=page,
-                url=url,
-                depth=depth,
-                outcome=ended,
-                bytes=size,
-                state=state,
-                place=name,
-                host=host,
-                score=score,
-                queue=queue,
-                attempts=tries,
-                detail=detail,
-                found_at=times[0],
-                finished_at=times[1],
-            )
+        return starmap(ListedUrl, rows)
 
     # -- one page, one URL, one host -------------------------------------------------------------
 
     def page(self, page_id: int) -> PageRecord | None:
-        """Return a kept page."""
+        """Return a kept page; None if no page has that number."""
+        if page_id.bit_length() >= 64:
+            return None  # more than SQLite can count
         return self._record(PageRecord, f"{_PAGE} WHERE pages.id = ?", page_id)
 
     def body(self, page_id: int) -> bytes | None:

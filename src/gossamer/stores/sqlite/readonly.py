@@ -37,13 +37,15 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _connected(path: Path) -> sqlite3.Connection:
     try:
         return _at_one_moment(_opened(path))
-    except sqlite3.OperationalError:
-        # Beside a file in WAL mode SQLite needs an index of the log. Where it may not make one
-        # there is nobody else to write either, so that the file alone is all there is: if no log
-        # with unread changes lies beside it.
+    except sqlite3.OperationalError as error:
+        # Beside a file in WAL mode SQLite needs an index of the log. Where it may not make one the
+        # file alone must do, and does if no log with unread changes lies beside it.
         log = path.with_name(f"{path.name}-wal")
-        if not path.is_file() or (log.exists() and log.stat().st_size):
-            raise
+        if log.exists() and log.stat().st_size:
+            raise sqlite3.OperationalError(
+                f"{error}; it has a log, to read which SQLite must write beside it: copy the "
+                "directory to where you may write"
+            ) from error
         return _at_one_moment(_opened(path, "&immutable=1"))
 
 
@@ -55,6 +57,7 @@ def _at_one_moment(connection: sqlite3.Connection) -> sqlite3.Connection:
     """Begin the transaction in which everything is read; its first query fixes the moment."""
     try:
         connection.isolation_level = None
+        connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("BEGIN")
         marks = ",".join("?" * len(TABLES))
         there = connection.execute(

@@ -52,7 +52,8 @@ CREATE TABLE IF NOT EXISTS pages (
     content_type TEXT NOT NULL,
     encoding     TEXT NOT NULL,
     title        TEXT NOT NULL,
-    fetched_at   REAL NOT NULL
+    fetched_at   REAL NOT NULL,
+    told_depth   INTEGER NOT NULL         -- as the modules know it; urls.depth may be smaller
 );
 
 CREATE INDEX IF NOT EXISTS twins ON pages (digest);

@@ -19,6 +19,7 @@ from gossamer.model import Cause, HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, KeptPage, Link, PageRecord, Place, UrlRecord
 from gossamer.stores.shelf import Begun, Counts, HostRecord, Known, Unscored
 from gossamer.stores.sqlite.cache import KnownCache
+from gossamer.stores.sqlite.guarded import GuardedConnection
 
 _RECORD = """
     SELECT urls.id, url, hosts.key, hosts.domain, place, depth, parent, score, queue, outcome,
@@ -32,15 +33,18 @@ class SqliteShelf:
 
     def __init__(self, path: Path, *, cached_links: int = 200_000) -> None:
         try:
-            self._db = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+            self._db = sqlite3.connect(
+                path, isolation_level=None, cached_statements=256, factory=GuardedConnection
+            )
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("PRAGMA cache_size = -65536")
             self._db.executescript(
                 files("gossamer.stores.sqlite").joinpath("schema.sql").read_text("utf-8")
             )
-        except sqlite3.DatabaseError as error:
-            raise CrawlError(f"cannot use {path} as the store of a crawl: {error}") from error
+        except (sqlite3.DatabaseError, CrawlError) as error:
+            reason = error.__cause__ or error
+            raise CrawlError(f"cannot use {path} as the store of a crawl: {reason}") from error
         self._cache = KnownCache(cached_links)
         self._hosts: dict[HostKey, int] = {}
         self._next_id = self._one("SELECT coalesce(max(id), 0) + 1 FROM urls")
@@ -50,12 +54,15 @@ class SqliteShelf:
         found = self._db.execute(query, values).fetchone()
         return int(found[0])
 
-    def recover(self) -> Counts:
-        """Shelve again what was dealt or in work when the last process ended, and count."""
+    def reshelve(self) -> None:
+        """Shelve again what is dealt or in work."""
         self._db.execute(
             "UPDATE urls SET place = ? WHERE place IN (?, ?)",
             (Place.SHELVED, Place.DEALT, Place.IN_WORK),
         )
+
+    def counts(self) -> Counts:
+        """Count what there is."""
         outcomes = self._db.execute(
             "SELECT outcome, count(*) FROM urls WHERE place = ? GROUP BY outcome",
             (Place.FINISHED,),
@@ -65,7 +72,15 @@ class SqliteShelf:
             outcomes={Outcome(name): count for name, count in outcomes},
             pages=self._one("SELECT count(*) FROM pages"),
             last_page=self._one("SELECT coalesce(max(id), 0) FROM pages"),
+            gaps=self._gaps(),
         )
+
+    def _gaps(self) -> list[int]:
+        neighbours = self._db.execute(
+            "SELECT before, id FROM (SELECT lag(id, 1, 0) OVER (ORDER BY id) AS before, id "
+            "FROM pages) WHERE id > before + 1"
+        )
+        return [number for before, after in neighbours for number in range(before + 1, after)]
 
     def shelved_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
         """Return for each host and queue how many URLs are shelved."""
@@ -253,11 +268,11 @@ class SqliteShelf:
         (page,) = self._db.execute("SELECT page FROM urls WHERE id = ?", (url_id,)).fetchone()
         return None if page is None else int(page)
 
-    def add_page(self, url_id: int, page: KeptPage) -> None:
-        """Keep a page and its content."""
+    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
+        """Keep a page and its content, and the depth that the modules were told."""
         self._db.execute(
-            "INSERT INTO pages (id, url, size, digest, content_type, encoding, title, fetched_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO pages (id, url, size, digest, content_type, encoding, title, fetched_at, "
+            "told_depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 page.page_id,
                 url_id,
@@ -267,12 +282,24 @@ class SqliteShelf:
                 page.encoding,
                 page.title,
                 page.fetched_at,
+                depth,
             ),
         )
         self._db.execute(
             "INSERT INTO contents (page, fetched_at, body) VALUES (?, ?, ?)",
             (page.page_id, page.fetched_at, page.content),
         )
+
+    def set_told_depth(self, page_id: int, depth: int) -> None:
+        """Note that the modules know a page's depth."""
+        self._db.execute("UPDATE pages SET told_depth = ? WHERE id = ?", (depth, page_id))
+
+    def untold(self) -> list[tuple[int, int]]:
+        """Return the pages, by number, whose depth the modules do not know, with that depth."""
+        return self._db.execute(
+            "SELECT pages.id, depth FROM pages JOIN urls ON urls.id = pages.url "
+            "WHERE told_depth <> depth"
+        ).fetchall()
 
     def twin(self, digest: bytes, since: float) -> int | None:
         """Return a page of that content that was fetched after that moment."""
@@ -349,16 +376,15 @@ class SqliteShelf:
 
     def commit(self) -> None:
         """Make what was written durable, whole."""
-        try:
-            self._db.execute("COMMIT")
-            self._db.execute("BEGIN")
-        except sqlite3.OperationalError as error:
-            raise CrawlError(f"cannot write the crawl's state: {error}") from error
+        self._db.execute("COMMIT")
+        self._db.execute("BEGIN")
 
     def close(self) -> None:
         """Commit and let go."""
-        self._db.execute("COMMIT")
-        self._db.close()
+        try:
+            self._db.execute("COMMIT")
+        finally:
+            self._db.close()
 
 
 def _record(row: tuple[object, ...]) -> UrlRecord:

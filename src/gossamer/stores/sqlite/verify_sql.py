@@ -1,8 +1,8 @@
 """What must be true of the file of a crawl, as far as SQL can tell.
 
 A rule is a promise and the query that finds what breaks it: one line of text for each breach. The
-rules of form come first; the others take a file for granted that keeps them. What a rule depends on
-beyond the file are the parameters of `Facts`; one that is not known (NULL) breaks no rule.
+rules of form come first; the others take a file for granted that keeps them. What they depend on
+beyond the file are `Facts`; a rule is left out where one that it needs is not known.
 
 A URL may be visited again when its TTL is over. Its earlier page stays, its earlier links are
 forgotten: such URLs are in the table `revisited`, and some rules make allowance for them.
@@ -24,7 +24,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     over: bool
     """Whether nothing is left to do, or no budget to do it."""
     ttl_s: float | None = None
-    max_depth: int | None = None
+    max_depth: float | None = None
+    """Infinite where there is no limit."""
+    queues: int | None = None
     max_pages: int | None = None
     max_bytes: int | None = None
     keep_twins: bool | None = None
@@ -36,6 +38,8 @@ class Rule(msgspec.Struct, frozen=True):
     name: str
     promise: str
     query: str
+    needs: tuple[str, ...] = ()
+    """The facts that must be known."""
 
 
 REVISITED = """
@@ -50,11 +54,23 @@ REVISITED = """
 """
 
 
-def _typed(table: str, **columns: str) -> str:
-    """Return the condition that a column has another type; a question mark allows for NULL."""
+_COLUMNS = {
+    "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
+    "urls": "url:text key:blob host:integer place:integer depth:integer parent:integer? "
+    "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
+    "page:integer? finished_at:real? attempts:integer redirect:integer targets:blob?",
+    "attempts": "url:integer at:real outcome:text cause:text? detail:text status:integer?",
+    "pages": "url:integer size:integer digest:blob content_type:text encoding:text title:text "
+    "fetched_at:real told_depth:integer",
+    "contents": "fetched_at:real body:blob",
+}
+"""The types of the columns; a question mark allows for NULL."""
+
+
+def _mistyped(table: str) -> str:
     wrong = " OR ".join(
-        f"typeof({name}) NOT IN ('{kind.rstrip('?')}'{", 'null'" if '?' in kind else ''})"
-        for name, kind in columns.items()
+        f"typeof({name}) NOT IN ('{kind.rstrip('?')}', '{'null' if '?' in kind else ''}')"
+        for name, _, kind in (column.partition(":") for column in _COLUMNS[table].split())
     )
     return f"SELECT 'row ' || rowid || ' of {table}' FROM {table} WHERE {wrong}"  # noqa: S608 -- our own names
 
@@ -63,22 +79,7 @@ FORM = (
     Rule(
         "types",
         "every value has the type of its column",
-        " UNION ALL ".join(
-            [
-                _typed("hosts", key="text", domain="text", delay_s="real", next_start="real"),
-                _typed("hosts", failures="integer"),
-                _typed("urls", url="text", key="blob", host="integer", place="integer"),
-                _typed("urls", depth="integer", parent="integer?", hops="integer"),
-                _typed("urls", found_at="real", score="real?", queue="integer?", page="integer?"),
-                _typed("urls", outcome="text?", detail="text?", finished_at="real?"),
-                _typed("urls", attempts="integer", redirect="integer", targets="blob?"),
-                _typed("attempts", url="integer", at="real", outcome="text", cause="text?"),
-                _typed("attempts", detail="text", status="integer?"),
-                _typed("pages", url="integer", size="integer", digest="blob", fetched_at="real"),
-                _typed("pages", content_type="text", encoding="text", title="text"),
-                _typed("contents", fetched_at="real", body="blob"),
-            ]
-        ),
+        " UNION ALL ".join(map(_mistyped, _COLUMNS)),
     ),
     Rule(
         "values",
@@ -108,9 +109,11 @@ FORM = (
 CONTENT = (
     Rule(
         "outcome",
-        "a URL has an outcome, and the time of it, exactly if it is finished",
-        "SELECT url FROM urls WHERE (place = 4) <> (outcome IS NOT NULL) "
-        "OR (place = 4) <> (finished_at IS NOT NULL)",
+        "a URL has an outcome, and the time of it, exactly if it is or was finished",
+        # One whose TTL is over keeps the last outcome while it waits to be visited again.
+        "SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL) "
+        "OR place = 4 AND outcome IS NULL "
+        "OR place <> 4 AND finished_at + coalesce(:ttl_s, 0) > :now",
     ),
     Rule(
         "score",
@@ -124,17 +127,18 @@ CONTENT = (
         "a URL lies in the queue that the table has for its score",
         "SELECT url || ' with the score ' || score || ' is in queue ' || queue FROM urls "
         "WHERE queue <> queue_of(score)",
+        needs=("queues",),
     ),
     Rule(
         "rest",
-        "nothing is in work in a crawl that was closed",
-        "SELECT url FROM urls WHERE :closed AND place = 3",
+        "nothing is dealt or in work in a crawl that was closed",
+        "SELECT url FROM urls WHERE :closed AND place IN (2, 3)",
     ),
     Rule(
         "limit",
         "a URL is left out exactly if it is farther away than the depth limit",
-        "SELECT url || ' at depth ' || depth FROM urls "
-        "WHERE (place = 5) <> coalesce(depth > :max_depth, 0)",
+        "SELECT url || ' at depth ' || depth FROM urls WHERE (place = 5) <> (depth > :max_depth)",
+        needs=("max_depth",),
     ),
     Rule(
         "host",
@@ -181,6 +185,7 @@ CONTENT = (
         WHERE one.outcome IN ('fetched', 'redirected')
           AND (next_at IS NOT NULL OR place <> 4) AND coalesce(next_at, :now) - at < :ttl_s
         """,
+        needs=("ttl_s",),
     ),
     Rule(
         "numbers",
@@ -207,6 +212,14 @@ CONTENT = (
         """,
     ),
     Rule(
+        "told",
+        "the modules know the depth of every page, or will when the crawl goes on",
+        """
+        SELECT 'page ' || pages.id || ' at depth ' || depth FROM pages JOIN urls ON page = pages.id
+        WHERE told_depth < depth OR :over AND told_depth <> depth
+        """,
+    ),
+    Rule(
         "twins",
         "no content is kept twice within the TTL",
         # A page is compared when it has been parsed, a little after it was fetched.
@@ -217,6 +230,7 @@ CONTENT = (
             FROM pages WINDOW same AS (PARTITION BY digest ORDER BY fetched_at, id)
         ) WHERE NOT :keep_twins AND fetched_at - before_at < :ttl_s - min(60, :ttl_s / 2)
         """,
+        needs=("ttl_s", "keep_twins"),
     ),
     Rule(
         "contents",
@@ -237,6 +251,7 @@ CONTENT = (
         UNION ALL
         SELECT bytes || ' bytes of ' || :max_bytes FROM counted WHERE bytes > :max_bytes
         """,
+        needs=("max_pages", "max_bytes"),
     ),
     Rule(
         "bytes",

@@ -1,0 +1,159 @@
+"""`gossamer explain URL`: why a URL is where it is."""
+
+import time
+from collections.abc import Iterator
+
+from gossamer.cli.output import columns, moment, put_json, put_lines, section
+from gossamer.cli.parameters import Directory, Json, the_crawl
+from gossamer.control.explain import Explanation, Waits
+from gossamer.control.explain import explain as explained
+from gossamer.observe import printable
+from gossamer.observe.figures import counted, size, span
+from gossamer.urls import parse_seed
+
+LONGEST = 10_000
+STEPS_SHOWN = 12
+"""A longer path is shown without its middle."""
+
+
+def explain(url: str, /, *, directory: Directory = None, json: Json = False) -> int:
+    """Tell why a URL is where it is: where it was found, what came of it, what it waits for.
+
+    Parameters
+    ----------
+    url
+        The URL, in any spelling.
+    directory
+        The directory of the crawl; by default this one, or the only crawl right below it.
+    json
+        Print one JSON object.
+
+    """
+    asked = parse_seed(url, "URL")
+    with the_crawl(directory) as crawl:
+        found = explained(crawl, asked, time.time())
+    if json:
+        put_json([found])
+    else:
+        put_lines(explanation_lines(found))
+    return 0
+
+
+def explanation_lines(found: Explanation) -> Iterator[str]:
+    """Yield the explanation for people."""
+    yield printable(found.url, LONGEST)
+    if found.known_as not in (None, found.url):
+        yield from section("known as", [printable(found.known_as or "", LONGEST)])
+    yield from section("state", _state(found))
+    if found.waits:
+        yield from section("waits for", _obstacles(found, found.waits))
+    yield from section("scope", _scope(found))
+    if found.path:
+        yield from section("path", columns(_path(found), right=[0]))
+    if found.found_at is not None:
+        yield from section("found", [moment(found.found_at)])
+    if found.score is not None:
+        yield from section("score", [f"{found.score:g}, queue {found.queue}"])
+    if found.attempts:
+        yield from section("attempts", columns(_attempts(found)))
+    if found.page:
+        yield from section("page", _page(found))
+
+
+def _state(found: Explanation) -> Iterator[str]:
+    match found.state:
+        case "never_seen":
+            yield "never seen"
+            if found.scope is None or found.scope.accepted:
+                yield _why_unseen(found)
+        case "waiting":
+            yield "waiting"
+        case "in_work":
+            was = "was in work when its process ended; it will be fetched again"
+            yield "in work" if found.crawl == "running" else was
+        case "beyond":
+            yield (
+                f"known, but left out: it is {counted(found.depth or 0, 'link')} away from a seed, "
+                f"and --depth is {found.max_depth}"
+            )
+        case "finished":
+            outcome = str(found.outcome).replace("_", " ")
+            yield outcome + (f": {printable(found.detail, LONGEST)}" if found.detail else "")
+
+
+def _why_unseen(found: Explanation) -> str:
+    if not found.urls_left:
+        return "no page of the crawl links to it"
+    left = counted(found.urls_left, "URL")
+    return f"no page so far links to it; {left} of the crawl {_are(found.urls_left)} not finished"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
+    ahead = counted(waits.ahead, "URL")
+    before = f"at least {ahead} of its host {_are(waits.ahead)} before it"
+    words = {
+        "no-process": "a process: none works on this crawl; the same command continues it",
+        "max-pages": "a larger --max-pages: the page budget is used up",
+        "max-bytes": "a larger --max-bytes: the byte budget is used up",
+        "score": f"its score: {ahead} {_were(waits.ahead)} found before it",
+        "queue": f"its turn in queue {found.queue}: {before}",
+        "worker": f"its turn: {before}",
+        "host": f"its host: {printable(found.host or '')} {_rest(waits)}",
+    }
+    for obstacle in waits.obstacles:
+        yield words[obstacle]
+    if waits.at_least_s > waits.host_ready_in_s:
+        pause = f"at one request each {span(waits.host_delay_s)}"
+        yield f"all in all at least {span(waits.at_least_s)}, {pause}"
+    elif not waits.obstacles:
+        yield "a free connection"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _rest(waits: Waits) -> str:
+    failures = counted(waits.host_failures, "failure")
+    why = f", after {failures} in a row" if waits.host_failures else ""
+    return f"may be asked again in {span(waits.host_ready_in_s)}{why}"
+
+
+def _scope(found: Explanation) -> Iterator[str]:
+    if found.scope is None:
+        yield "unknown: the options were not kept with this crawl"
+    else:
+        would = "would be " if found.state == "never_seen" else ""
+        verdict = "accepted" if found.scope.accepted else "refused"
+        yield f"{would}{verdict} by {printable(found.scope.words, LONGEST)}"
+
+
+def _path(found: Explanation) -> list[list[str]]:
+    rows = [[str(one.depth), printable(one.url, LONGEST), one.over] for one in found.path]
+    half = STEPS_SHOWN // 2
+    if len(rows) > STEPS_SHOWN:
+        between = f"… {len(rows) - 2 * half} more …"
+        rows = [*rows[:half], ["", between, ""], *rows[-half:]]
+    return rows
+
+
+def _attempts(found: Explanation) -> list[list[str]]:
+    rows = []
+    for one in found.attempts:
+        status = "" if one.status is None else str(one.status)
+        words = one.detail or (str(one.cause) if one.cause else "")
+        outcome = one.outcome.replace("_", " ")
+        rows.append([moment(one.at), outcome, status, printable(words)])
+    return rows
+
+
+def _page(found: Explanation) -> Iterator[str]:
+    page = found.page
+    assert page is not None
+    kind = f", {printable(page.content_type)}" if page.content_type else ""
+    title = f", titled {printable(page.title, 100)}" if page.title else ""
+    yield f"number {page.id}, {size(page.bytes)}{kind}{title}"

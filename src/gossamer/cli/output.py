@@ -1,0 +1,81 @@
+"""Standard output: bytes, lines, columns, and a reader that goes away.
+
+`gossamer pages | head` ends quietly; a full disk does not.
+"""
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from gossamer.errors import CrawlError
+
+
+def put(pieces: Iterable[bytes]) -> None:
+    """Write the pieces until there are no more, or nobody to read them."""
+    try:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # Keep the interpreter from meeting the failure again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise CrawlError(f"cannot write to standard output: {error.strerror}") from error
+
+
+def put_lines(lines: Iterable[str]) -> None:
+    """Write lines of text; what the terminal has no character for is escaped."""
+    coding = sys.stdout.encoding
+    put(f"{line}\n".encode(coding, "backslashreplace") for line in lines)
+
+
+def put_json(records: Iterable[msgspec.Struct]) -> None:
+    """Write one object a line."""
+    encoder = msgspec.json.Encoder()
+    put(encoder.encode(record) + b"\n" for record in records)
+
+
+def put_table(rows: Sequence[Sequence[str]]) -> None:
+    """Write rows; in a terminal, what does not fit is wrapped within the last column."""
+    if not sys.stdout.isatty():
+        put_lines(columns(rows))
+        return
+    indent = sum(max(map(len, cells)) + 2 for cells in list(zip(*rows, strict=True))[:-1])
+    room = max(20, shutil.get_terminal_size().columns - indent)
+    wrapped: list[list[str]] = []
+    for *cells, last in rows:
+        first, *more = textwrap.wrap(last, room) or [""]
+        wrapped.append([*cells, first])
+        wrapped += [[*("" for _ in cells), line] for line in more]
+    put_lines(columns(wrapped))
+
+
+def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> Iterator[str]:
+    """Yield the rows with their cells under each other; those of some columns ranged right."""
+    ranged_right = set(right)
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if number in ranged_right else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def section(label: str, lines: Iterable[str], width: int = 12) -> Iterator[str]:
+    """Yield the lines beside a label."""
+    for number, line in enumerate(lines):
+        yield f"  {label if number == 0 else '':<{width}}{line}".rstrip()
+
+
+def moment(seconds: float) -> str:
+    """Return the local time, such as 2026-05-01 09:30:00."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds}"

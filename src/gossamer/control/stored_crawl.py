@@ -1,0 +1,168 @@
+"""A crawl as its directory shows it, whether it runs, has ended or was killed."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from gossamer.config import ScopeName
+from gossamer.control.directory import DATABASE, LOCK
+from gossamer.errors import CrawlError, UsageError
+from gossamer.frontier.budget import Budget
+from gossamer.stores.sqlite.reader import SqliteReader
+from gossamer.stores.sqlite.readonly import reading
+from gossamer.urls import Scope, parse_seed, shown
+
+SAVED_PAGES = "pages"
+"""The folder in which the module `save` writes."""
+
+CrawlState = Literal["running", "finished", "interrupted", "crashed"]
+
+
+class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that a crawl was last run with, as far as they were kept with it."""
+
+    seeds: tuple[str, ...]
+    scope: ScopeName
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    depth: int | None = None
+    max_pages: int | None = None
+    max_bytes: int | None = None
+    max_page_bytes: int | None = None
+    ttl_s: float | None = None
+    queues: int | None = None
+    similarity: float | msgspec.UnsetType | None = msgspec.UNSET
+    module: tuple[str, ...] = ()
+
+    def scope_of_crawl(self) -> Scope:
+        """Return what belongs to the crawl."""
+        seeds = [parse_seed(seed) for seed in self.seeds]
+        return Scope.for_seeds(self.scope, seeds, self.include, self.exclude)
+
+    def budget(self, pages: int, size: int) -> Budget | None:
+        """Return the budgets with so much used up; None if they were not kept."""
+        if self.max_pages is None or self.max_bytes is None:
+            return None
+        budget = Budget(self.max_pages, self.max_bytes, self.max_page_bytes or 0)
+        budget.pages, budget.bytes = pages, size
+        return budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCrawl:
+    """An open crawl: everything is read as it was at one moment."""
+
+    directory: Path
+    connection: sqlite3.Connection
+    reader: SqliteReader
+    options: StoredOptions | None
+    """None if they were not kept with the crawl."""
+    running: bool
+    """Whether a process works on it."""
+    closed: bool
+    """Whether the last process that worked on it ended in order."""
+
+    @property
+    def bytes(self) -> int:
+        """How much was downloaded so far."""
+        note = self.reader.note("bytes") or b"0"
+        if not note.isdigit():
+            raise CrawlError(f"the count of bytes in {self.directory} is damaged: {note[:40]!r}")
+        return int(note)
+
+    def exhausted_by(self) -> str | None:
+        """Return which budget is used up: `max-pages` or `max-bytes`."""
+        if self.options is None:
+            return None
+        budget = self.options.budget(self.reader.page_count(), self.bytes)
+        return budget.exhausted_by() if budget else None
+
+    def ended_by(self, left: int) -> str | None:
+        """Return what ended the crawl, of which so many URLs are left; None: nothing did."""
+        if self.running:
+            return None
+        if not left:
+            return "complete"
+        return (self.exhausted_by() or "interrupted") if self.closed else None
+
+    def state(self, left: int) -> CrawlState:
+        """Return how it is with the crawl, of which so many URLs are left."""
+        if self.running:
+            return "running"
+        if not self.closed:
+            return "crashed"
+        return "interrupted" if self.ended_by(left) == "interrupted" else "finished"
+
+
+@contextmanager
+def open_crawl(directory: Path) -> Iterator[StoredCrawl]:
+    """Open the crawl in a directory to look at it; it is not disturbed."""
+    path = directory / DATABASE
+    if not path.is_file():
+        raise UsageError(f"there is no crawl in {directory}: name its directory with --dir")
+    with reading(path) as connection:
+        reader = SqliteReader(connection)
+        closed = reader.note("closed") == b"yes"
+        running = not closed and _is_locked(directory)
+        if not closed and not running:
+            # It was killed, or has ended since the moment that we see: then look again, for a
+            # process closes its crawl before it lets go of the lock.
+            connection.execute("COMMIT")
+            connection.execute("BEGIN")
+            closed = reader.note("closed") == b"yes"
+            running = not closed and _is_locked(directory)
+        yield StoredCrawl(
+            directory=directory,
+            connection=connection,
+            reader=reader,
+            options=_options(reader, path),
+            running=running,
+            closed=closed,
+        )
+
+
+def find_crawl(directory: Path | None, here: Path) -> Path:
+    """Return the directory that was named, or else the only crawl in or right below this one."""
+    if directory is not None:
+        return directory
+    if (here / DATABASE).is_file():
+        return here.resolve()
+    found = sorted(one.parent for one in here.glob(f"*/{DATABASE}"))
+    if len(found) == 1:
+        return found[0].relative_to(here)
+    if not found:
+        raise UsageError("there is no crawl here: name its directory with --dir")
+    names = ", ".join(shown(one.name) for one in found)
+    raise UsageError(f"there are several crawls here: name one of {names} with --dir")
+
+
+def _options(reader: SqliteReader, path: Path) -> StoredOptions | None:
+    note = reader.note("options")
+    if note is None:
+        return None
+    try:
+        return msgspec.json.decode(note, type=StoredOptions)
+    except msgspec.DecodeError as error:
+        raise CrawlError(f"the options in {path} are damaged: {error}") from error
+
+
+def _is_locked(directory: Path) -> bool:
+    """Tell whether a process crawls into the directory: whether it holds the lock."""
+    try:
+        lock = os.open(directory / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
