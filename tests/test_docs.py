@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from write_configuration import text as configuration_page
 
 from gossamer.testing import Web
-from write_configuration import text as configuration_page
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -93,6 +93,10 @@ class MemoryShelf:
         known = Known(len(self._rows) + 1, depth, place, None)
         self._rows.append(_Row(link, known, parent, hops, now))
         self._by_key[link.key] = known
+        if link.host not in self._hosts:
+            self._hosts[link.host] = HostRecord(
+                key=link.host, domain=link.domain, delay_s=0.0, next_start=0.0, failures=0
+            )
         if place is Place.UNSCORED:
             self._unscored.append(known.id)
         return known.id
