@@ -11,11 +11,11 @@ class LinkGraph:
 
     def open(self, context: ModuleContext) -> None:
         """Go on with the whole lines of those pages that do not come again."""
-        path, settled = context.directory / "links.csv", context.resumed_from
-        lines = path.read_text().splitlines(True) if settled and path.exists() else []
+        path, is_settled = context.directory / "links.csv", context.is_settled
+        lines = path.read_text().splitlines(True) if path.exists() else []
         whole = [line for line in lines if line.endswith("\n")]
         self.file = path.with_suffix(".new").open("w", encoding="ascii")
-        self.file.writelines(line for line in whole if int(line.partition(",")[0]) <= settled)
+        self.file.writelines(line for line in whole if is_settled(int(line.partition(",")[0])))
         self.file.flush()
         path.with_suffix(".new").replace(path)
 

@@ -1,8 +1,13 @@
 """Fixtures and the table of requirements, for every test."""
 
 import os
+from collections import deque
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
 
+import lxml.html
 import pytest
 
 pytest_plugins = ["requirement_table"]
@@ -21,3 +26,40 @@ def docs_site() -> Path:
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def search_docs(docs_site: Path) -> Callable[[int | None], dict[str, int]]:
+    """Return a search over the files of the documentation site, served as http://docs.test/.
+
+    It gives every page within a depth, with its depth: breadth first, with another parser and
+    other URL code than the crawler's.
+    """
+
+    @cache
+    def links_of(name: str) -> list[str]:
+        document = lxml.html.fromstring((docs_site / name).read_bytes())
+        hrefs = [element.get("href") for element in document.iter("a", "area")]
+        url = f"http://docs.test/{name}"
+        return [urljoin(url, href.strip()).partition("#")[0] for href in hrefs if href]
+
+    def file_of(url: str) -> Path:
+        return docs_site / unquote(urlsplit(url).path[1:])
+
+    def search(depth: int | None) -> dict[str, int]:
+        home = "http://docs.test/index.html"
+        depths = {home: 0}
+        line = deque([home])
+        while line:
+            url = line.popleft()
+            if depths[url] == depth or file_of(url).suffix != ".html":
+                continue
+            for link in links_of(file_of(url).name):
+                inside = link.startswith("http://docs.test/")
+                is_page = file_of(link).is_file() and file_of(link).suffix in {".html", ".txt"}
+                if inside and is_page and link not in depths:
+                    depths[link] = depths[url] + 1
+                    line.append(link)
+        return depths
+
+    return search

@@ -1,7 +1,6 @@
 """Gossamer: a polite, extensible web crawler.
 
-    async for page in gossamer.pages("https://example.org/", max_pages=100):
-        print(page.id, page.url, page.title)
+`pages` yields the pages of a crawl as they come, `crawl` runs one to its end.
 """
 
 from importlib.metadata import version

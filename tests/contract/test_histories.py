@@ -11,7 +11,12 @@ import pytest
 import xxhash
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from gossamer.frontier.desk import DeskRules
 from gossamer.model import HostKey, Outcome, Url
@@ -252,6 +257,5 @@ class SqliteHistories(Histories):
 @pytest.mark.req("B1", "B2", "B3", "D6", "D11", "D14", "D16")
 @pytest.mark.parametrize("machine", [MemoryHistories, SqliteHistories])
 def test_any_history_keeps_the_promises(machine: type[Histories]) -> None:
-    case = machine.TestCase()
-    case.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
-    case.runTest()
+    bounds = settings(max_examples=100, stateful_step_count=40, deadline=None)
+    run_state_machine_as_test(machine, settings=bounds)

@@ -1,7 +1,7 @@
 """A crawl inside another program: awaited, or read page by page."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from gossamer.config import CrawlOptions, load
 from gossamer.control.crawl import Crawl
@@ -11,9 +11,6 @@ from gossamer.control.silence import Silence
 from gossamer.download import NameTable
 from gossamer.model import Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module
-
-PAGES_AHEAD = 100
-"""How many pages wait for a reader before the crawl waits with them."""
 
 READER_LIMIT_S = 7 * 24 * 3600.0
 """How long a page waits for a reader: a pause is not a failure, however long it is."""
@@ -37,29 +34,37 @@ async def crawl(
 
 
 async def pages(
-    *seeds: str, dns: NameTable | None = None, **options: object
-) -> AsyncIterator[Page]:
-    """Crawl from the seeds and yield the pages as they come.
+    *seeds: str,
+    module: ModuleLike | str | Sequence[ModuleLike | str] = (),
+    dns: NameTable | None = None,
+    **options: object,
+) -> AsyncGenerator[Page, None]:
+    """Crawl from the seeds and yield the pages as they come; the options are those of `crawl`.
 
-    A slow reader slows the crawl down; one that stops reading (and closes the iterator) ends it.
+    A page is done when the next one is asked for. So a slow reader slows the crawl down, and one
+    that stops reading (and closes the iterator) ends it: if it is continued, in its `dir`, the page
+    at which the reader left comes again, and none is missing.
     """
-    queue: asyncio.Queue[Page | None] = asyncio.Queue(PAGES_AHEAD)
-    reader = Module(name="reader", page=queue.put, on_loop=True)
+    handed: asyncio.Queue[tuple[Page, asyncio.Future[None]] | None] = asyncio.Queue()
+
+    async def hand_over(page: Page) -> None:
+        read = asyncio.get_running_loop().create_future()
+        handed.put_nowait((page, read))
+        await read
+
+    reader = Module(name="reader", page=hand_over, on_loop=True)
     plan = Plan(_options(seeds, options))
-    one = Crawl(plan, [reader], Silence(), dns=dns, module_limit_s=READER_LIMIT_S)
+    one = Crawl(
+        plan, [reader, *_modules(module)], Silence(), dns=dns, module_limit_s=READER_LIMIT_S
+    )
     running = asyncio.ensure_future(one.run())
-
-    def ended(_: object) -> None:
-        # The queue may be full; the reader finds the crawl ended when it has read everything.
-        if not queue.full():
-            queue.put_nowait(None)
-
-    running.add_done_callback(ended)
+    running.add_done_callback(lambda _: handed.put_nowait(None))
     try:
-        while not (running.done() and queue.empty()):
-            page = await queue.get()
-            if page is not None:
-                yield page
+        while (next_one := await handed.get()) is not None:
+            page, read = next_one
+            yield page
+            if not read.done():
+                read.set_result(None)
         await running
     finally:
         running.cancel()

@@ -90,8 +90,14 @@ class Transfer:
             return pycurl.SOCKET_BAD
 
     def on_connected(self, remote_ip: str, _local_ip: str, _remote: int, _local: int) -> int:
-        """Note that the request is about to go out on a new connection or a kept one."""
+        """Note that the request is about to go out on a new connection or a kept one.
+
+        It goes out once. When a kept connection breaks before the first byte of the answer,
+        libcurl would send the request again at once; when to do that is not libcurl's to decide.
+        """
         self._address = remote_ip
+        if self.progress.connected is not None:
+            self.stop(Cause.KEPT_CONNECTION_LOST)
         self.progress.connected = time.monotonic()
         return pycurl.PREREQFUNC_ABORT if self.stopped else pycurl.PREREQFUNC_OK
 

@@ -1,7 +1,7 @@
 """Who may fetch what, and when.
 
-The desk knows hosts, domains, workers, leases and budgets, and of URLs only their ids and scores. It
-decides and remembers; it does no I/O, and time is an argument. The URLs themselves lie on the
+The desk knows hosts, domains, workers, leases and budgets, and of URLs only their ids and scores.
+It decides and remembers; it does no I/O, and time is an argument. The URLs themselves lie on the
 store's shelf, so that a backlog of any size costs the desk a counter for each host and queue.
 
 A URL's way over the desk:
@@ -11,9 +11,9 @@ A URL's way over the desk:
     leased     in work
     (settled)  gone from the desk
 
-Nobody waits at the desk. A queue that is full only means that `pick` offers nothing for it, so there is
-no circle in which workers wait for the router while the router waits for workers, and a slow host
-fills neither a worker's queue nor the memory.
+Nobody waits at the desk. A queue that is full only means that `pick` offers nothing for it, so
+there is no circle in which workers wait for the router while the router waits for workers, and a
+slow host fills neither a worker's queue nor the memory.
 """
 
 import heapq
@@ -25,6 +25,9 @@ import msgspec
 from gossamer.frontier.budget import Budget
 from gossamer.frontier.hosts import Domain, Host
 from gossamer.model import HostKey
+
+PROMISE_S = 1.0
+"""How much later than it said a borrower may come."""
 
 
 class DeskRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,8 +86,8 @@ class Desk:
         self._rings: list[deque[Host]] = [deque() for _ in range(rules.queues)]
         self._ready: dict[int, list[tuple[float, int, Host]]] = {}
         self._load: dict[int, int] = {}
-        self._turned_away: dict[int, list[Host]] = {}
-        """Hosts that found their worker's queue full."""
+        self._turned_away: dict[int | None, dict[Host, None]] = {}
+        """Hosts that found their worker's queue full, in order; None: those nobody serves yet."""
         self._leases: dict[int, tuple[Lease, Host]] = {}
         self._next_lease = first_lease
         self._ticket = 0
@@ -127,14 +130,18 @@ class Desk:
             if owner is None:
                 owner = self._domains[domain] = Domain(domain)
             empty = self.rules.queues
-            found = Host(key, owner, self.rules.delay_s, shelved=[0] * empty, in_ring=[False] * empty)
+            found = Host(
+                key, owner, self.rules.delay_s, shelved=[0] * empty, in_ring=[False] * empty
+            )
             self._hosts[key] = found
         return found
 
     def forget_idle(self, now: float) -> None:
         """Drop the hosts and domains of which nothing is known that matters any more."""
         for key, host in list(self._hosts.items()):
-            if host.idle and host.next_start <= now and host.domain.kept_until <= now:
+            ordinary = host.delay_s == self.rules.delay_s and not host.failures
+            rested = host.next_start <= now and host.domain.kept_until <= now
+            if host.idle and ordinary and rested:
                 del self._hosts[key]
                 self.forgotten_hosts += 1
         used = {host.domain.name for host in self._hosts.values()}
@@ -170,15 +177,16 @@ class Desk:
             ring = self._rings[queue]
             while ring:
                 host = ring[0]
-                room = self.rules.deal_ahead - len(host.dealt)
+                worker = self._worker_for(host.domain, now)
+                room = self._deal_ahead(worker) - len(host.dealt)
                 if not host.shelved[queue] or room <= 0:
                     self._leave_ring(host, queue)
                     continue
-                worker = self._worker_for(host.domain, now)
                 space = self.rules.worker_queue - self._load[worker]
                 if space <= 0:
                     self._leave_ring(host, queue)
-                    self._turned_away.setdefault(worker, []).append(host)
+                    owner = worker if self._is_held(host.domain, now) else None
+                    self._turned_away.setdefault(owner, {})[host] = None
                     continue
                 ring.rotate(-1)
                 return Pick(host.key, queue, min(room, space, host.shelved[queue], 16), worker)
@@ -239,7 +247,7 @@ class Desk:
 
     def end(self, url_id: int, *, next_start: float, now: float) -> None:
         """Take a lease back and let the host rest until then."""
-        lease, host = self._leases.pop(url_id)
+        _, host = self._leases.pop(url_id)
         host.in_work -= 1
         host.next_start = max(host.next_start, next_start)
         host.domain.busy -= 1
@@ -253,14 +261,17 @@ class Desk:
     def borrow(self, host: Host, now: float) -> float | None:
         """Take one of the host's places for a request without a URL of its own (robots.txt).
 
-        Return None if it may be sent now, else when to ask again.
+        Return None if it may be sent now, else when to ask again: the place is kept until then. A
+        host that is always at work would never have one; but it lends only every other time.
         """
         if host.in_work >= self._places(host):
-            return now + max(self.rules.delay_s, 0.05)
+            return self._promise(host, now + max(self.rules.delay_s, 0.05))
         if host.next_start > now:
-            return host.next_start
+            return self._promise(host, host.next_start)
         host.in_work += 1
         host.domain.busy += 1
+        host.promised_until = 0.0
+        host.lent_last = True
         return None
 
     def hand_back(self, host: Host, next_start: float) -> None:
@@ -275,6 +286,12 @@ class Desk:
         return [held for held in self._leases.values() if held[0].deadline <= now]
 
     # -- bookkeeping -----------------------------------------------------------------------------
+
+    def _promise(self, host: Host, moment: float) -> float:
+        """Keep a place of the host for whoever comes at that moment."""
+        if not host.lent_last:
+            host.promised_until = moment + PROMISE_S
+        return moment
 
     def _offer(self, host: Host, queue: int) -> None:
         """Let the router find the host in this queue."""
@@ -291,18 +308,33 @@ class Desk:
         """After a URL left the worker's queue: offer again what found no room."""
         for queue in range(self.rules.queues):
             self._offer(host, queue)
-        waiting = self._turned_away.get(worker)
-        if waiting:
-            other = waiting.pop()
-            for queue in range(self.rules.queues):
-                self._offer(other, queue)
+        for owner in (worker, None):
+            turned_away = self._turned_away.get(owner, {})
+            while turned_away:
+                other = next(iter(turned_away))
+                del turned_away[other]
+                for queue in range(self.rules.queues):
+                    self._offer(other, queue)
+                if any(other.shelved):  # else it has nothing to offer any more: the next one
+                    return
+
+    def _deal_ahead(self, worker: int) -> int:
+        """Return how many URLs of one host may be dealt to the worker.
+
+        One, where its queue is half full: so the backlogs of a few hosts leave room for many.
+        """
+        crowded = self._load[worker] * 2 >= self.rules.worker_queue
+        return 1 if crowded else self.rules.deal_ahead
+
+    def _is_held(self, domain: Domain, now: float) -> bool:
+        """Tell whether a worker serves the domain: while it has work, and some time after."""
+        return domain.worker in self._load and (domain.busy > 0 or domain.kept_until > now)
 
     def _worker_for(self, domain: Domain, now: float) -> int:
         """Return who serves the domain: whoever holds it, or else the least loaded."""
-        worker = domain.worker
-        if worker in self._load and (domain.busy or domain.kept_until > now):
-            assert worker is not None
-            return worker
+        if self._is_held(domain, now):
+            assert domain.worker is not None
+            return domain.worker
         return min(self._load, key=lambda one: (self._load[one], one))
 
     def _places(self, host: Host) -> int:
@@ -315,16 +347,18 @@ class Desk:
             worker = host.domain.worker
             assert worker is not None
             self._ticket += 1
-            heapq.heappush(self._ready[worker], (host.next_start, self._ticket, host))
+            moment = max(host.next_start, host.promised_until)
+            heapq.heappush(self._ready[worker], (moment, self._ticket, host))
 
     def _next_ready(self, ready: list[tuple[float, int, Host]], now: float) -> Host | None:
         """Take the host that has waited longest; None if its entry is out of date."""
         _, _, host = heapq.heappop(ready)
         if not host.dealt or host.in_work >= self._places(host):
             return None
-        if host.next_start > now:
+        if max(host.next_start, host.promised_until) > now:
             self._announce(host)
             return None
+        host.lent_last = False
         return host
 
     def _undeal(self, host: Host, count: int) -> None:

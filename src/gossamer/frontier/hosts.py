@@ -30,6 +30,14 @@ class Host:
     """The earliest moment of its next request."""
     failures: int = 0
     """How many of its requests failed in a row, for the back-off."""
+    unanswered: int = 0
+    """How many of those in a row it did not answer at all."""
+    failed_at: float = 0.0
+    """When the last of those ended."""
+    promised_until: float = 0.0
+    """Until when its next place is kept for a request without a URL of its own."""
+    lent_last: bool = False
+    """Whether its last place went to such a request."""
     in_work: int = 0
     shelved: list[int] = field(default_factory=list)
     """How many of its URLs wait in each priority queue."""
@@ -64,3 +72,16 @@ class Host:
     def mean_s(self) -> float:
         """How long its requests take."""
         return self.took_s / self.requests if self.requests else 0.0
+
+    def note_request(self, ended: float, took_s: float, *, failed: bool, answered: bool) -> None:
+        """Count a request and, if the host failed at it, how often it has in a row."""
+        self.requests += 1
+        self.failed += failed
+        self.took_s += took_s
+        if not failed:
+            self.failures = self.unanswered = 0
+        elif ended - took_s >= self.failed_at:
+            # What was on its way together fails together, and counts as one.
+            self.failures += 1
+            self.unanswered = 0 if answered else self.unanswered + 1
+            self.failed_at = ended

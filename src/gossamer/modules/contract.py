@@ -16,9 +16,10 @@ quick module that never waits may ask to be called on the event loop without a t
 `on_loop = True`. Code there that blocks holds up the whole crawl.
 
 **How often.** Each page at least once. After a crash a page that was delivered and not yet settled
-is delivered again, with the same `id`: a module that must not count or write twice goes by the id.
-`ModuleContext.resumed_from` says from which id on pages may come again. The hook `depth_changed`
-can be repeated in the same way.
+is delivered again, and its id may by then have gone to another page. So a module that must not
+count or write twice drops in `open` what it has under an id that is not settled for good
+(`ModuleContext.is_settled`), or lets the last page of an id replace the one before. The hook
+`depth_changed` can be repeated in the same way.
 
 **What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on.
 The exception is `gossamer.CrawlError`, by which a module ends the crawl on purpose (`save` does it
@@ -51,7 +52,18 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the process this module runs in; 0 where there is only one."""
     options: Mapping[str, str] = {}
     resumed_from: int = 0
-    """Every page up to this id is settled for good and does not come again; 0 at a fresh start."""
+    """The largest id that is settled for good and does not come again; 0 at a fresh start."""
+    gaps: frozenset[int] = frozenset()
+    """The smaller ids that are not settled: a crash came in between."""
+
+    @property
+    def settled(self) -> int:
+        """How many pages are settled for good."""
+        return self.resumed_from - len(self.gaps)
+
+    def is_settled(self, page_id: int) -> bool:
+        """Tell whether the page of that id is settled for good; any other may come again."""
+        return page_id <= self.resumed_from and page_id not in self.gaps
 
 
 class Opens(Protocol):

@@ -12,6 +12,7 @@ One process at a time writes to a directory.
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.errors import CrawlError
@@ -48,15 +49,15 @@ class Save:
         self._path = str(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            present = sweep(path, context.resumed_from)
+            present = sweep(path, context.is_settled)
         except OSError as error:
             raise self._failed("prepare", path.name, error) from error
-        if present < context.resumed_from:
+        if present < context.settled:
             LOG.warning(
                 "%d of the %d pages of the crawl so far are not in %s: they were lost with the "
                 "power, or fetched without 'save'",
-                context.resumed_from - present,
-                context.resumed_from,
+                context.settled - present,
+                context.settled,
                 path,
             )
 
@@ -89,8 +90,8 @@ class Save:
         )
 
 
-def sweep(path: Path, settled: int) -> int:
-    """Remove unfinished files and pages above the last settled one; return how many pages stay.
+def sweep(path: Path, is_settled: Callable[[int], bool]) -> int:
+    """Remove unfinished files and unsettled pages; return how many pages stay.
 
     Files with other names are not touched.
     """
@@ -98,7 +99,7 @@ def sweep(path: Path, settled: int) -> int:
     with os.scandir(path) as entries:
         for entry in entries:
             number = page_number(entry.name)
-            if HIDDEN_NAME.fullmatch(entry.name) or (number is not None and number > settled):
+            if HIDDEN_NAME.fullmatch(entry.name) or (number is not None and not is_settled(number)):
                 os.unlink(entry.path)  # noqa: PTH108 -- scandir gives paths as text
             elif number is not None and entry.stat().st_size > 0:
                 stay += 1

@@ -61,7 +61,7 @@ class Stats:
         suffix = f"-{context.worker}" if context.worker else ""
         self._path = context.directory / f"stats{suffix}.json"
         if context.resumed_from:
-            self._resume(context.resumed_from)
+            self._resume(context)
         self._write()
 
     def page(self, page: Page) -> None:
@@ -84,7 +84,7 @@ class Stats:
         """Write the final numbers."""
         self._write()
 
-    def _resume(self, settled: int) -> None:
+    def _resume(self, context: ModuleContext) -> None:
         try:
             self._numbers = msgspec.json.decode(self._path.read_bytes(), type=Numbers)
         except FileNotFoundError:
@@ -95,7 +95,8 @@ class Stats:
                 "to count from here on"
             ) from error
         self._recent = dict.fromkeys(self._numbers.recent)
-        counted = self._numbers.pages - sum(number > settled for number in self._recent)
+        again = sum(not context.is_settled(number) for number in self._recent)
+        counted, settled = self._numbers.pages - again, context.settled
         if counted < settled:
             LOG.warning(
                 "%d of the %d pages of the crawl so far are not counted in %s",

@@ -4,6 +4,7 @@ import logging
 
 import msgspec
 
+from gossamer.errors import GossamerError
 from gossamer.model import Page
 from gossamer.modules.calls import End, Ended
 from gossamer.modules.failures import describe, location
@@ -83,7 +84,9 @@ class Tally:
         self._last_error = described = describe(error, self._file)
         # Messages differ from page to page; the type and the line make the kind.
         kind = f"{type(error).__name__} {location(error, self._file)}"
-        if kind not in self._kinds and len(self._kinds) < MAX_KINDS:
+        # One that ends the crawl on purpose is told by whoever ends it.
+        on_purpose = isinstance(error, GossamerError)
+        if not on_purpose and kind not in self._kinds and len(self._kinds) < MAX_KINDS:
             self._kinds.add(kind)
             LOG.warning(
                 "module %s failed at %s: %s; more of this kind are only counted",

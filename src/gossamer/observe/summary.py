@@ -7,7 +7,6 @@ import msgspec
 
 from gossamer.config import format_size
 from gossamer.control import HostView, Summary
-from gossamer.model import Snapshot
 from gossamer.modules import ModuleReport
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, rate, size, span
@@ -31,6 +30,7 @@ class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: dict[str, int]
     ended_by: str
     ended: str
+    was_over: bool
     directory: str
     continue_with: str | None
     slowest_hosts: list[HostView]
@@ -52,6 +52,7 @@ def summary_record(summary: Summary) -> SummaryRecord:
         outcomes=last.outcomes,
         ended_by=summary.ended_by,
         ended=ending(summary),
+        was_over=summary.was_over,
         directory=summary.directory,
         continue_with=summary.continue_with,
         slowest_hosts=list(summary.slowest_hosts),
@@ -63,7 +64,7 @@ def summary_text(summary: Summary) -> str:
     """Return the summary as lines of text: a sentence, then what there is to know by subject."""
     subjects = [(label, lines) for label, lines in _subjects(summary) if lines]
     column = max(len(label) for label, _ in subjects) + 4
-    text = [_headline(summary.snapshot), ""]
+    text = [_headline(summary), ""]
     for label, lines in subjects:
         text.append(f"  {label}".ljust(column) + lines[0])
         text += [" " * column + line for line in lines[1:]]
@@ -91,11 +92,13 @@ def _was(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _headline(last: Snapshot) -> str:
-    return (
-        f"Crawled {counted(last.pages, 'page')} in {span(last.elapsed_s)}: "
-        f"{rate(last.pages_per_s)} pages/s, {size(last.bytes)}, {counted(last.hosts, 'host')}."
-    )
+def _headline(summary: Summary) -> str:
+    last = summary.snapshot
+    pages = counted(last.pages, "page")
+    extent = f"{size(last.bytes)}, {counted(last.hosts, 'host')}"
+    if summary.was_over:
+        return f"Nothing to do: {pages} were crawled before, {extent}."
+    return f"Crawled {pages} in {span(last.elapsed_s)}: {rate(last.pages_per_s)} pages/s, {extent}."
 
 
 def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:

@@ -6,7 +6,15 @@ MAX_RETRY_AFTER_S = 3600.0
 MAX_BACK_OFF_S = 300.0
 
 HOPELESS_AFTER = 4
-"""How many failures in a row of the host itself end our patience with it."""
+"""How many failures in a row without any answer end our patience with a host."""
+
+HOPELESS_AFTER_REFUSALS = 20
+"""How many of those to which it did answer: about an hour, with the pauses in between."""
+
+
+def is_hopeless(failures: int, unanswered: int) -> bool:
+    """Tell whether a host is not to be asked any more, after so many failures in a row."""
+    return unanswered >= HOPELESS_AFTER or failures >= HOPELESS_AFTER_REFUSALS
 
 
 def rest_s(delay_s: float, *, took_s: float, failures: int, retry_after_s: float | None) -> float:

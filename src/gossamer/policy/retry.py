@@ -13,16 +13,21 @@ MAX_ASKED_ATTEMPTS = 5
 """More patience with a server that only asks us to come again later."""
 
 
-def may_retry(cause: Cause | None, status: int | None, attempt: int) -> bool:
-    """Tell whether to try again after this many attempts."""
+def may_retry(cause: Cause | None, attempt: int, *, asked: bool) -> bool:
+    """Tell whether to try again after this many attempts; `asked` by the server to do so."""
     if cause is None or not TREATMENTS[cause].retry:
         return False
-    return attempt < (MAX_ASKED_ATTEMPTS if asks_to_wait(status) else MAX_ATTEMPTS)
+    return attempt < (MAX_ASKED_ATTEMPTS if asked else MAX_ATTEMPTS)
 
 
-def asks_to_wait(status: int | None) -> bool:
-    """Tell whether an answer of this status means: not now."""
-    return status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+def asks_to_wait(status: int | None, headers: Headers) -> bool:
+    """Tell whether an answer means: not now.
+
+    A 503 alone is as often one broken page as a busy server; with a Retry-After it is a wish.
+    """
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return headers.get("retry-after") is not None
+    return status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def retry_after_s(headers: Headers) -> float | None:

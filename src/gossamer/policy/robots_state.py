@@ -91,7 +91,8 @@ def _unreachable(response: Response, previous: RobotsState | None, now: float) -
     failures = previous.failures + 1 if previous else 1
     first_s = FIRST_NETWORK_RETRY_S if response.status is None else FIRST_RETRY_S
     back_off_s = min(first_s * 2.0 ** min(failures - 1, 16), MAX_RETRY_S)
-    asked_s = retry_after_s(response.headers) if asks_to_wait(response.status) else None
+    asked = asks_to_wait(response.status, response.headers)
+    asked_s = retry_after_s(response.headers) if asked else None
     check_at = now + (back_off_s if asked_s is None else min(asked_s, MAX_RETRY_S))
     state = RobotsState(
         rules=None,

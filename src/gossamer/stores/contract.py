@@ -1,8 +1,9 @@
 """What every store promises.
 
 A store holds one crawl: which URLs are known, where each of them stands, what came of it, who works
-on what, and when a host may be asked again. Each method is one atomic step: it happens whole or not at
-all, also when the process dies in the middle. `now` is given by the caller, in seconds since the epoch.
+on what, and when a host may be asked again. Each method is one atomic step: it happens whole or not
+at all, also when the process dies in the middle. `now` is given by the caller, in seconds since the
+epoch.
 
 A URL stands in exactly one place:
 
@@ -92,6 +93,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """How long the host took to answer."""
     failed: bool = False
     """Whether the host itself failed, and not only this page."""
+    answered: bool = True
+    """Whether it said anything at all."""
     crawl_delay_s: float | None = None
     retry_after_s: float | None = None
 
@@ -251,7 +254,7 @@ class Store(Protocol):
         """Give back the leases that were not renewed in time, and forget what has expired."""
 
     async def ended_by(self) -> str | None:
-        """Tell what ended the crawl: `complete`, `max-pages`, `max-bytes`; None while it goes on."""
+        """Tell what ended it: `complete`, `max-pages` or `max-bytes`; None while it goes on."""
 
     async def snapshot(self, now: float) -> Snapshot:
         """Count."""

@@ -1,7 +1,7 @@
 """A store inside the crawling process: the desk decides, a shelf keeps."""
 
 import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -9,9 +9,9 @@ import msgspec
 from gossamer.frontier.budget import Budget
 from gossamer.frontier.desk import Desk, DeskRules
 from gossamer.frontier.hosts import Host
-from gossamer.frontier.queues import QueueTable
-from gossamer.model import Candidate, HostKey, Outcome, Snapshot
-from gossamer.policy.pace import HOPELESS_AFTER, rest_s
+from gossamer.frontier.queues import MAX_SCORE, QueueTable
+from gossamer.model import Candidate, HostKey, Snapshot
+from gossamer.policy.pace import is_hopeless, rest_s
 from gossamer.stores.contract import (
     Attempt,
     Claim,
@@ -24,8 +24,11 @@ from gossamer.stores.contract import (
     Settlement,
     Task,
 )
+from gossamer.stores.credit import Credit
 from gossamer.stores.links import Growth, LinkKeeper
-from gossamer.stores.shelf import HostRecord, Shelf
+from gossamer.stores.numbers import PageNumbers
+from gossamer.stores.shelf import Shelf
+from gossamer.stores.views import host_record, host_view
 
 EXPIRED_AT_ONCE = 200
 """How many contents are dropped in one go: few enough not to be noticed."""
@@ -59,11 +62,8 @@ class EmbeddedStore:
         self._table = QueueTable(rules.desk.queues)
         self._budget = Budget(rules.max_pages, rules.max_bytes, rules.max_page_bytes)
         self._links = LinkKeeper(shelf, rules.max_depth, rules.ttl_s)
-        self._claims: dict[int, tuple[int, bytes]] = {}
-        self._claimed: dict[bytes, int] = {}
         self._touched: dict[HostKey, Host] = {}
-        self._credit: defaultdict[str, float] = defaultdict(float)
-        self._top_credit = 0.0
+        self._credit = Credit()
         self._started = now
         shelf.reshelve()
         counts = shelf.counts()
@@ -71,8 +71,7 @@ class EmbeddedStore:
         self._outcomes = Counter(counts.outcomes)
         self._budget.pages = counts.pages
         self._budget.bytes = int(shelf.get("bytes") or b"0")
-        self._next_page = counts.last_page + 1
-        self._free_numbers = counts.gaps
+        self._numbers = PageNumbers(counts.last_page, counts.gaps)
         self._starts = int(shelf.get("starts") or b"0") + 1
         self._is_begun = False
         # Lease numbers grow across restarts: each start has four thousand million of its own.
@@ -122,8 +121,8 @@ class EmbeddedStore:
                 host=one.host,
                 domain=one.domain,
                 depth=one.depth,
-                credit=self._credit.get(one.domain, 0.0),
-                top_credit=self._top_credit,
+                credit=self._credit.of(one.domain),
+                top_credit=self._credit.top,
             )
             for one in self._shelf.unscored(limit)
         ]
@@ -172,7 +171,7 @@ class EmbeddedStore:
                     depth=begun.depth,
                     attempt=begun.attempts + 1,
                     hops=begun.hops,
-                    hopeless=host.failures >= HOPELESS_AFTER,
+                    hopeless=is_hopeless(host.failures, host.unanswered),
                 )
             )
         return Leased(tasks, self._desk.wake_at(worker))
@@ -186,17 +185,11 @@ class EmbeddedStore:
         if self._desk.holder(task.url_id, task.lease) is None:
             return Claim(None, lost=True)
         if not self._rules.keep_twins:
-            twin = self._claimed.get(digest) or self._shelf.twin(digest, now - self._rules.ttl_s)
+            since = now - self._rules.ttl_s
+            twin = self._numbers.holder_of(digest) or self._shelf.twin(digest, since)
             if twin is not None:
                 return Claim(None, twin_of=twin)
-        if self._free_numbers:
-            number = heapq.heappop(self._free_numbers)
-        else:
-            number = self._next_page
-            self._next_page += 1
-        self._claims[task.url_id] = (number, digest)
-        self._claimed[digest] = number
-        return Claim(number)
+        return Claim(self._numbers.give(task.url_id, digest))
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record everything that came of a task, if its lease is still the newest."""
@@ -208,9 +201,12 @@ class EmbeddedStore:
         self._desk.end(task.url_id, next_start=self._rested(host, settlement.pace), now=now)
         self._shelf.add_attempt(task.url_id, _attempt(settlement, now))
         if settlement.retry:
-            self._wait_again(task.url_id, host)
+            self._wait_again(task.url_id, host, last=True)
             return Settled(accepted=True)
-        self._end_claim(task, kept=settlement.page is not None)
+        if settlement.page:
+            self._numbers.keep(task.url_id)
+        else:
+            self._numbers.take_back(task.url_id)
         self._budget.use(settlement.page is not None, settlement.size)
         page_id = settlement.page.page_id if settlement.page else None
         self._shelf.finish(task.url_id, settlement.outcome, settlement.detail, page_id, now)
@@ -281,12 +277,12 @@ class EmbeddedStore:
     @property
     def last_page(self) -> int:
         """The largest number that a page has."""
-        return self._next_page - 1
+        return self._numbers.last
 
     @property
     def gaps(self) -> frozenset[int]:
         """The smaller numbers that are still to be given."""
-        return frozenset(self._free_numbers)
+        return self._numbers.gaps
 
     @property
     def waiting(self) -> int:
@@ -304,11 +300,11 @@ class EmbeddedStore:
         all_hosts = list(self._desk.hosts())
         busiest = heapq.nlargest(limit, all_hosts, key=lambda host: (host.in_work, host.waiting))
         slowest = heapq.nlargest(limit, all_hosts, key=lambda host: host.mean_s)
-        return [_view(host, now) for host in dict.fromkeys([*busiest, *slowest])]
+        return [host_view(host, now) for host in dict.fromkeys([*busiest, *slowest])]
 
     async def commit(self) -> None:
         """Make everything so far durable."""
-        self._shelf.save_hosts([_host_record(host) for host in self._touched.values()])
+        self._shelf.save_hosts([host_record(host) for host in self._touched.values()])
         self._touched.clear()
         self._shelf.put("bytes", str(self._budget.bytes).encode())
         self._shelf.commit()
@@ -353,30 +349,15 @@ class EmbeddedStore:
         if settlement.page and depth < task.depth:  # a shorter path turned up while it was in work
             growth.nearer.append((settlement.page.page_id, depth))
         self._grow(growth)
-        self._give_credit(settlement.links, host.domain.name)
+        self._credit.give(host.domain.name, (link.domain for link in settlement.links))
         return growth
-
-    def _give_credit(self, links: Sequence[Link], own: str) -> None:
-        """Share the page's importance among the other domains that it links to."""
-        others = [link.domain for link in links if link.domain != own]
-        for domain in others:
-            self._credit[domain] += 1 / len(others)
-            self._top_credit = max(self._top_credit, self._credit[domain])
 
     def _rested(self, host: Host, pace: Pace | None) -> float:
         """Return the host's next moment after a visit."""
         if pace is None:
             return host.next_start
         self._touched[host.key] = host
-        host.requests += 1
-        host.failed += pace.failed
-        host.took_s += pace.took_s
-        if not pace.failed:
-            host.failures = 0
-        elif pace.ended - pace.took_s >= host.failed_at:
-            # What was on its way together fails together, and counts as one.
-            host.failures += 1
-            host.failed_at = pace.ended
+        host.note_request(pace.ended, pace.took_s, failed=pace.failed, answered=pace.answered)
         if pace.crawl_delay_s is not None:
             host.delay_s = max(self._rules.desk.delay_s, pace.crawl_delay_s)
         return pace.ended + rest_s(
@@ -386,26 +367,21 @@ class EmbeddedStore:
             retry_after_s=pace.retry_after_s,
         )
 
-    def _wait_again(self, url_id: int, host: Host) -> None:
-        self._free_claim(url_id)
+    def _wait_again(self, url_id: int, host: Host, *, last: bool = False) -> None:
+        """Put a URL back into its priority queue, or behind all others of its host.
+
+        Those then tell whether the host or only the page is to blame.
+        """
+        self._numbers.take_back(url_id)
         self._budget.give_back()
-        self._shelf.move(url_id, Place.SHELVED)
-        self._count_shelved(host, self._shelf.queue_of(url_id))
-
-    def _end_claim(self, task: Task, *, kept: bool) -> None:
-        if kept:
-            _, digest = self._claims.pop(task.url_id)
-            self._claimed.pop(digest, None)
+        if last:
+            queue = self._table.queue_of(MAX_SCORE)
+            self._shelf.move(url_id, Place.UNSCORED)
+            self._shelf.set_score(url_id, MAX_SCORE, queue)
         else:
-            self._free_claim(task.url_id)
-
-    def _free_claim(self, url_id: int) -> None:
-        """Let another page have the number of one that will not be kept."""
-        claim = self._claims.pop(url_id, None)
-        if claim is not None:
-            number, digest = claim
-            self._claimed.pop(digest, None)
-            heapq.heappush(self._free_numbers, number)
+            queue = self._shelf.queue_of(url_id)
+            self._shelf.move(url_id, Place.SHELVED)
+        self._count_shelved(host, queue)
 
 
 def _attempt(settlement: Settlement, now: float) -> Attempt:
@@ -415,26 +391,4 @@ def _attempt(settlement: Settlement, now: float) -> Attempt:
         cause=settlement.cause,
         detail=settlement.detail,
         status=settlement.status,
-    )
-
-
-def _view(host: Host, now: float) -> HostView:
-    return HostView(
-        host=host.key,
-        waiting=host.waiting,
-        in_work=host.in_work,
-        pages=host.pages,
-        failures=host.failed,
-        next_in_s=host.next_start - now,
-        mean_ms=host.mean_s * 1000,
-    )
-
-
-def _host_record(host: Host) -> HostRecord:
-    return HostRecord(
-        key=host.key,
-        domain=host.domain.name,
-        delay_s=host.delay_s,
-        next_start=host.next_start,
-        failures=host.failures,
     )

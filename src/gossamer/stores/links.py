@@ -1,8 +1,9 @@
 """Adding links and keeping depths exact.
 
-The depth of a URL is the length of its shortest path over the links seen so far; a redirect is a way
-of length 0. Pages are fetched in any order, so a shorter path may turn up after a page was fetched:
-then the page is not fetched again, its stored links are walked and everything behind it comes nearer.
+The depth of a URL is the length of its shortest path over the links seen so far; a redirect is a
+way of length 0. Pages are fetched in any order, so a shorter path may turn up after a page was
+fetched: then the page is not fetched again, its stored links are walked and everything behind it
+comes nearer.
 """
 
 from collections import deque

@@ -10,18 +10,21 @@ r"""A small web of one's own: real sockets, described in a few lines, kind or ho
 `Web` is the server and its lifetime, `Site` one host and what it answers, `Reply` and `Raw` the
 answers, `RequestRecord` what the server saw and `traffic_of` what that comes to. `demo_site`
 describes a little site to crawl, `GraphWeb` a web of any size that knows what a crawl must find.
+`crawl_into` crawls such a web, and `Crawled` is all that came of it.
 """
 
+from gossamer.testing.crawled import Crawled, Witness, crawl_into, read_urls
 from gossamer.testing.demo import demo_site
 from gossamer.testing.graph import GraphWeb
 from gossamer.testing.records import RequestRecord, min_gap_s
 from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, Repeat, Reply, Reset, Step
 from gossamer.testing.site import Site
-from gossamer.testing.traffic import Traffic, traffic_of
+from gossamer.testing.traffic import Traffic, most_at_once, traffic_of
 from gossamer.testing.web import Web
 
 __all__ = [
     "Close",
+    "Crawled",
     "GraphWeb",
     "KeepOpen",
     "Pause",
@@ -34,7 +37,11 @@ __all__ = [
     "Step",
     "Traffic",
     "Web",
+    "Witness",
+    "crawl_into",
     "demo_site",
     "min_gap_s",
+    "most_at_once",
+    "read_urls",
     "traffic_of",
 ]

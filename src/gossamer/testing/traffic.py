@@ -52,13 +52,14 @@ def traffic_of(records: Iterable[RequestRecord], now: float) -> Traffic:
         by_host[record.host].append(msgspec.structs.replace(record, ended=ended))
         times[f"http://{record.host}{record.path}"] += 1
     hosts = {
-        name: HostTraffic(len(those), min_gap_s(those), _most_at_once(those))
+        name: HostTraffic(len(those), min_gap_s(those), most_at_once(those))
         for name, those in sorted(by_host.items())
     }
     return Traffic(hosts, {url: count for url, count in times.items() if count > 1})
 
 
-def _most_at_once(records: Iterable[RequestRecord]) -> int:
+def most_at_once(records: Iterable[RequestRecord]) -> int:
+    """Return how many of the requests were being answered at the same moment, at most."""
     # At one and the same moment the end of a request comes before the start of the next.
     steps = sorted(step for record in records for step in ((record.started, 1), (record.ended, -1)))
     most = current = 0

@@ -1,5 +1,6 @@
 """Links of a page, made ready for the store: in scope, with everything they are filed under."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
 import xxhash
@@ -7,6 +8,9 @@ import xxhash
 from gossamer.model import Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Scope, fingerprint, host_key
+
+MAX_REMEMBERED_LENGTH = 500
+"""Hardly any URL is longer; hostile pages are full of such, and would fill the memory."""
 
 
 class LinkFiler:
@@ -30,7 +34,8 @@ class LinkFiler:
         self._spelling = spelling
         self._comparing = comparing
         self._remembered = remembered
-        self._links: dict[Url, Link | None] = {}
+        # Not a plain dict: that takes longer to find its first entry the more were deleted there.
+        self._links: OrderedDict[Url, Link | None] = OrderedDict()
 
     def in_scope(self, urls: Iterable[Url]) -> list[Link]:
         """Return the links that belong to the crawl, each once, in order."""
@@ -57,7 +62,8 @@ class LinkFiler:
     def _judge(self, url: Url) -> Link | None:
         spelt = url if self._spelling is None else self._spelling(url)
         link = self.file(spelt) if self._scope.judge(spelt) else None
-        if len(self._links) >= self._remembered:
-            del self._links[next(iter(self._links))]
-        self._links[url] = link
+        if len(url) <= MAX_REMEMBERED_LENGTH:
+            self._links[url] = link
+            if len(self._links) > self._remembered:
+                self._links.popitem(last=False)
         return link

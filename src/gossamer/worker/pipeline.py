@@ -12,7 +12,7 @@ import zstandard
 
 from gossamer.content import Kind, Markers, ParsedPage, parse
 from gossamer.download import PRODUCT, Client
-from gossamer.model import Event, EventKind, Outcome, Page, Response
+from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response
 from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.stores.contract import KeptPage, Link, Pace, Settled, Settlement, Store, Task
 from gossamer.worker import settlements
@@ -180,7 +180,8 @@ class Pipeline:
     async def _settle(self, settlement: Settlement) -> Settled:
         """Record what came of a task, and tell whoever watches."""
         kit = self._kit
-        if settlement.retry and not kit.retries:
+        unheard = settlement.cause is Cause.KEPT_CONNECTION_LOST
+        if settlement.retry and not (kit.retries or unheard):
             settlement = msgspec.structs.replace(settlement, retry=False)
         settled = await kit.store.settle(settlement, kit.clock())
         if kit.watch is not None and settled.accepted and settlement.page is None:

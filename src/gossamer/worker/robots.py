@@ -5,6 +5,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import msgspec
+
 from gossamer.download import PRODUCT, Accept, Client, RobotsCache
 from gossamer.model import HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
@@ -93,12 +95,12 @@ class PoliteRobots:
         """Fetch on a place whose turn is ours."""
         if place.pace is not None:
             await self._sleep_until(place.pace.ended + self._delay_s)
-        pace = None
         try:
             response = await self._client.fetch(url, Accept.ANYTHING)
-            pace = pace_of(response, self._clock())
-        finally:
-            place.pace = pace or Pace(ended=self._clock())
+        except BaseException:
+            place.pace = Pace(ended=self._clock())
+            raise
+        place.pace = pace_of(response, self._clock())
         return response
 
     async def _fetch_elsewhere(self, url: Url, host: HostKey) -> Response:
@@ -106,13 +108,14 @@ class PoliteRobots:
         domain = self._domain_of(host)
         while (moment := await self._store.borrow(host, domain, self._clock())) is not None:
             await self._sleep_until(moment)
-        pace = None
+        pace = Pace(ended=0.0)
         try:
             response = await self._client.fetch(url, Accept.ANYTHING)
-            pace = pace_of(response, self._clock())
+            pace = pace_of(response, 0.0)
         finally:
             now = self._clock()
-            await self._store.hand_back(host, domain, pace or Pace(ended=now), now)
+            pace = msgspec.structs.replace(pace, ended=now)
+            await self._store.hand_back(host, domain, pace, now)
         return response
 
     async def _sleep_until(self, moment: float) -> None:

@@ -17,11 +17,12 @@ MAX_REDIRECTS = 10
 def pace_of(response: Response, ended: float) -> Pace:
     """Return what an answer tells about how the host wants to be treated."""
     cause = response.cause
-    asked = asks_to_wait(response.status)
+    asked = asks_to_wait(response.status, response.headers)
     return Pace(
         ended=ended,
         took_s=response.ended - response.started,
         failed=asked or (cause is not None and TREATMENTS[cause].host_level),
+        answered=response.status is not None,
         retry_after_s=retry_after_s(response.headers) if asked else None,
     )
 
@@ -93,7 +94,11 @@ def failed(task: Task, response: Response, pace: Pace) -> Settlement:
     return Settlement(
         task=task,
         outcome=response.outcome,
-        retry=may_retry(response.cause, response.status, task.attempt),
+        retry=may_retry(
+            response.cause,
+            task.attempt,
+            asked=asks_to_wait(response.status, response.headers),
+        ),
         cause=response.cause,
         detail=_words(response),
         status=response.status,

@@ -1,5 +1,7 @@
 """The recently used URLs of a shelf, by key and by id."""
 
+from collections import OrderedDict
+
 from gossamer.stores.contract import Place
 from gossamer.stores.shelf import Known
 
@@ -10,7 +12,8 @@ class KnownCache:
     def __init__(self, size: int) -> None:
         self._size = size
         self._by_key: dict[bytes, Known] = {}
-        self._by_id: dict[int, tuple[bytes, Known]] = {}
+        # Not a plain dict: that takes longer to find its first entry the more were deleted there.
+        self._by_id: OrderedDict[int, tuple[bytes, Known]] = OrderedDict()
 
     def by_key(self, key: bytes) -> Known | None:
         """Return the URL filed under that key, if it is here."""
@@ -26,8 +29,8 @@ class KnownCache:
         self._by_key[key] = known
         self._by_id[known.id] = (key, known)
         if len(self._by_id) > self._size:
-            oldest = next(iter(self._by_id))
-            del self._by_key[self._by_id.pop(oldest)[0]]
+            _, (oldest, _) = self._by_id.popitem(last=False)
+            del self._by_key[oldest]
         return known
 
     def place(self, url_id: int, place: Place) -> None:

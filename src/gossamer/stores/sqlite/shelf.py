@@ -1,8 +1,9 @@
 """Rows in a file of SQLite.
 
-One connection writes, in one transaction that `commit` ends and begins anew, so that whatever happened
-between two commits becomes durable together or not at all. Other processes may read at any time (WAL).
-What is asked for with every link found, whether the URL is known, is answered from a bounded cache.
+One connection writes, in one transaction that `commit` ends and begins anew, so that whatever
+happened between two commits becomes durable together or not at all. Other processes may read at any
+time (WAL). What is asked for with every link found, whether the URL is known, is answered from a
+bounded cache.
 """
 
 import sqlite3
@@ -15,7 +16,7 @@ import msgspec
 import zstandard
 
 from gossamer.errors import CrawlError
-from gossamer.model import Cause, HostKey, Outcome, Url
+from gossamer.model import Cause, HostKey, Outcome
 from gossamer.stores.contract import Attempt, KeptPage, Link, PageRecord, Place, UrlRecord
 from gossamer.stores.shelf import Begun, Counts, HostRecord, Known, Unscored
 from gossamer.stores.sqlite.cache import KnownCache

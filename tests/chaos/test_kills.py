@@ -1,0 +1,99 @@
+"""kill -9 at any moment, then the same command again: nothing is lost, nothing is there twice."""
+
+import os
+import random
+import time
+from pathlib import Path
+from signal import SIGKILL
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.chaos.conftest import Run, SmallCrawl
+
+QUICK_COMMITS = {"commit_every_s": 0.005}
+"""Twenty times as often as in real life, so that a crash can fall between any two commits."""
+
+STEPS = [
+    *["after CrawlDirectory.__enter__", "after SqliteShelf.__init__", "after SqliteShelf.reshelve"],
+    *["after ModuleRunner.open", "before EmbeddedStore.plant", "after EmbeddedStore.plant"],
+    *["after SqliteShelf.insert", "after SqliteShelf.put"],
+    *["after SqliteShelf.set_score", "after EmbeddedStore.prioritise"],
+    *["after SqliteShelf.take", "after SqliteShelf.move", "after EmbeddedStore.route"],
+    *["after SqliteShelf.begin", "after EmbeddedStore.lease"],
+    *["before PoliteRobots.judge", "after PoliteRobots.judge", "after EmbeddedStore.put_back"],
+    *["before Client.fetch", "after Client.fetch", "after EmbeddedStore.claim"],
+    *["before os.writev", "within os.writev", "after os.writev", "after os.replace"],
+    *["after ModuleRunner.deliver", "before EmbeddedStore.settle", "after SqliteShelf.add_attempt"],
+    *["after SqliteShelf.finish", "after SqliteShelf.add_page", "after SqliteShelf.set_targets"],
+    *["after SqliteShelf.set_depth", "after EmbeddedStore.settle"],
+    *["before ModuleRunner.depth_changed", "after ModuleRunner.depth_changed"],
+    *["after EmbeddedStore.told", "before EmbeddedStore.commit", "after SqliteShelf.save_hosts"],
+    *["before SqliteShelf.commit", "after SqliteShelf.commit", "after ModuleRunner.close"],
+    *["after Client.__aexit__", "before EmbeddedStore.close", "before SqliteShelf.close"],
+    *["after SqliteShelf.close", "after CrawlDirectory.__exit__"],
+]
+PASSINGS = (1, 2, 4, 9, 20)
+
+
+@pytest.mark.req("B1", "D16")
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_at_a_step(step: str, crawl: "SmallCrawl", tmp_path: Path) -> None:
+    kills = 0
+    for passing in PASSINGS:
+        if not crawl.start(tmp_path, step=step, passing=passing, **QUICK_COMMITS).was_killed():
+            break
+        kills += 1
+    assert kills, "this step is never taken"
+    crawl.finish(tmp_path)
+
+
+def kill_at_random(run: "Run", crawl: "SmallCrawl", rng: random.Random) -> None:
+    """Kill it a moment after one of its requests, while it works on the answer or on others."""
+    requests = len(crawl.web.requests) + rng.randint(1, 20)
+    run.wait_for(lambda: len(crawl.web.requests) >= requests)
+    time.sleep(rng.uniform(0, 0.02))
+    run.signal(SIGKILL)
+
+
+@pytest.mark.req("B1", "D16")
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_at_random_moments(seed: int, crawl: "SmallCrawl", tmp_path: Path) -> None:
+    """Each crashed state is sound in itself, too."""
+    rng = random.Random(seed)  # noqa: S311 -- repeatable, no secret
+    kills = 0
+    for _ in range(6):
+        run = crawl.start(tmp_path, **(QUICK_COMMITS if seed % 2 else {}))
+        kill_at_random(run, crawl, rng)
+        kills += run.was_killed()
+        crawl.verify(tmp_path)
+    assert kills
+    crawl.finish(tmp_path)
+
+
+@pytest.mark.req("B1")
+@pytest.mark.parametrize("seed", range(10))
+def test_a_loss_of_power_costs_the_last_commits_only(
+    seed: int, crawl: "SmallCrawl", tmp_path: Path
+) -> None:
+    """What the operating system had not written of the log is gone; the files were faster."""
+    rng = random.Random(seed)  # noqa: S311 -- repeatable, no secret
+    run = crawl.start(tmp_path, **QUICK_COMMITS)
+    kill_at_random(run, crawl, rng)
+    assert run.was_killed()
+    log = tmp_path / "crawl.sqlite-wal"
+    os.truncate(log, rng.randrange(log.stat().st_size))
+    crawl.finish(tmp_path)
+
+
+@pytest.mark.req("B1")
+@pytest.mark.parametrize("passing", [1, 2, 3])
+def test_killed_while_it_begins_anew(passing: int, crawl: "SmallCrawl", tmp_path: Path) -> None:
+    """The old state goes file by file; what is left of it is not taken for a crawl."""
+    assert crawl.start(tmp_path, "--max-pages", 5).end() == 0
+    settled = {"step": "after EmbeddedStore.settle", "passing": 20}
+    assert crawl.start(tmp_path, **settled, **QUICK_COMMITS).was_killed()
+    assert tmp_path.joinpath("crawl.sqlite-wal").stat().st_size > 0
+    assert crawl.start(tmp_path, "--fresh", step="after Path.unlink", passing=passing).was_killed()
+    crawl.finish(tmp_path)

@@ -1,0 +1,266 @@
+"""Gossamer inside another program."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import uvloop
+
+import gossamer
+from gossamer import CrawlError, Page, UsageError
+from gossamer.testing import KeepOpen, Reply, Web, traffic_of
+
+Run: TypeAlias = Callable[[Coroutine[object, object, None]], None]
+Options: TypeAlias = dict[str, Any]
+
+PAGES = 30
+DESCRIPTORS = Path("/proc/self/fd")
+
+
+@pytest.fixture(scope="module")
+def _warm() -> None:
+    """Let the libraries open what they keep open for the life of the process."""
+    with Web() as web:
+        web.site("a.test").page("/")
+        asyncio.run(
+            gossamer.crawl("http://a.test/", dns=web.dns, allow_network=["127.0.0.1"], delay="0s")
+        )
+
+
+@pytest.fixture
+def web(_warm: None) -> Iterator[Web]:
+    """A web of two hosts, and an eye on what its crawls leave open."""
+    before = _open_descriptors()
+    with Web() as running:
+        for name in ("a.test", "b.test"):
+            site = running.site(name)
+            site.page("/", links=[f"/{number}" for number in range(1, PAGES)])
+            for number in range(1, PAGES):
+                site.reply(f"/{number}", Reply(body=f"{name} {number}", delay_s=0.001))
+        yield running
+    gc.collect()
+    assert _open_descriptors() <= before
+
+
+def _open_descriptors() -> int:
+    return len(list(DESCRIPTORS.iterdir())) if DESCRIPTORS.is_dir() else 0
+
+
+@pytest.fixture
+def options(web: Web) -> Options:
+    """What a crawl of the web needs to be told."""
+    return {"dns": web.dns, "allow_network": ["127.0.0.1"], "delay": "0s"}
+
+
+@pytest.fixture(params=[asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Run a program, and see that it leaves no task behind."""
+
+    async def tidy(program: Coroutine[object, object, None]) -> None:
+        await program
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    return lambda program: request.param(tidy(program))
+
+
+def test_await_a_crawl(run: Run, options: Options) -> None:
+    async def program() -> None:
+        seen: list[Page] = []
+        summary = await gossamer.crawl("http://a.test/", module=seen.append, **options)
+        assert summary.ended_by == "complete"
+        assert len(seen) == summary.snapshot.pages == PAGES
+
+    run(program())
+
+
+def test_read_the_pages_as_they_come(run: Run, options: Options) -> None:
+    async def program() -> None:
+        pages = [page async for page in gossamer.pages("http://a.test/", **options)]
+        assert sorted(page.id for page in pages) == list(range(1, PAGES + 1))
+        assert pages[0].url == "http://a.test/"
+
+    run(program())
+
+
+def test_the_rest_of_the_program_goes_on(run: Run, options: Options) -> None:
+    async def program() -> None:
+        turns = 0
+
+        async def other_work() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(other_work())
+        await gossamer.crawl("http://a.test/", **options)
+        other.cancel()
+        await asyncio.gather(other, return_exceptions=True)
+        assert turns > 2 * PAGES
+
+    run(program())
+
+
+def test_several_crawls_at_once_know_nothing_of_each_other(
+    web: Web, run: Run, options: Options
+) -> None:
+    async def program() -> None:
+        first, second, third = await asyncio.gather(
+            gossamer.crawl("http://a.test/", **options),
+            gossamer.crawl("http://b.test/", max_pages=7, **options),
+            gossamer.crawl("http://b.test/", depth=0, **options),
+        )
+        assert (first.ended_by, first.snapshot.pages) == ("complete", PAGES)
+        assert (second.ended_by, second.snapshot.pages) == ("max-pages", 7)
+        assert (third.ended_by, third.snapshot.pages) == ("complete", 1)
+
+    run(program())
+    hosts = traffic_of(web.requests, time.monotonic()).hosts
+    assert {name: host.requests for name, host in hosts.items()} == {
+        "a.test": PAGES + 1,
+        "b.test": 8 + 2,
+    }
+
+
+@pytest.mark.parametrize(("path", "place"), [("/robots.txt", 1), ("/", 2), ("/3", 5)])
+def test_a_cancelled_crawl_leaves_nothing_behind(
+    web: Web, run: Run, options: Options, path: str, place: int
+) -> None:
+    web.site("a.test").raw(path, KeepOpen())
+
+    async def program() -> None:
+        crawl = asyncio.create_task(gossamer.crawl("http://a.test/", **options))
+        await asyncio.to_thread(web.wait_for_requests, place)
+        crawl.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await crawl
+
+    run(program())
+
+
+def test_a_time_limit_ends_a_crawl(web: Web, run: Run, options: Options) -> None:
+    web.site("a.test").raw("/", KeepOpen())
+
+    async def program() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await gossamer.crawl("http://a.test/", **options)
+
+    run(program())
+
+
+def test_a_slow_reader_gets_every_page_and_slows_the_crawl_down(
+    web: Web, run: Run, options: Options
+) -> None:
+    async def program() -> None:
+        pages = []
+        async for page in gossamer.pages("http://a.test/", host_connections=3, **options):
+            pages.append(page)
+            await asyncio.sleep(0.01)
+            # What is fetched and not yet read is on one of the three connections.
+            assert len(web.requests_to("a.test")) <= 1 + len(pages) + 3
+        assert sorted(page.id for page in pages) == list(range(1, PAGES + 1))
+
+    run(program())
+
+
+@pytest.mark.parametrize("closing", [True, False], ids=["closed", "dropped"])
+def test_to_stop_reading_ends_the_crawl(
+    web: Web, run: Run, options: Options, *, closing: bool
+) -> None:
+    async def program() -> None:
+        read = 0
+        pages = gossamer.pages("http://a.test/", **options)
+        if closing:
+            async with aclosing(pages):
+                async for _ in pages:
+                    read += 1
+                    if read == 5:
+                        break
+        else:
+            async for _ in pages:
+                read += 1
+                if read == 5:
+                    break
+            del pages, _
+            gc.collect()
+            # The loop closes what nobody holds any more, in a task of its own.
+            while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 -- it tells nobody
+                await asyncio.sleep(0.001)
+        assert len(web.requests_to("a.test")) <= 7
+
+    run(program())
+
+
+def test_a_reader_that_comes_back_misses_nothing(
+    run: Run, options: Options, tmp_path: Path
+) -> None:
+    async def program() -> None:
+        read: list[str] = []
+        while True:
+            pages = gossamer.pages("http://a.test/", dir=tmp_path, host_connections=4, **options)
+            async with aclosing(pages):
+                count = 0
+                async for page in pages:
+                    count += 1
+                    if count == 10:
+                        break  # this one comes again
+                    read.append(page.url)
+                else:
+                    break
+        assert len(read) == len(set(read)) == PAGES
+
+    run(program())
+
+
+def test_an_error_comes_out_where_the_crawl_is_awaited(run: Run, options: Options) -> None:
+    def full(page: Page) -> None:
+        if page.id == 3:
+            raise CrawlError("the disk is full")
+
+    async def program() -> None:
+        with pytest.raises(CrawlError, match="the disk is full"):
+            await gossamer.crawl("http://a.test/", module=full, **options)
+        pages = gossamer.pages("http://a.test/", module=full, **options)
+        assert [(await anext(pages)).id for _ in range(3)] == [1, 2, 3]
+        with pytest.raises(CrawlError, match="the disk is full"):
+            await anext(pages)
+
+    run(program())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"max_page": 3}, "the nearest valid one is max-page"),
+        ({"delay": "fast"}, "no duration"),
+        ({"scorer": "random"}, "There is no scorer"),
+        ({"module": "nothing"}, "nothing"),
+    ],
+    ids=str,
+)
+def test_a_wrong_option_is_refused_before_anything_starts(
+    web: Web, options: Options, wrong: Options, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        asyncio.run(gossamer.crawl("http://a.test/", **{**options, **wrong}))
+    assert web.requests == []
+
+
+def test_nothing_is_written_without_a_directory(
+    options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asyncio.run(gossamer.crawl("http://a.test/", **options))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_polite_unless_told_otherwise(web: Web, options: Options) -> None:
+    polite = {name: value for name, value in options.items() if name != "delay"}
+    asyncio.run(gossamer.crawl("http://a.test/", max_pages=2, **polite))
+    assert (traffic_of(web.requests, time.monotonic()).min_gap_s or 0) >= 1.0

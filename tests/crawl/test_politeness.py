@@ -1,0 +1,144 @@
+"""How the web servers are treated, by the only witness that counts: their own log."""
+
+import time
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from gossamer.testing import Crawled, Reply, Reset, Web, most_at_once, traffic_of
+
+Crawl = Callable[..., Crawled]
+
+DELAY_S = 0.05
+
+
+def pages(web: Web, host: str, count: int, links: Iterable[str] = (), delay_s: float = 0.0) -> None:
+    """Describe a host of so many pages, all linked from its home."""
+    names = [f"/p{number}" for number in range(1, count)]
+    for path in ("/", *names):
+        body = "".join(f"<a href='{link}'>x</a>" for link in (*names, *links)) + path
+        web.site(host).reply(path, Reply(body=body, delay_s=delay_s))
+
+
+@pytest.mark.req("B3", "D5", "D6", "F8")
+@pytest.mark.parametrize("workers", [1, 2, 4, 8])
+def test_one_request_at_a_time_and_a_pause_after_each(web: Web, crawl: Crawl, workers: int) -> None:
+    names = [f"{sub}site{number}.test" for number in range(6) for sub in ("", "www.")]
+    for name in names:
+        pages(web, name, 5, links=[f"http://{other}/" for other in names])
+    crawled = crawl(
+        f"http://{names[0]}/", scope="any", workers=workers, delay=f"{DELAY_S * 1000:.0f}ms"
+    )
+    traffic = traffic_of(web.requests, time.monotonic())
+    assert crawled.summary.snapshot.pages == 5 * len(names)
+    assert traffic.requests == 6 * len(names), "each page once, and robots.txt"
+    assert traffic.repeated == {}
+    assert traffic.most_at_once == 1
+    assert traffic.min_gap_s is not None
+    assert traffic.min_gap_s >= DELAY_S
+
+
+@pytest.mark.req("B3", "D7")
+def test_hosts_do_not_wait_for_each_other(web: Web, crawl: Crawl) -> None:
+    names = [f"host{number}.test" for number in range(10)]
+    for name in names:
+        web.site(name).reply("/", Reply(body=name, delay_s=0.3))
+    crawl(*[f"http://{name}/" for name in names], workers=3)
+    asked = [record for record in web.requests if record.path == "/"]
+    assert most_at_once(asked) == len(names)
+
+
+@pytest.mark.req("B2", "D7")
+def test_a_slow_host_holds_up_no_other(web: Web, crawl: Crawl) -> None:
+    web.site("slow.test").reply("/", Reply(body="slow", delay_s=1.0))
+    pages(web, "fast.test", 50)
+    crawl("http://slow.test/", "http://fast.test/", workers=1, connections=2)
+    (slow,) = [one for one in web.requests_to("slow.test") if one.path == "/"]
+    assert all(record.ended < slow.ended for record in web.requests_to("fast.test"))
+
+
+@pytest.mark.req("B3")
+def test_several_at_once_only_where_the_operator_said_so(web: Web, crawl: Crawl) -> None:
+    pages(web, "mine.test", 60, delay_s=0.02)
+    crawled = crawl("http://mine.test/", host_connections=8)
+    assert crawled.summary.snapshot.pages == 60
+    assert most_at_once(web.requests) == 8
+
+
+@pytest.mark.req("B3")
+def test_a_host_that_asks_for_pauses_gets_one_request_at_a_time(web: Web, crawl: Crawl) -> None:
+    pages(web, "mine.test", 10, delay_s=0.02)
+    web.site("mine.test").robots("User-agent: *\nCrawl-delay: 0.06")
+    crawl("http://mine.test/", host_connections=8)
+    traffic = traffic_of(web.requests, time.monotonic())
+    assert traffic.most_at_once == 1
+    assert traffic.min_gap_s is not None
+    assert traffic.min_gap_s >= 0.06
+
+
+@pytest.mark.req("B3")
+@pytest.mark.parametrize(("workers", "connections"), [(1, 1), (1, 3), (4, 5)])
+def test_the_connections_in_all_are_never_exceeded(
+    web: Web, crawl: Crawl, workers: int, connections: int
+) -> None:
+    names = [f"host{number}.test" for number in range(12)]
+    for name in names:
+        pages(web, name, 4, delay_s=0.01)
+    crawled = crawl(
+        *[f"http://{name}/" for name in names], workers=workers, connections=connections
+    )
+    assert crawled.summary.snapshot.pages == 4 * len(names)
+    assert most_at_once(web.requests) == connections
+
+
+@pytest.mark.req("B3")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_crawl_delay_counts_from_the_first_page_on(web: Web, crawl: Crawl, workers: int) -> None:
+    for name in ("slow.test", "quick.test"):
+        pages(web, name, 4)
+    web.site("slow.test").robots("User-agent: gossamer\nCrawl-delay: 0.25")
+    crawl("http://slow.test/", "http://quick.test/", workers=workers, delay="20ms")
+    traffic = traffic_of(web.requests, time.monotonic())
+    slow, quick = traffic.hosts["slow.test"], traffic.hosts["quick.test"]
+    assert slow.min_gap_s is not None
+    assert quick.min_gap_s is not None
+    assert slow.min_gap_s >= 0.25
+    assert 0.02 <= quick.min_gap_s < 0.25
+
+
+@pytest.mark.req("B3")
+def test_a_redirect_and_a_second_attempt_are_requests_like_others(web: Web, crawl: Crawl) -> None:
+    site = web.site("a.test")
+    site.page("/", links=["/old", "/shaky", "/gone"])
+    site.redirect("/old", "/new")
+    site.page("/new")
+    site.reply("/shaky", Reply(status=500), Reply(body="now"))
+    crawled = crawl("http://a.test/", delay=f"{DELAY_S * 1000:.0f}ms")
+    assert crawled.summary.snapshot.pages == 3
+    traffic = traffic_of(web.requests, time.monotonic())
+    assert traffic.requests == 7
+    assert traffic.min_gap_s is not None
+    assert traffic.min_gap_s >= DELAY_S
+
+
+@pytest.mark.req("B3", "D8")
+def test_a_kept_connection_that_breaks_is_no_reason_to_hurry(web: Web, crawl: Crawl) -> None:
+    site = web.site("a.test")
+    site.page("/", links=["/x"])
+    site.raw("/x", Reset())
+    crawl("http://a.test/", delay=f"{DELAY_S * 1000:.0f}ms")
+    traffic = traffic_of(web.requests, time.monotonic())
+    assert traffic.requests == 4, "robots.txt, the home, and two attempts"
+    assert traffic.min_gap_s is not None
+    assert traffic.min_gap_s >= DELAY_S
+
+
+@pytest.mark.req("B3")
+def test_a_slow_host_gets_as_long_as_it_took(web: Web, crawl: Crawl) -> None:
+    site = web.site("slow.test")
+    site.page("/", links=["/heavy", "/light"])
+    site.reply("/heavy", Reply(body="heavy", delay_s=0.4))
+    site.page("/light")
+    crawl("http://slow.test/", delay="20ms", scorer="fifo")
+    _, _, heavy, light = web.requests_to("slow.test")
+    assert light.started - heavy.ended >= 0.4

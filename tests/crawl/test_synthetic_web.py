@@ -1,0 +1,42 @@
+"""The synthetic web: redirects, loops, 404s, failures, slow hosts, and an oracle that knows all."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "perf" / "crawl_graph.py"
+
+
+class Report(msgspec.Struct):
+    """What the script says that matters here."""
+
+    ended_by: str
+    expected: int
+    outcomes: dict[str, int]
+    wrong: list[str]
+    most_at_once: int
+    peak_mb: float
+
+
+@pytest.mark.req("B1", "B2", "B3", "D19")
+def test_every_reachable_page_is_settled_once_as_the_oracle_says() -> None:
+    """A fifteenth of the web that `make bench` crawls, in bounded memory."""
+    web = {"hosts": 100, "pages": 3000, "silent": 1, "slow_hosts": 0.1, "calendars": 1}
+    ran = subprocess.run(
+        [sys.executable, SCRIPT, msgspec.json.encode(web).decode()],
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    report = msgspec.json.decode(ran.stdout, type=Report)
+    assert report.wrong == []
+    assert report.ended_by == "complete"
+    assert sum(report.outcomes.values()) == report.expected > 2500
+    assert {"fetched", "redirected", "not_found", "server_error", "timed_out"} <= set(
+        report.outcomes
+    )
+    assert report.most_at_once == 1
+    assert report.peak_mb < 120

@@ -1,0 +1,55 @@
+"""What a worker works with, as small as it can be: a store in memory and a web of our own."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from gossamer.frontier.desk import DeskRules
+from gossamer.model import Url
+from gossamer.stores.contract import Task
+from gossamer.stores.embedded import EmbeddedStore, StoreRules
+from gossamer.stores.memory import MemoryShelf
+from gossamer.testing import Web
+from gossamer.urls import host_key
+
+DELAY_S = 0.1
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web() as running:
+        yield running
+
+
+@pytest.fixture
+def store() -> EmbeddedStore:
+    """Return a store that keeps a pause of 100 ms."""
+    rules = StoreRules(desk=DeskRules(delay_s=DELAY_S))
+    return EmbeddedStore(MemoryShelf(), rules, time.time())
+
+
+@pytest.fixture
+def task() -> Callable[..., Task]:
+    """Return a way to make tasks of which most does not matter."""
+
+    def make(
+        url: str = "http://a.test/",
+        *,
+        depth: int = 0,
+        attempt: int = 1,
+        hops: int = 0,
+        hopeless: bool = False,
+    ) -> Task:
+        return Task(
+            url_id=1,
+            lease=1,
+            url=Url(url),
+            host=host_key(Url(url)),
+            depth=depth,
+            attempt=attempt,
+            hops=hops,
+            hopeless=hopeless,
+        )
+
+    return make

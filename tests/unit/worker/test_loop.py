@@ -1,0 +1,226 @@
+"""The loop of a worker: what it takes, and what it gives back when it ends."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import pytest
+
+from gossamer.download import Client, FetchOptions
+from gossamer.errors import CrawlError
+from gossamer.frontier.desk import DeskRules
+from gossamer.model import Page, Url
+from gossamer.policy import AddressPolicy
+from gossamer.stores.contract import Place
+from gossamer.stores.embedded import EmbeddedStore, StoreRules
+from gossamer.stores.memory import MemoryShelf
+from gossamer.testing import KeepOpen, Reply, Web, most_at_once
+from gossamer.urls import Scope
+from gossamer.worker import Kit, LinkFiler, PoliteRobots, Worker, loop
+
+Deliver: TypeAlias = Callable[[Page], Coroutine[object, object, None]]
+
+DELAY_S = 0.2
+
+
+class Show:
+    """A module runner that does with pages what it was told."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self.deliver = deliver
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        pass
+
+
+async def nothing(_page: Page) -> None:
+    pass
+
+
+class Bench:
+    """A worker at its place, with some URLs dealt to it."""
+
+    def __init__(self, kit: Kit, store: EmbeddedStore, shelf: MemoryShelf, places: int) -> None:
+        self.kit, self.store, self.shelf = kit, store, shelf
+        self.settled = 0
+        self.worker = Worker(0, kit, places, self._note)
+
+    def _note(self) -> None:
+        self.settled += 1
+
+    async def deal(self) -> None:
+        """Score and deal all that waits."""
+        while candidates := await self.store.candidates(100):
+            await self.store.prioritise([(one, 0.0) for one in candidates])
+        while await self.store.route([range(10)], time.time()):
+            pass
+        self.worker.wake()
+
+    def places(self) -> dict[str, Place]:
+        return {record.url: record.place for record in self.shelf.records()}
+
+
+@asynccontextmanager
+async def bench(
+    web: Web, *seeds: str, places: int = 4, max_pages: int = 100, deliver: Deliver = nothing
+) -> AsyncIterator[Bench]:
+    host, port = web.address
+    addresses = AddressPolicy.parse([f"{host}:{port}"])
+    shelf = MemoryShelf()
+    rules = StoreRules(desk=DeskRules(delay_s=DELAY_S), max_pages=max_pages)
+    store = EmbeddedStore(shelf, rules, time.time())
+    filer = LinkFiler(Scope.for_prefix(Url("http://nowhere.test/")), str)
+    async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
+        kit = Kit(
+            store=store,
+            client=client,
+            robots=PoliteRobots(client, store, str, time.time, DELAY_S),
+            filer=filer,
+            modules=Show(deliver),
+            clock=time.time,
+            ignored_robots=frozenset({"a.test", "b.test", "c.test"}),
+        )
+        made = Bench(kit, store, shelf, places)
+        await store.join(0, time.time())
+        await store.plant([filer.file(Url(seed)) for seed in seeds], time.time())
+        await made.deal()
+        yield made
+
+
+async def asked(web: Web, count: int) -> None:
+    await asyncio.to_thread(web.wait_for_requests, count)
+
+
+SEEDS = ("http://a.test/", "http://b.test/", "http://c.test/")
+
+
+@pytest.fixture
+def slow_web(web: Web) -> Web:
+    for name in ("a.test", "b.test", "c.test"):
+        web.site(name).reply("/", Reply(body=name, delay_s=0.1))
+    return web
+
+
+@pytest.mark.parametrize("places", [1, 2, 4])
+def test_as_many_at_a_time_as_it_has_places(slow_web: Web, places: int) -> None:
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS, places=places) as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(slow_web, 3)
+            one.worker.stop()
+            await running
+            assert set(one.places().values()) == {Place.FINISHED}
+            assert one.settled >= 3
+
+    asyncio.run(program())
+    assert most_at_once(slow_web.requests) == min(places, 3)
+
+
+def test_stopped_it_ends_what_is_in_work_and_begins_nothing(slow_web: Web) -> None:
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS, places=1) as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(slow_web, 1)
+            one.worker.stop()
+            await running
+            assert sorted(one.places().values()) == [Place.DEALT, Place.DEALT, Place.FINISHED]
+
+    asyncio.run(program())
+    assert len(slow_web.requests) == 1
+
+
+@pytest.mark.req("B1", "B3")
+def test_cancelled_it_gives_back_what_is_in_work_and_the_host_rests(web: Web) -> None:
+    web.site("a.test").raw("/", KeepOpen())
+
+    async def program() -> None:
+        async with bench(web, "http://a.test/") as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(web, 1)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert one.places() == {"http://a.test/": Place.SHELVED}
+            assert one.store._budget.reserved == 0
+            (host,) = await one.store.hosts(1, time.time())
+            assert DELAY_S - 0.1 < host.next_in_s <= DELAY_S
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(program())
+
+
+@pytest.mark.req("B1", "B3", "D12")
+def test_what_breaks_us_is_raised_and_its_url_given_back(slow_web: Web) -> None:
+    async def full(page: Page) -> None:
+        if page.url == "http://b.test/":
+            raise CrawlError("the disk is full")
+
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS, deliver=full) as one:
+            with pytest.raises(CrawlError, match="the disk is full"):
+                await one.worker.run()
+            assert one.places()["http://b.test/"] is Place.SHELVED
+            assert Place.IN_WORK not in one.places().values()
+            hosts = {host.host: host for host in await one.store.hosts(5, time.time())}
+            assert hosts["b.test"].next_in_s > DELAY_S - 0.1
+
+    asyncio.run(program())
+
+
+@pytest.mark.req("D14")
+def test_it_waits_for_a_budget_that_others_have_set_aside(slow_web: Web) -> None:
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS, max_pages=1) as one:
+            assert one.store._budget.reserve()
+            running = asyncio.create_task(one.worker.run())
+            await asyncio.sleep(0.02)
+            assert one.worker.starved
+            assert slow_web.requests == []
+            one.store._budget.give_back()
+            one.worker.wake()
+            await asked(slow_web, 1)
+            one.worker.stop()
+            await running
+
+    asyncio.run(program())
+
+
+def test_a_lease_that_cannot_be_renewed_ends_it(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    web.site("a.test").raw("/", KeepOpen())
+    monkeypatch.setattr(loop, "RENEW_EVERY_S", 0.05)
+
+    async def program() -> None:
+        async with bench(web, "http://a.test/") as one:
+
+            async def fail(*_: object) -> None:
+                raise OSError("the store is gone")
+
+            monkeypatch.setattr(one.store, "renew", fail)
+            with pytest.raises(OSError, match="the store is gone"):
+                await one.worker.run()
+
+    asyncio.run(program())
+
+
+@pytest.mark.req("D16")
+def test_leases_are_renewed_while_their_work_goes_on(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.site("a.test").raw("/", KeepOpen())
+    monkeypatch.setattr(loop, "RENEW_EVERY_S", 0.05)
+
+    async def program() -> None:
+        async with bench(web, "http://a.test/") as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(web, 1)
+            ((before, _),) = one.store._desk.leases()
+            await asyncio.sleep(0.2)
+            ((after, _),) = one.store._desk.leases()
+            assert after.number == before.number
+            assert after.deadline > before.deadline
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(program())

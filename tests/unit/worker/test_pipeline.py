@@ -1,0 +1,223 @@
+"""The path of one page, where its parts do not play along."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TypeAlias, cast
+
+import pytest
+
+from gossamer.download import Client, FetchOptions
+from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Url
+from gossamer.policy import AddressPolicy
+from gossamer.stores.contract import Claim, Pace, Settled, Settlement, Store, Task
+from gossamer.testing import Web
+from gossamer.urls import Scope
+from gossamer.worker import Kit, LinkFiler, Pipeline, PoliteRobots
+
+MakeTask = Callable[..., Task]
+Program: TypeAlias = Callable[[Pipeline], Coroutine[object, object, None]]
+
+
+class FakeStore:
+    """Takes what it is given, and answers as it was told."""
+
+    def __init__(self, claim: Claim, nearer: Sequence[Sequence[tuple[int, int]]] = ()) -> None:
+        self._claim = claim
+        self._nearer = list(nearer)
+        self.settlements: list[Settlement] = []
+        self.put_backs: list[Pace | None] = []
+
+    async def claim(self, _task: Task, _digest: bytes, _now: float) -> Claim:
+        return self._claim
+
+    async def settle(self, settlement: Settlement, _now: float) -> Settled:
+        self.settlements.append(settlement)
+        return Settled(accepted=True, nearer=self._nearer.pop(0) if self._nearer else ())
+
+    async def put_back(self, _task: Task, pace: Pace | None, _now: float) -> bool:
+        self.put_backs.append(pace)
+        return True
+
+    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+        pass
+
+    async def commit(self) -> None:
+        pass
+
+
+class Reader:
+    """A module that is slow with the first depth it is told."""
+
+    def __init__(self) -> None:
+        self.pages: list[Page] = []
+        self.depths: list[tuple[int, int]] = []
+
+    async def deliver(self, page: Page) -> None:
+        self.pages.append(page)
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        if not self.depths:
+            await asyncio.sleep(0.05)
+        self.depths.append((page_id, depth))
+
+
+@pytest.fixture
+def site(web: Web) -> Web:
+    """A web of a few pages, whose robots.txt asks for pauses."""
+    site = web.site("a.test")
+    site.robots("User-agent: *\nCrawl-delay: 2\nDisallow: /no")
+    site.page("/", links=["/b", "http://b.test/"])
+    site.page("/b")
+    site.status("/broken", 500)
+    return web
+
+
+def run(
+    web: Web,
+    store: FakeStore,
+    program: Program,
+    *,
+    modules: Reader | None = None,
+    watch: Callable[[Event], None] | None = None,
+    retries: bool = True,
+) -> None:
+    """Run a program with a pipeline that knows the site's robots.txt already."""
+
+    async def main() -> None:
+        host, port = web.address
+        addresses = AddressPolicy.parse([f"{host}:{port}"])
+        async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
+            robots = PoliteRobots(client, cast("Store", store), str, time.time, 0.0)
+            async with robots.holding(HostKey("a.test")):
+                await robots.judge(Url("http://a.test/"))
+            kit = Kit(
+                store=cast("Store", store),
+                client=client,
+                robots=robots,
+                filer=LinkFiler(Scope.for_prefix(Url("http://a.test/")), str),
+                modules=modules or Reader(),
+                clock=time.time,
+                watch=watch,
+                retries=retries,
+            )
+            await program(Pipeline(kit))
+
+    asyncio.run(main())
+
+
+@pytest.mark.req("D12", "D13")
+def test_a_page_is_shown_and_settled_with_the_links_in_scope(site: Web, task: MakeTask) -> None:
+    store, reader = FakeStore(Claim(7)), Reader()
+
+    async def program(pipeline: Pipeline) -> None:
+        await pipeline.work(task())
+
+    run(site, store, program, modules=reader)
+    (page,) = reader.pages
+    (settled,) = store.settlements
+    assert (page.id, page.url) == (7, "http://a.test/")
+    assert page.links == ("http://a.test/b", "http://b.test/")
+    assert settled.page is not None
+    assert settled.page.page_id == 7
+    assert [link.url for link in settled.links] == ["http://a.test/b"]
+    assert settled.size == len(page.body)
+
+
+@pytest.mark.req("B1")
+def test_who_has_lost_the_lease_shows_and_settles_nothing(site: Web, task: MakeTask) -> None:
+    store, reader = FakeStore(Claim(None, lost=True)), Reader()
+
+    async def program(pipeline: Pipeline) -> None:
+        assert await pipeline.work(task()) is None
+
+    run(site, store, program, modules=reader)
+    assert (reader.pages, store.settlements) == ([], [])
+
+
+@pytest.mark.req("D9")
+def test_a_twin_is_not_shown_and_its_links_are_not_followed(site: Web, task: MakeTask) -> None:
+    store, reader = FakeStore(Claim(None, twin_of=3)), Reader()
+
+    async def program(pipeline: Pipeline) -> None:
+        await pipeline.work(task())
+
+    run(site, store, program, modules=reader)
+    (settled,) = store.settlements
+    assert (settled.outcome, settled.links, settled.page) == (Outcome.DUPLICATE, (), None)
+    assert settled.detail == "the same content as page 3"
+    assert reader.pages == []
+
+
+def test_a_hopeless_host_is_not_asked(site: Web, task: MakeTask) -> None:
+    store = FakeStore(Claim(7))
+
+    async def program(pipeline: Pipeline) -> None:
+        site.clear_requests()
+        await pipeline.work(task(hopeless=True))
+        assert site.requests == []
+
+    run(site, store, program)
+    assert [one.outcome for one in store.settlements] == [Outcome.GAVE_UP]
+
+
+@pytest.mark.req("B3", "F4")
+def test_after_robots_txt_the_host_rests_before_the_page_is_asked_for(
+    site: Web, task: MakeTask
+) -> None:
+    """The port makes it another authority, with a robots.txt of its own."""
+    store = FakeStore(Claim(7))
+    _, port = site.address
+
+    async def program(pipeline: Pipeline) -> None:
+        site.clear_requests()
+        assert await pipeline.work(task(f"http://a.test:{port}/")) is None
+        assert [one.path for one in site.requests] == ["/robots.txt"]
+
+    run(site, store, program)
+    (pace,) = store.put_backs
+    assert pace is not None
+    assert pace.crawl_delay_s == 2
+    assert time.time() - 5 < pace.ended <= time.time()
+    assert store.settlements == []
+
+
+@pytest.mark.parametrize("retries", [True, False])
+def test_retries_may_be_off(site: Web, task: MakeTask, *, retries: bool) -> None:
+    store = FakeStore(Claim(7))
+
+    async def program(pipeline: Pipeline) -> None:
+        await pipeline.work(task("http://a.test/broken"))
+
+    run(site, store, program, retries=retries)
+    assert [one.retry for one in store.settlements] == [retries]
+
+
+@pytest.mark.req("B2")
+def test_the_last_depth_that_a_module_hears_is_the_smallest(site: Web, task: MakeTask) -> None:
+    """Two pages bring page 2 nearer, one after the other, while the module is slow."""
+    store, reader = FakeStore(Claim(7), nearer=[[(1, 5), (2, 4)], [(2, 3)]]), Reader()
+
+    async def program(pipeline: Pipeline) -> None:
+        await asyncio.gather(pipeline.work(task()), pipeline.work(task("http://a.test/b")))
+
+    run(site, store, program, modules=reader)
+    assert reader.depths == [(1, 5), (2, 4), (2, 3)]
+
+
+def test_watchers_hear_of_each_step(site: Web, task: MakeTask) -> None:
+    heard: list[Event] = []
+
+    async def program(pipeline: Pipeline) -> None:
+        await pipeline.work(task())
+        await pipeline.work(task("http://a.test/no"))
+
+    run(site, FakeStore(Claim(7)), program, watch=heard.append)
+    assert [event.kind for event in heard] == [
+        EventKind.FETCHED,
+        EventKind.SCANNING,
+        *[EventKind.FOUND, EventKind.ALREADY_KNOWN],
+        *[EventKind.FOUND, EventKind.OUTSIDE],
+        EventKind.UNFETCHED,
+    ]
+    assert heard[-1].outcome is Outcome.ROBOTS_DENIED

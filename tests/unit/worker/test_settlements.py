@@ -1,0 +1,168 @@
+"""What is recorded of a task: decided without a network and a store."""
+
+from collections.abc import Callable
+
+import pytest
+
+from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
+from gossamer.policy import TREATMENTS, RobotsVerdict
+from gossamer.stores.contract import Link, Pace, Task
+from gossamer.worker import MAX_REDIRECTS, settlements
+
+MakeTask = Callable[..., Task]
+
+URL = Url("http://a.test/")
+LINK = Link(Url("http://a.test/b"), b"k" * 16, HostKey("a.test"), "a.test")
+PACE = Pace(ended=100.0, took_s=0.5)
+
+
+def response(
+    outcome: Outcome = Outcome.FETCHED,
+    cause: Cause | None = None,
+    status: int | None = 200,
+    *,
+    fields: dict[str, str] | None = None,
+    target: str | None = None,
+) -> Response:
+    return Response(
+        url=URL,
+        outcome=outcome,
+        cause=cause,
+        status=status,
+        headers=Headers(tuple((fields or {}).items())),
+        body=b"body",
+        target=Url(target) if target else None,
+        started=5.0,
+        ended=5.5,
+    )
+
+
+class TestPace:
+    def test_a_page_tells_how_long_the_host_took(self) -> None:
+        assert settlements.pace_of(response(), 100.0) == Pace(ended=100.0, took_s=0.5)
+
+    @pytest.mark.parametrize("cause", list(Cause))
+    def test_only_what_the_host_is_to_blame_for_counts_against_it(self, cause: Cause) -> None:
+        answered = cause.name.startswith("STATUS") or cause is Cause.NOT_HTML
+        failed = response(TREATMENTS[cause].outcome, cause, 500 if answered else None)
+        pace = settlements.pace_of(failed, 100.0)
+        assert pace.failed is TREATMENTS[cause].host_level
+        assert pace.answered is answered
+
+    @pytest.mark.req("B3")
+    @pytest.mark.parametrize(
+        ("status", "value", "failed", "retry_after_s"),
+        [
+            (429, None, True, None),
+            (429, "7", True, 7.0),
+            (503, "7", True, 7.0),
+            (503, "soon", True, None),
+            (503, None, False, None),
+            (500, "7", False, None),
+            (200, "7", False, None),
+        ],
+    )
+    def test_a_wish_to_be_left_alone_is_heard(
+        self, status: int, value: str | None, *, failed: bool, retry_after_s: float | None
+    ) -> None:
+        fields = {} if value is None else {"retry-after": value}
+        answer = response(Outcome.SERVER_ERROR, Cause.STATUS_SERVER_ERROR, status, fields=fields)
+        pace = settlements.pace_of(answer, 100.0)
+        # 429 comes with its own cause; here only the status speaks.
+        assert (pace.failed, pace.retry_after_s) == (failed, retry_after_s)
+
+
+class TestFailed:
+    @pytest.mark.req("D8")
+    @pytest.mark.parametrize("cause", list(Cause))
+    def test_what_may_pass_is_tried_once_more(self, task: MakeTask, cause: Cause) -> None:
+        answer = response(TREATMENTS[cause].outcome, cause, None)
+        first = settlements.failed(task(attempt=1), answer, PACE)
+        second = settlements.failed(task(attempt=2), answer, PACE)
+        assert first.retry is TREATMENTS[cause].retry
+        assert second.retry is False
+        assert (second.outcome, second.cause, second.pace) == (answer.outcome, cause, PACE)
+        assert str(cause) in second.detail
+
+    def test_who_asks_us_to_come_again_gets_more_attempts(self, task: MakeTask) -> None:
+        answer = response(Outcome.RATE_LIMITED, Cause.STATUS_RATE_LIMITED, 429)
+        retries = [settlements.failed(task(attempt=n), answer, PACE).retry for n in range(1, 7)]
+        assert retries == [True, True, True, True, False, False]
+
+    def test_the_status_is_told_where_it_says_more_than_the_words(self, task: MakeTask) -> None:
+        error = response(Outcome.SERVER_ERROR, Cause.STATUS_SERVER_ERROR, 502)
+        missing = response(Outcome.NOT_FOUND, Cause.STATUS_NOT_FOUND, 404)
+        assert settlements.failed(task(), error, PACE).detail == "the server failed (502)"
+        assert settlements.failed(task(), missing, PACE).detail == "the server answered 404"
+
+
+class TestRedirected:
+    def test_the_target_goes_on_at_the_same_depth(self, task: MakeTask) -> None:
+        answer = response(Outcome.REDIRECTED, None, 301, target="http://a.test/b")
+        settled = settlements.redirected(task(), answer, [LINK], PACE)
+        assert (settled.outcome, settled.redirect) == (Outcome.REDIRECTED, True)
+        assert settled.links == [LINK]
+        assert settled.detail == "to http://a.test/b"
+
+    def test_a_target_out_of_scope_is_named_and_left(self, task: MakeTask) -> None:
+        answer = response(Outcome.REDIRECTED, None, 301, target="http://b.test/")
+        settled = settlements.redirected(task(), answer, [], PACE)
+        assert (settled.outcome, settled.links) == (Outcome.OUT_OF_SCOPE, ())
+        assert settled.detail == "it redirects to http://b.test/, which is out of scope"
+
+    @pytest.mark.req("D19")
+    @pytest.mark.parametrize("targets", [[LINK], []])
+    def test_a_chain_has_an_end(self, task: MakeTask, targets: list[Link]) -> None:
+        answer = response(Outcome.REDIRECTED, None, 301, target="http://a.test/b")
+        settled = settlements.redirected(task(hops=MAX_REDIRECTS), answer, targets, PACE)
+        assert (settled.outcome, settled.cause) == (Outcome.BAD_REDIRECT, Cause.REDIRECT_LOOP)
+        assert settled.links == ()
+        assert settled.retry is False
+
+
+class TestRefused:
+    def test_a_rule_is_final_and_told(self, task: MakeTask) -> None:
+        verdict = RobotsVerdict(Outcome.ROBOTS_DENIED, "Disallow: / (line 2)")
+        settled = settlements.refused(task(), verdict, None, 200.0, None)
+        assert (settled.outcome, settled.retry) == (Outcome.ROBOTS_DENIED, False)
+        assert (settled.detail, settled.pace) == ("Disallow: / (line 2)", None)
+
+    def test_the_request_for_robots_txt_counts_for_the_pace(self, task: MakeTask) -> None:
+        verdict = RobotsVerdict(Outcome.ROBOTS_DENIED, "Disallow: /")
+        assert settlements.refused(task(), verdict, PACE, 200.0, None).pace == PACE
+
+    @pytest.mark.req("F4")
+    def test_while_nobody_knows_it_is_tried_again_when_robots_txt_is(self, task: MakeTask) -> None:
+        verdict = RobotsVerdict(Outcome.ROBOTS_UNREACHABLE, "500", 900.0, Cause.STATUS_SERVER_ERROR)
+        first = settlements.refused(task(attempt=1), verdict, PACE, 200.0, 60.0)
+        assert (first.outcome, first.retry) == (Outcome.ROBOTS_UNREACHABLE, True)
+        assert first.pace == Pace(ended=100.0, took_s=0.5, failed=True, retry_after_s=60.0)
+        last = settlements.refused(task(attempt=2), verdict, None, 200.0, 60.0)
+        assert last.retry is False
+        assert last.pace == Pace(ended=200.0, failed=True, retry_after_s=60.0)
+
+    @pytest.mark.parametrize(
+        ("cause", "outcome", "retry"),
+        [
+            (Cause.NAME_NOT_FOUND, Outcome.DNS_FAILED, True),
+            (Cause.CONNECTION_REFUSED, Outcome.CONNECTION_FAILED, True),
+            (Cause.ADDRESS_REFUSED, Outcome.ADDRESS_REFUSED, False),
+            (Cause.STATUS_RATE_LIMITED, Outcome.ROBOTS_UNREACHABLE, True),
+        ],
+    )
+    def test_a_host_that_cannot_be_reached_is_reported_as_that(
+        self, task: MakeTask, cause: Cause, outcome: Outcome, *, retry: bool
+    ) -> None:
+        verdict = RobotsVerdict(Outcome.ROBOTS_UNREACHABLE, "why", 900.0, cause)
+        settled = settlements.refused(task(), verdict, PACE, 200.0, 5.0)
+        assert (settled.outcome, settled.retry) == (outcome, retry)
+
+
+def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
+    settled = settlements.unkept(task(), response(), Outcome.DUPLICATE, "as page 3", PACE)
+    assert (settled.outcome, settled.size, settled.page) == (Outcome.DUPLICATE, 4, None)
+
+
+def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
+    settled = settlements.gave_up(task(hopeless=True))
+    assert (settled.outcome, settled.pace) == (Outcome.GAVE_UP, None)

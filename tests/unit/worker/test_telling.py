@@ -1,0 +1,71 @@
+"""What a watcher hears, in the order of the classic crawler."""
+
+from collections.abc import Callable
+
+import pytest
+
+from gossamer.content import FoundLink
+from gossamer.model import Event, EventKind, HostKey, Outcome, Url
+from gossamer.stores.contract import Link, Settled, Settlement, Task
+from gossamer.urls import Scope
+from gossamer.worker import LinkFiler
+from gossamer.worker.telling import tell_end, tell_links
+
+MakeTask = Callable[..., Task]
+
+
+@pytest.fixture
+def filer() -> LinkFiler:
+    return LinkFiler(Scope.for_prefix(Url("http://a.test/")), str)
+
+
+def test_every_link_and_what_became_of_it(task: MakeTask, filer: LinkFiler) -> None:
+    links = [
+        FoundLink("new", Url("http://a.test/new")),
+        FoundLink("new#again", Url("http://a.test/new")),
+        FoundLink("/old", Url("http://a.test/old")),
+        FoundLink("http://b.test/", Url("http://b.test/")),
+        FoundLink("mailto:a@b.test", None),
+    ]
+    heard: list[Event] = []
+    new = [filer.file(Url("http://a.test/new")).key]
+    tell_links(heard.append, task(depth=2), links, filer, new)
+    assert [(event.kind, event.url) for event in heard] == [
+        (EventKind.FOUND, "http://a.test/new"),
+        (EventKind.ADDED, "http://a.test/new"),
+        (EventKind.FOUND, "http://a.test/new"),
+        (EventKind.ALREADY_KNOWN, "http://a.test/new"),
+        (EventKind.FOUND, "http://a.test/old"),
+        (EventKind.ALREADY_KNOWN, "http://a.test/old"),
+        (EventKind.FOUND, "http://b.test/"),
+        (EventKind.OUTSIDE, "http://b.test/"),
+        (EventKind.FOUND, "mailto:a@b.test"),
+        (EventKind.OUTSIDE, "mailto:a@b.test"),
+    ]
+    assert {event.depth for event in heard} == {2}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_where_a_redirect_leads(task: MakeTask, *, is_new: bool) -> None:
+    link = Link(Url("http://a.test/b"), b"k" * 16, HostKey("a.test"), "a.test")
+    settlement = Settlement(
+        task=task(), outcome=Outcome.REDIRECTED, detail="to b", links=[link], redirect=True
+    )
+    heard: list[Event] = []
+    tell_end(heard.append, settlement, Settled(accepted=True, new_links=[link.key] * is_new))
+    end, lead = heard
+    assert (end.kind, end.outcome, end.detail) == (
+        EventKind.UNFETCHED,
+        Outcome.REDIRECTED,
+        "to b",
+    )
+    assert lead.kind is (EventKind.ADDED if is_new else EventKind.ALREADY_KNOWN)
+    assert lead.url == "http://a.test/b"
+
+
+def test_an_attempt_that_is_not_the_last_says_so(task: MakeTask) -> None:
+    settlement = Settlement(task=task(), outcome=Outcome.TIMED_OUT, detail="silent", retry=True)
+    heard: list[Event] = []
+    tell_end(heard.append, settlement, Settled(accepted=True))
+    (event,) = heard
+    assert (event.outcome, event.detail) == (Outcome.TIMED_OUT, "silent; to be tried again")
