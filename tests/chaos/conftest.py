@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from gossamer.stores.contract import Place
-from gossamer.testing import Reply, Site, Web
+from gossamer.testing import Pause, Raw, Reply, Step, Web
 
 DRIVER = Path(__file__).with_name("driver.py")
 UNEVEN = Path(__file__).with_name("uneven.py")
@@ -122,19 +122,34 @@ def web() -> Iterator[Web]:
         yield running
 
 
-def describe(site: Site) -> None:
+class Withheld(list[Step]):
+    """Steps of an answer that begin when a condition holds."""
+
+    def __init__(self, condition: Callable[[], bool], *steps: Step) -> None:
+        super().__init__(steps)
+        self._condition = condition
+
+    def __iter__(self) -> Iterator[Step]:
+        while not self._condition():
+            yield Pause(0.002)
+        yield from super().__iter__()
+
+
+def describe(web: Web) -> None:
     """Describe a site with one of everything that can happen to a URL.
 
-    Over /slow the pages from /a/4 on are two links nearer than they are found at first, when some
+    Over /late the pages from /a/4 on are two links nearer than they are found at first, when some
     are fetched already and some beyond the depth limit.
     """
+    site = web.site("127.0.0.1")
     site.robots("User-agent: *\nDisallow: /private/\n")
     leaves = [f"/leaf/{number}" for number in range(12)]
     endings = ["missing", "gone", "private/x", "picture", "broken", "flaky", "big"]
     redirects = ["old", "away", "round/1"]
-    home = ["slow", "a/1", "list", "twin-1", "twin-2", *endings, *redirects]
+    home = ["late", "a/1", "list", "twin-1", "twin-2", *endings, *redirects]
     site.page("/", links=[f"/{one}" for one in home])
-    site.reply("/slow", Reply(body='<a href="/a/4">a short cut</a>', delay_s=0.4))
+    late = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<a href='/a/4'>a short cut</a>"
+    site.reply("/late", Raw(Withheld(lambda: was_asked(web, "/a/6"), late)))
     for number in range(1, 11):
         site.page(f"/a/{number}", links=[f"/a/{number + 1}", "/", "/list"])
     site.page("/list", links=leaves)
@@ -152,6 +167,10 @@ def describe(site: Site) -> None:
     site.redirect("/away", "http://elsewhere.test/")
     site.redirect("/round/1", "/round/2")
     site.redirect("/round/2", "/round/1")
+
+
+def was_asked(web: Web, path: str) -> bool:
+    return path in [record.path for record in web.requests]
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -198,7 +217,7 @@ class SmallCrawl:
         self._gossamer = gossamer
         self._expected: Result | None = None
         self.web = web
-        describe(web.site("127.0.0.1"))
+        describe(web)
         modules = ["--module", "save", "--module", f"{UNEVEN}:Uneven"]
         pace = ["--delay", "0s", "--host-connections", "4", "--workers", "2"]
         limits = ["--depth", "6", "--max-page-bytes", "50kB"]
@@ -206,6 +225,8 @@ class SmallCrawl:
 
     def start(self, directory: Path, *options: object, **job: object) -> Run:
         """Begin the crawl or go on with it; `job` as in the driver."""
+        if not directory.joinpath("crawl.sqlite").exists():
+            self.web.clear_requests()
         return self._gossamer.start(*self._command, "--dir", directory, *options, **job)
 
     def learn(self, directory: Path) -> None:

@@ -98,7 +98,7 @@ def wrong_urls(graph: GraphWeb, folder: Path) -> list[str]:
 def peak_mb() -> float:
     """Return the largest resident set of this process so far.
 
-    On Linux not that of `getrusage`: it begins with the memory of the process that started this one.
+    On Linux not that of `getrusage`, which begins with the memory of the process that started it.
     """
     status = Path("/proc/self/status")
     if status.is_file():
