@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gossamer.testing import Reply, Web
+
 if TYPE_CHECKING:
-    from tests.chaos.conftest import Run, SmallCrawl
+    from tests.chaos.conftest import Gossamer, Run, SmallCrawl
 
 QUICK_COMMITS = {"commit_every_s": 0.005}
 """Twenty times as often as in real life, so that a crash can fall between any two commits."""
@@ -97,3 +99,25 @@ def test_killed_while_it_begins_anew(passing: int, crawl: "SmallCrawl", tmp_path
     assert tmp_path.joinpath("crawl.sqlite-wal").stat().st_size > 0
     assert crawl.start(tmp_path, "--fresh", step="after Path.unlink", passing=passing).was_killed()
     crawl.finish(tmp_path)
+
+
+@pytest.mark.req("B1", "B2")
+def test_what_a_kill_at_the_very_end_kept_from_the_modules_is_told_all_the_same(
+    gossamer: "Gossamer", web: Web, tmp_path: Path
+) -> None:
+    """The last page of the crawl is a short cut to another, which is saved already."""
+    site = web.site("127.0.0.1")
+    site.page("/", links=["/short-cut", "/1"])
+    site.page("/1", links=["/2"])
+    site.page("/2", links=["/3"])
+    site.page("/3")
+    saved = tmp_path / "pages"
+    command = ["crawl", f"{web.base_url}/", "--dir", tmp_path, "--module", "save"]
+    command += ["--delay", "0s", "--host-connections", 2]
+    site.reply("/short-cut", Reply(body='<a href="/3">three</a>', delay_s=0.5))
+    step = "before ModuleRunner.depth_changed"
+    assert gossamer.start(*command, step=step).was_killed()
+    assert (saved / "4").read_text().startswith(f"{web.base_url}/3\n3\n")
+    assert gossamer.start(*command).end() == 0
+    assert (saved / "4").read_text().startswith(f"{web.base_url}/3\n2\n")
+    assert gossamer.start("verify", "--dir", tmp_path).end() == 0
