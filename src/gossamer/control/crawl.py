@@ -69,7 +69,8 @@ class Crawl:
         with self._directory() as directory:
             async with self._open_store(directory) as (store, shelf), AsyncExitStack() as stack:
                 begun = shelf.get("options") is not None
-                ended_by = await store.ended_by() if begun else None
+                has_more = not begun or await store.untold()
+                ended_by = None if has_more else await store.ended_by()
                 was_over = ended_by is not None
                 if ended_by is None:
                     kit = await self._set_up(store, stack, directory.path)
