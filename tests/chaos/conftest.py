@@ -21,6 +21,7 @@ from gossamer.testing import Pause, Raw, Reply, Step, Web
 
 DRIVER = Path(__file__).with_name("driver.py")
 UNEVEN = Path(__file__).with_name("uneven.py")
+PATIENCE_S = 20
 
 
 class Run:
@@ -50,7 +51,7 @@ class Run:
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         """Return when the condition holds, or else when the run has ended."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while not condition() and not self.has_ended:
             assert time.monotonic() < deadline, self.output
             time.sleep(0.001)
@@ -58,6 +59,7 @@ class Run:
     def end(self) -> int:
         """Wait for the end; return the exit code, or the signal as a negative number."""
         if self._code is None:
+            assert select([self._answers], [], [], PATIENCE_S)[0], f"it goes on: {self.output}"
             self._code = int(self._answers.readline())
         return self._code
 

@@ -27,9 +27,11 @@ from gossamer.download import Client
 from gossamer.modules import ModuleRunner
 from gossamer.stores.embedded import EmbeddedStore
 from gossamer.stores.sqlite import SqliteShelf
+from gossamer.stores.sqlite.batch import Batch
 from gossamer.worker import PoliteRobots
 
 OWNERS: dict[str, object] = {
+    "Batch": Batch,
     "Client": Client,
     "CrawlDirectory": CrawlDirectory,
     "EmbeddedStore": EmbeddedStore,

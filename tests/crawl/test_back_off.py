@@ -136,7 +136,7 @@ def test_a_host_that_keeps_failing_is_left_alone_for_longer_each_time_and_given_
     for path in paths:
         site.raw(path, KeepOpen())
     web.site("b.test").page("/")
-    crawled = crawl("http://a.test/", "http://b.test/", timeout="100ms")
+    crawled = crawl("http://a.test/", "http://b.test/", timeout="400ms")
     assert crawled.summary.snapshot.outcomes["fetched"] == 2
     assert crawled.summary.snapshot.outcomes["gave_up"] >= 17
     failed = [one for one in web.requests_to("a.test") if one.path not in {"/", "/robots.txt"}]
@@ -153,7 +153,7 @@ def test_a_host_that_recovers_is_asked_as_before(web: Web, crawl: Crawl) -> None
     site.reply("/bad", Raw([KeepOpen()]), Reply(body="bad"))
     for number in (1, 2, 3):
         site.page(f"/{number}")
-    crawled = crawl("http://a.test/", timeout="100ms", scorer="fifo")
+    crawled = crawl("http://a.test/", timeout="400ms", scorer="fifo")
     assert crawled.summary.snapshot.outcomes == {"fetched": 5}
     _, _, bad, *rest = web.requests
     assert rest[0].started - bad.ended >= 0.49

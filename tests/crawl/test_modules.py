@@ -1,6 +1,8 @@
 """Modules in a crawl: they see every page, and cannot harm it."""
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -159,3 +161,37 @@ def test_saved_pages_are_numbered_whole_and_of_the_right_depth(
         assert url.decode() == page.url
         assert int(depth) == crawled.urls[page.url].depth
         assert body == page.body
+
+
+@pytest.mark.req("D12", "D1")
+def test_on_the_command_line_such_an_end_is_exit_code_1(
+    web: Web, seed: str, tmp_path: Path
+) -> None:
+    """And the same command again goes on, with the page that was not taken."""
+    module = tmp_path / "mine.py"
+    module.write_text(
+        "from pathlib import Path\n"
+        "from gossamer import CrawlError, Page\n"
+        "def take(page: Page) -> None:\n"
+        "    with Path('taken').open('a') as file:\n"
+        "        print(page.id, page.url, file=file)\n"
+        "    if page.id == 5 and not Path('room').exists():\n"
+        "        raise CrawlError('the disk is full')\n"
+    )
+    command = [
+        *(str(Path(sys.executable).with_name("gossamer")), "crawl", web.base_url),
+        *("--dir", "crawl", "--delay", "0s", "--module", "./mine.py:take", "--workers", "2"),
+    ]
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    failed = run()
+    assert failed.returncode == 1
+    assert "the disk is full" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    (tmp_path / "room").touch()
+    assert run().returncode == 0
+    taken = [line.split() for line in (tmp_path / "taken").read_text().splitlines()]
+    assert [number for number, _ in taken] == [str(n) for n in (*range(1, 6), *range(5, PAGES + 1))]
+    assert taken[4] == taken[5], "the same page under the same number"

@@ -1,11 +1,19 @@
 """How the web servers are treated, by the only witness that counts: their own log."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable
 
 import pytest
 
+from gossamer.frontier.desk import DeskRules
+from gossamer.model import Outcome, Url
+from gossamer.stores.contract import Pace, Settlement, Task
+from gossamer.stores.embedded import EmbeddedStore, StoreRules
+from gossamer.stores.memory import MemoryShelf
 from gossamer.testing import Crawled, Reply, Reset, Web, most_at_once, traffic_of
+from gossamer.urls import Scope
+from gossamer.worker import LinkFiler
 
 Crawl = Callable[..., Crawled]
 
@@ -142,3 +150,33 @@ def test_a_slow_host_gets_as_long_as_it_took(web: Web, crawl: Crawl) -> None:
     crawl("http://slow.test/", delay="20ms", scorer="fifo")
     _, _, heavy, light = web.requests_to("slow.test")
     assert light.started - heavy.ended >= 0.4
+
+
+@pytest.mark.req("B3")
+def test_a_crawl_delay_is_not_forgotten_while_the_host_has_nothing_to_do() -> None:
+    """Its robots.txt is remembered for a day, so nobody would tell of the delay again."""
+    filer = LinkFiler(Scope.for_prefix(Url("http://a.test/")), str)
+
+    async def program() -> None:
+        store = EmbeddedStore(MemoryShelf(), StoreRules(desk=DeskRules(delay_s=1.0)), 0.0)
+
+        async def leased(path: str, now: float) -> Task:
+            await store.join(0, now)
+            await store.plant([filer.file(Url(f"http://a.test{path}"))], now)
+            for candidate in await store.candidates(10):
+                await store.prioritise([(candidate, 0.0)])
+            await store.route([range(10)], now)
+            (task,) = (await store.lease(0, 10, now)).tasks
+            return task
+
+        first = await leased("/first", 100.0)
+        pace = Pace(ended=100.0, crawl_delay_s=30.0)
+        await store.settle(Settlement(task=first, outcome=Outcome.NOT_FOUND, pace=pace), 100.0)
+        await store.reap(10_000.0)
+        second = await leased("/second", 10_000.0)
+        pace = Pace(ended=10_001.0)
+        await store.settle(Settlement(task=second, outcome=Outcome.NOT_FOUND, pace=pace), 10_001.0)
+        (host,) = await store.hosts(1, 10_001.0)
+        assert host.next_in_s == 30.0
+
+    asyncio.run(program())

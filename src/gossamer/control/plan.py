@@ -17,12 +17,12 @@ from gossamer.policy import AddressPolicy
 from gossamer.stores.embedded import StoreRules
 from gossamer.urls import Domains, Scope, host_key, parse_seed
 
-FIXED = ("seeds", "scope", "depth", "include", "exclude", "markers", "queues")
+FIXED = ("seeds", "scope", "depth", "include", "exclude", "markers")
 """The options that make a crawl what it is: they cannot change while it goes on."""
 
 KEPT = (
     *FIXED,
-    *("max_pages", "max_bytes", "max_page_bytes", "ttl_s", "similarity", "module"),
+    *("max_pages", "max_bytes", "max_page_bytes", "ttl_s", "queues", "similarity", "module"),
 )
 """The options that are kept with the crawl, for whoever looks at it later."""
 

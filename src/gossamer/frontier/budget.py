@@ -4,7 +4,8 @@
 class Budget:
     """Pages and bytes. A lease reserves the most that it can use; settling returns the rest.
 
-    What is finished plus what is reserved never exceeds the limits.
+    What is finished plus what is reserved never exceeds the limits. So the last pages are fetched
+    by ever fewer workers, and a crawl ends when a page of the largest size would no longer fit.
     """
 
     def __init__(self, max_pages: int, max_bytes: int, max_page_bytes: int) -> None:
@@ -39,7 +40,7 @@ class Budget:
         """Return a reservation unused."""
         self._reserved -= 1
 
-    def use(self, page: bool, size: int) -> None:
+    def use(self, *, page: bool, size: int) -> None:
         """Turn a reservation into what was really used."""
         self._reserved -= 1
         self.pages += page
@@ -49,6 +50,7 @@ class Budget:
         """Return which limit leaves no room for another page; None when there is room."""
         if self.pages + reserved >= self.max_pages:
             return "max-pages"
-        if self.bytes + (reserved + 1) * self._page_bytes > self.max_bytes:
+        used = self.bytes + reserved * self._page_bytes
+        if used >= self.max_bytes or used + self._page_bytes > self.max_bytes:
             return "max-bytes"
         return None

@@ -7,69 +7,51 @@ store's shelf, so that a backlog of any size costs the desk a counter for each h
 A URL's way over the desk:
 
     shelved    in a priority queue: counted for its host, lying on the shelf
-    dealt      in the queue of the worker that serves its domain, at most `deal_ahead` for a host
+    dealt      in the queue of the worker that serves its domain
     leased     in work
     (settled)  gone from the desk
 
 Nobody waits at the desk. A queue that is full only means that `pick` offers nothing for it, so
-there is no circle in which workers wait for the router while the router waits for workers, and a
-slow host fills neither a worker's queue nor the memory.
+there is no circle in which workers wait for the router while the router waits for workers.
+
+A place in a worker's queue is given only to what can be asked for soon. Of a host that gets pauses
+one URL is dealt at a time, while nothing of it is in work; of one that must rest for long nothing
+is, and what was dealt already is called back. So neither one slow host nor many fill a queue.
+
+In strict order the best URL that is known goes first. What is dealt of a host is always the best
+of it: a better one that turns up later is dealt at once, and another makes room for it.
 """
 
 import heapq
-from collections import deque
+import math
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 import msgspec
 
+from gossamer.frontier.agenda import Agenda
 from gossamer.frontier.budget import Budget
-from gossamer.frontier.hosts import Domain, Host
-from gossamer.model import HostKey
+from gossamer.frontier.desk_rules import DeskRules
+from gossamer.frontier.host_table import HostTable
+from gossamer.frontier.hosts import Domain, Host, Item
+from gossamer.frontier.leases import Lease, Leases
+from gossamer.frontier.rings import Rings
 
+__all__ = ["Desk", "DeskRules", "Pick"]
+
+SOON_S = 10.0
+"""URLs are dealt only of hosts that may be asked within this time."""
 PROMISE_S = 1.0
 """How much later than it said a borrower may come."""
-
-
-class DeskRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the desk goes by."""
-
-    queues: int = 10
-    """The number of priority queues."""
-    strict: bool = False
-    """Whether a URL with a better score always goes first."""
-    delay_s: float = 1.0
-    host_connections: int = 1
-    worker_queue: int = 10_000
-    """How many URLs may be dealt to one worker."""
-    domain_ttl_s: float = 300.0
-    """How long a worker keeps a domain without work."""
-    lease_s: float = 120.0
-    """How long a lease holds without being renewed."""
-
-    @property
-    def deal_ahead(self) -> int:
-        """How many URLs of one host may be dealt: few enough to leave room for other hosts.
-
-        In strict order each is chosen only when its turn has come.
-        """
-        return 1 if self.strict else max(1, min(256, self.worker_queue // 4))
-
-
-class Lease(msgspec.Struct, frozen=True):
-    """The right of one worker to work on one URL."""
-
-    url_id: int
-    number: int
-    """Grows with every lease of a crawl; only the newest may settle."""
-    worker: int
-    score: float
-    deadline: float
+ASK_AGAIN_S = 0.05
+"""When to look again for what others may give back at any moment."""
+DEALT_AT_ONCE = 16
 
 
 class Pick(msgspec.Struct, frozen=True):
     """Which URLs to take off the shelf next: the best of one host in one queue."""
 
-    host: HostKey
+    host: Host
     queue: int
     count: int
     worker: int
@@ -81,182 +63,123 @@ class Desk:
     def __init__(self, rules: DeskRules, budget: Budget, first_lease: int = 1) -> None:
         self.rules = rules
         self.budget = budget
-        self._hosts: dict[HostKey, Host] = {}
-        self._domains: dict[str, Domain] = {}
-        self._rings: list[deque[Host]] = [deque() for _ in range(rules.queues)]
-        self._ready: dict[int, list[tuple[float, int, Host]]] = {}
-        self._load: dict[int, int] = {}
-        self._turned_away: dict[int | None, dict[Host, None]] = {}
-        """Hosts that found their worker's queue full, in order; None: those nobody serves yet."""
-        self._leases: dict[int, tuple[Lease, Host]] = {}
-        self._next_lease = first_lease
-        self._ticket = 0
-        self.forgotten_hosts = 0
+        self.hosts = HostTable(rules.queues)
+        self.leases = Leases(first_lease, rules.lease_s)
+        self._rings = Rings(rules.queues)
+        self._agendas: dict[int, Agenda] = {}
+        self._tickets = count(1)
         self.shelved = 0
         """How many URLs wait in the priority queues."""
+        self.dealt = 0
+        """How many URLs wait in the workers' queues."""
 
     def __repr__(self) -> str:
         return (
-            f"<Desk: {len(self._hosts)} hosts, {self.shelved} shelved, {self.dealt} dealt, "
-            f"{self.in_work} in work, {self.budget}>"
+            f"<Desk: {len(self.hosts)} hosts, {self.shelved} shelved, {self.dealt} dealt, "
+            f"{len(self.leases)} in work, {self.budget}>"
         )
-
-    @property
-    def dealt(self) -> int:
-        """How many URLs wait in the workers' queues."""
-        return sum(self._load.values())
-
-    @property
-    def in_work(self) -> int:
-        """How many URLs are leased."""
-        return len(self._leases)
-
-    @property
-    def host_count(self) -> int:
-        """How many hosts the desk has had to do with."""
-        return len(self._hosts) + self.forgotten_hosts
-
-    def hosts(self) -> Iterable[Host]:
-        """Return the hosts the desk has to do with."""
-        return self._hosts.values()
-
-    # -- hosts and workers -----------------------------------------------------------------------
-
-    def host(self, key: HostKey, domain: str) -> Host:
-        """Return the host's state, made when first asked for."""
-        found = self._hosts.get(key)
-        if found is None:
-            owner = self._domains.get(domain)
-            if owner is None:
-                owner = self._domains[domain] = Domain(domain)
-            empty = self.rules.queues
-            found = Host(
-                key, owner, self.rules.delay_s, shelved=[0] * empty, in_ring=[False] * empty
-            )
-            self._hosts[key] = found
-        return found
-
-    def forget_idle(self, now: float) -> None:
-        """Drop the hosts and domains of which nothing is known that matters any more."""
-        for key, host in list(self._hosts.items()):
-            ordinary = host.delay_s == self.rules.delay_s and not host.failures
-            rested = host.next_start <= now and host.domain.kept_until <= now
-            if host.idle and ordinary and rested:
-                del self._hosts[key]
-                self.forgotten_hosts += 1
-        used = {host.domain.name for host in self._hosts.values()}
-        self._domains = {name: one for name, one in self._domains.items() if name in used}
-
-    def join(self, worker: int) -> None:
-        """Let a worker take part."""
-        self._load.setdefault(worker, 0)
-        self._ready.setdefault(worker, [])
 
     # -- the router's side -----------------------------------------------------------------------
 
-    def shelve(self, host: Host, queue: int, count: int = 1) -> list[tuple[float, int]]:
-        """Count URLs that were put into a priority queue.
-
-        In strict order the host's dealt URL may no longer be its best: it is returned, to be
-        shelved again by the caller.
-        """
-        host.shelved[queue] += count
+    def shelve(self, host: Host, queue: int, count: int = 1) -> None:
+        """Count URLs that were put into a priority queue."""
+        host.stock(queue, count)
+        host.waiting += count
         self.shelved += count
-        self._offer(host, queue)
-        if not self.rules.strict or not host.dealt:
-            return []
-        recalled, host.dealt = host.dealt, []
-        self._undeal(host, len(recalled))
-        return recalled
+        self._offer(host)
+
+    def unshelve(self, host: Host, queue: int, count: int = 1) -> None:
+        """Count URLs that were taken out of a priority queue."""
+        host.stock(queue, -count)
+        host.waiting -= count
+        self.shelved -= count
+
+    def goes_before(self, host: Host, item: Item) -> bool:
+        """Tell whether strict order demands that this URL of the host is dealt at once."""
+        return self.rules.strict and bool(host.dealt) and item < host.last_dealt
+
+    def deal_at_once(self, host: Host, item: Item) -> Item | None:
+        """Deal a URL that goes before others; return the one that must make room for it."""
+        host.ticket = 0  # its place in the agenda may be a better one now
+        self._put_into_queue(host, [item])
+        agenda = self._agenda_of(host)
+        if len(host.dealt) <= self.rules.ahead(host) and agenda.load <= self.rules.worker_queue:
+            return None
+        last = host.last_dealt
+        host.dealt.remove(last)
+        heapq.heapify(host.dealt)
+        host.last_dealt = max(host.dealt)
+        self._count_dealt(host, -1)
+        return last
 
     def pick(self, queues: Iterable[int], now: float) -> Pick | None:
         """Choose a host and queue to deal from, trying the queues in this order."""
-        if not self._load:
+        if not self._agendas or self._space(self._least_loaded()) <= 0:
             return None
+        self._rings.end_rests(now + SOON_S)
+        for worker in self._rings.crowded():
+            if worker is None or self._space(worker) > 0:
+                self._rings.call_back(worker, self._has_room)
         for queue in queues:
-            ring = self._rings[queue]
-            while ring:
-                host = ring[0]
-                worker = self._worker_for(host.domain, now)
-                room = self._deal_ahead(worker) - len(host.dealt)
-                if not host.shelved[queue] or room <= 0:
-                    self._leave_ring(host, queue)
-                    continue
-                space = self.rules.worker_queue - self._load[worker]
-                if space <= 0:
-                    self._leave_ring(host, queue)
-                    owner = worker if self._is_held(host.domain, now) else None
-                    self._turned_away.setdefault(owner, {})[host] = None
-                    continue
-                ring.rotate(-1)
-                return Pick(host.key, queue, min(room, space, host.shelved[queue], 16), worker)
+            while (host := self._rings.first(queue)) is not None:
+                pick = None if host.aside else self._consider(host, queue, now)
+                if pick is not None:
+                    self._rings.pass_on(queue)
+                    return pick
+                self._rings.remove_first(queue)
         return None
 
-    def deal(self, pick: Pick, urls: Sequence[tuple[float, int]]) -> None:
+    def deal(self, pick: Pick, urls: Sequence[Item]) -> None:
         """Put URLs that were taken off the shelf into the worker's queue."""
-        host = self._hosts[pick.host]
-        host.shelved[pick.queue] -= len(urls)
-        self.shelved -= len(urls)
-        for item in urls:
-            heapq.heappush(host.dealt, item)
-        host.domain.worker = pick.worker
-        host.domain.busy += len(urls)
-        self._load[pick.worker] += len(urls)
-        self._announce(host)
+        pick.host.domain.worker = pick.worker
+        self.unshelve(pick.host, pick.queue, len(urls))
+        self._put_into_queue(pick.host, urls)
 
     # -- the workers' side -----------------------------------------------------------------------
 
-    def lease(self, worker: int, limit: int, now: float) -> list[tuple[Lease, Host]]:
+    def join(self, worker: int, now: float) -> None:
+        """Let a worker take part, or note that it still does."""
+        agenda = self._agendas.get(worker)
+        if agenda is None:
+            self._agendas[worker] = Agenda(self._tickets, now, strict=self.rules.strict)
+        else:
+            agenda.seen_at = max(agenda.seen_at, now)
+
+    def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
         """Hand out up to so many URLs of hosts whose moment has come, within the budgets."""
-        ready = self._ready[worker]
-        granted: list[tuple[Lease, Host]] = []
-        while len(granted) < limit and ready and ready[0][0] <= now and self.budget.reserve():
-            host = self._next_ready(ready, now)
-            if host is None:
-                self.budget.give_back()
-                continue
-            score, url_id = heapq.heappop(host.dealt)
-            lease = Lease(url_id, self._next_lease, worker, score, now + self.rules.lease_s)
-            self._next_lease += 1
-            self._leases[url_id] = (lease, host)
+        agenda = self._agendas[worker]
+        granted: list[Lease] = []
+        while len(granted) < limit:
+            host = agenda.first(now)
+            if host is None or not self.budget.reserve():
+                break
+            _, url_id = heapq.heappop(host.dealt)
+            agenda.cross_out_first()
+            agenda.load -= 1
+            self.dealt -= 1
+            host.waiting -= 1
             host.in_work += 1
-            self._load[worker] -= 1
+            host.lent_last = False
             self._announce(host)
-            self._readmit(host, worker)
-            granted.append((lease, host))
+            self._offer(host)
+            granted.append(self.leases.grant(url_id, worker, host, now))
         return granted
 
-    def wake_at(self, worker: int) -> float | None:
-        """Return when the next of the worker's hosts may be asked; None when none waits."""
-        ready = self._ready.get(worker)
-        return ready[0][0] if ready else None
+    def wake_at(self, worker: int, now: float) -> float | None:
+        """Return when to ask for leases again; None: nobody knows.
 
-    def holder(self, url_id: int, number: int) -> tuple[Lease, Host] | None:
-        """Return lease and host if this lease is still the URL's newest."""
-        found = self._leases.get(url_id)
-        return found if found is not None and found[0].number == number else None
+        Now, if a host is ready: it waits only for what others have reserved of the budgets.
+        """
+        agenda = self._agendas[worker]
+        return now if agenda.first(now) is not None else agenda.wake_at()
 
-    def renew(self, url_id: int, number: int, now: float) -> bool:
-        """Extend a lease; False if it was lost."""
-        found = self.holder(url_id, number)
-        if found is None:
-            return False
-        lease = msgspec.structs.replace(found[0], deadline=now + self.rules.lease_s)
-        self._leases[url_id] = (lease, found[1])
-        return True
-
-    def end(self, url_id: int, *, next_start: float, now: float) -> None:
-        """Take a lease back and let the host rest until then."""
-        _, host = self._leases.pop(url_id)
-        host.in_work -= 1
-        host.next_start = max(host.next_start, next_start)
-        host.domain.busy -= 1
-        host.domain.kept_until = now + self.rules.domain_ttl_s
-        self._announce(host)
-
-    def leases(self) -> list[tuple[Lease, Host]]:
-        """Return what is in work."""
-        return list(self._leases.values())
+    def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
+        """Take a lease back and let the host rest until then; return what is called back for it."""
+        self.leases.end(lease)
+        domain = lease.host.domain
+        domain.busy -= 1
+        domain.kept_until = now + self.rules.domain_ttl_s
+        return self.hand_back(lease.host, next_start, now)
 
     def borrow(self, host: Host, now: float) -> float | None:
         """Take one of the host's places for a request without a URL of its own (robots.txt).
@@ -264,106 +187,130 @@ class Desk:
         Return None if it may be sent now, else when to ask again: the place is kept until then. A
         host that is always at work would never have one; but it lends only every other time.
         """
-        if host.in_work >= self._places(host):
-            return self._promise(host, now + max(self.rules.delay_s, 0.05))
+        if host.in_work >= self.rules.places(host):
+            return _promise(host, now + max(host.delay_s, ASK_AGAIN_S))
         if host.next_start > now:
-            return self._promise(host, host.next_start)
-        host.in_work += 1
-        host.domain.busy += 1
-        host.promised_until = 0.0
+            self.hosts.note_idle(host)
+            return _promise(host, host.next_start)
+        host.promised_until = -math.inf
         host.lent_last = True
+        host.in_work += 1
+        if host.in_work >= self.rules.places(host):
+            host.ticket = 0
         return None
 
-    def hand_back(self, host: Host, next_start: float) -> None:
-        """Give a borrowed place back."""
+    def hand_back(self, host: Host, next_start: float, now: float) -> list[Item]:
+        """Take a place at a host back and let it rest; return what is called back for it."""
         host.in_work -= 1
-        host.domain.busy -= 1
         host.next_start = max(host.next_start, next_start)
+        recalled: list[Item] = []
+        rests_long = host.next_start > now + SOON_S
+        if host.dealt and (rests_long or len(host.dealt) > self.rules.ahead(host)):
+            recalled = self._recall(host)
         self._announce(host)
+        self._offer(host)
+        self.hosts.note_idle(host)
+        return recalled
 
-    def overdue(self, now: float) -> list[tuple[Lease, Host]]:
-        """Return the leases that were not renewed in time."""
-        return [held for held in self._leases.values() if held[0].deadline <= now]
+    # -- now and then ----------------------------------------------------------------------------
+
+    def end_rests(self, now: float) -> int:
+        """Offer the hosts again whose long rest is nearly over; return how many."""
+        return self._rings.end_rests(now + SOON_S)
+
+    def dismiss_silent(self, now: float) -> list[tuple[Host, list[Item]]]:
+        """Let the workers go that give no sign of life; return what had been dealt to them.
+
+        One that has a lease stays until it is given back: its hosts must not change hands.
+        """
+        busy = {lease.worker for lease in self.leases.all()}
+        gone = {
+            worker
+            for worker, agenda in self._agendas.items()
+            if agenda.seen_at + self.rules.lease_s <= now and worker not in busy
+        }
+        if not gone:
+            return []
+        left = [one for one in self.hosts.all() if one.dealt and one.domain.worker in gone]
+        recalled = [(host, self._recall(host)) for host in left]
+        for worker in gone:
+            del self._agendas[worker]
+            self._rings.call_all_back(worker)
+        return recalled
 
     # -- bookkeeping -----------------------------------------------------------------------------
 
-    def _promise(self, host: Host, moment: float) -> float:
-        """Keep a place of the host for whoever comes at that moment."""
-        if not host.lent_last:
-            host.promised_until = moment + PROMISE_S
-        return moment
+    def _consider(self, host: Host, queue: int, now: float) -> Pick | None:
+        """Return what to deal of the host that has its turn in a queue; None: nothing for now."""
+        if self.rules.strict and host.stocked:
+            queue = host.first_queue
+        room = min(host.shelved[queue], self.rules.room(host), DEALT_AT_ONCE)
+        if room <= 0:
+            return None
+        if host.next_start > now + SOON_S:
+            self._rings.park(host)
+            return None
+        holder = self._holder(host.domain, now)
+        worker = self._least_loaded() if holder is None else holder
+        space = self._space(worker)
+        if space <= 0:
+            self._rings.turn_away(host, holder)
+            return None
+        return Pick(host, queue, min(room, space), worker)
 
-    def _offer(self, host: Host, queue: int) -> None:
-        """Let the router find the host in this queue."""
-        if host.shelved[queue] and not host.in_ring[queue]:
-            host.in_ring[queue] = True
-            self._rings[queue].append(host)
+    def _holder(self, domain: Domain, now: float) -> int | None:
+        """Return the worker that serves the domain; None: whoever likes may have it."""
+        bound = domain.busy or domain.kept_until > now
+        return domain.worker if bound and domain.worker in self._agendas else None
 
-    def _leave_ring(self, host: Host, queue: int) -> None:
-        """Take the host, the first of its ring, out of the router's sight."""
-        host.in_ring[queue] = False
-        self._rings[queue].popleft()
+    def _least_loaded(self) -> int:
+        return min(self._agendas, key=lambda worker: (self._agendas[worker].load, worker))
 
-    def _readmit(self, host: Host, worker: int) -> None:
-        """After a URL left the worker's queue: offer again what found no room."""
-        for queue in range(self.rules.queues):
-            self._offer(host, queue)
-        for owner in (worker, None):
-            turned_away = self._turned_away.get(owner, {})
-            while turned_away:
-                other = next(iter(turned_away))
-                del turned_away[other]
-                for queue in range(self.rules.queues):
-                    self._offer(other, queue)
-                if any(other.shelved):  # else it has nothing to offer any more: the next one
-                    return
+    def _space(self, worker: int) -> int:
+        """Return how many URLs the worker's queue has room for."""
+        return self.rules.worker_queue - self._agendas[worker].load
 
-    def _deal_ahead(self, worker: int) -> int:
-        """Return how many URLs of one host may be dealt to the worker.
+    def _has_room(self, host: Host) -> bool:
+        return bool(host.stocked) and self.rules.room(host) > 0
 
-        One, where its queue is half full: so the backlogs of a few hosts leave room for many.
-        """
-        crowded = self._load[worker] * 2 >= self.rules.worker_queue
-        return 1 if crowded else self.rules.deal_ahead
-
-    def _is_held(self, domain: Domain, now: float) -> bool:
-        """Tell whether a worker serves the domain: while it has work, and some time after."""
-        return domain.worker in self._load and (domain.busy > 0 or domain.kept_until > now)
-
-    def _worker_for(self, domain: Domain, now: float) -> int:
-        """Return who serves the domain: whoever holds it, or else the least loaded."""
-        if self._is_held(domain, now):
-            assert domain.worker is not None
-            return domain.worker
-        return min(self._load, key=lambda one: (self._load[one], one))
-
-    def _places(self, host: Host) -> int:
-        """Return how many requests the host may get at a time: one, where it wants pauses."""
-        return 1 if host.delay_s > 0 else self.rules.host_connections
+    def _offer(self, host: Host) -> None:
+        """Let the router find the host, if something of it may be dealt."""
+        if host.stocked & ~host.ringed and self.rules.room(host) > 0:
+            self._rings.offer(host)
 
     def _announce(self, host: Host) -> None:
-        """Tell the worker when the host may be asked, if it has something to ask."""
-        if host.dealt and host.in_work < self._places(host):
-            worker = host.domain.worker
-            assert worker is not None
-            self._ticket += 1
-            moment = max(host.next_start, host.promised_until)
-            heapq.heappush(self._ready[worker], (moment, self._ticket, host))
+        """Have the worker ask the host in time, if it has something to ask and may."""
+        if host.dealt and host.in_work < self.rules.places(host):
+            self._agenda_of(host).enter(host)
 
-    def _next_ready(self, ready: list[tuple[float, int, Host]], now: float) -> Host | None:
-        """Take the host that has waited longest; None if its entry is out of date."""
-        _, _, host = heapq.heappop(ready)
-        if not host.dealt or host.in_work >= self._places(host):
-            return None
-        if max(host.next_start, host.promised_until) > now:
-            self._announce(host)
-            return None
-        host.lent_last = False
-        return host
+    def _agenda_of(self, host: Host) -> Agenda:
+        """Return the agenda of the worker that has URLs of the host."""
+        assert host.domain.worker is not None
+        return self._agendas[host.domain.worker]
 
-    def _undeal(self, host: Host, count: int) -> None:
-        """Take URLs of the host out of its worker's queue."""
-        worker = host.domain.worker
-        assert worker is not None
-        self._load[worker] -= count
-        host.domain.busy -= count
+    def _put_into_queue(self, host: Host, urls: Sequence[Item]) -> None:
+        for item in urls:
+            heapq.heappush(host.dealt, item)
+        host.last_dealt = max(host.dealt)
+        self._count_dealt(host, len(urls))
+        self._announce(host)
+
+    def _recall(self, host: Host) -> list[Item]:
+        """Take all URLs of the host out of its worker's queue."""
+        recalled, host.dealt = host.dealt, []
+        host.ticket = 0
+        self._count_dealt(host, -len(recalled))
+        return recalled
+
+    def _count_dealt(self, host: Host, count: int) -> None:
+        self._agenda_of(host).load += count
+        self.dealt += count
+        host.waiting += count
+        host.domain.busy += count
+
+
+def _promise(host: Host, moment: float) -> float:
+    """Keep a place of the host for whoever comes at that moment."""
+    if not host.lent_last:
+        host.promised_until = moment + PROMISE_S
+    return moment

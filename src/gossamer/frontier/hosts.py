@@ -1,8 +1,12 @@
 """The state of one host and of one registered domain in a crawl."""
 
+import math
 from dataclasses import dataclass, field
 
 from gossamer.model import HostKey
+
+Item = tuple[float, int]
+"""A URL on the desk: its score and its id. The smallest goes first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -16,6 +20,8 @@ class Domain:
     """Until when the worker keeps it without work."""
     busy: int = 0
     """How many of its URLs are dealt or in work: a domain in use does not change hands."""
+    hosts: int = 0
+    """How many of its hosts are on the desk."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,25 +32,42 @@ class Host:
     domain: Domain
     delay_s: float
     """The pause that it gets: the configured one, or a longer one that its robots.txt asks for."""
+    shelved: list[int]
+    """How many of its URLs wait in each priority queue."""
+    crawl_delay_s: float | None = None
+    """What its robots.txt asks for."""
     next_start: float = 0.0
     """The earliest moment of its next request."""
     failures: int = 0
     """How many of its requests failed in a row, for the back-off."""
     unanswered: int = 0
     """How many of those in a row it did not answer at all."""
-    failed_at: float = 0.0
+    failed_at: float = -math.inf
     """When the last of those ended."""
-    promised_until: float = 0.0
+
+    promised_until: float = -math.inf
     """Until when its next place is kept for a request without a URL of its own."""
     lent_last: bool = False
     """Whether its last place went to such a request."""
+
     in_work: int = 0
-    shelved: list[int] = field(default_factory=list)
-    """How many of its URLs wait in each priority queue."""
-    in_ring: list[bool] = field(default_factory=list)
-    """Whether it stands in the ring of each priority queue."""
-    dealt: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (score, URL id): its part of the worker's queue."""
+    """How many requests it is getting."""
+    waiting: int = 0
+    """How many of its URLs wait, in whatever queue."""
+    stocked: int = 0
+    """The priority queues in which it has URLs, as bits."""
+    ringed: int = 0
+    """The priority queues in whose ring it stands, as bits."""
+    aside: bool = False
+    """Whether it waits beside the rings, for a moment or for room at its worker."""
+    dealt: list[Item] = field(default_factory=list)
+    """A heap: its part of the worker's queue."""
+    last_dealt: Item = (-math.inf, 0)
+    """The one of these that goes last; in strict order nothing on the shelf goes before it."""
+    ticket: int = 0
+    """The number of its entry in the worker's agenda; 0: it has none."""
+    leaving: bool = False
+    """Whether it is to be forgotten if it stays idle."""
 
     requests: int = 0
     failed: int = 0
@@ -54,24 +77,29 @@ class Host:
 
     def __repr__(self) -> str:
         return (
-            f"<Host {self.key}: {sum(self.shelved)} shelved, {len(self.dealt)} dealt, "
+            f"<Host {self.key}: {self.waiting} waiting, {len(self.dealt)} of them dealt, "
             f"{self.in_work} in work, next at {self.next_start:.3f}>"
         )
 
     @property
     def idle(self) -> bool:
         """Whether nothing of it waits or is in work."""
-        return not self.in_work and not self.dealt and not any(self.shelved)
+        return not self.in_work and not self.waiting
 
     @property
-    def waiting(self) -> int:
-        """How many of its URLs wait."""
-        return sum(self.shelved) + len(self.dealt)
+    def free_at(self) -> float:
+        """The earliest moment of its next request for a URL."""
+        return max(self.next_start, self.promised_until)
 
     @property
     def mean_s(self) -> float:
         """How long its requests take."""
         return self.took_s / self.requests if self.requests else 0.0
+
+    @property
+    def first_queue(self) -> int:
+        """The first priority queue in which it has URLs, where there is one."""
+        return (self.stocked & -self.stocked).bit_length() - 1
 
     def note_request(self, ended: float, took_s: float, *, failed: bool, answered: bool) -> None:
         """Count a request and, if the host failed at it, how often it has in a row."""
@@ -85,3 +113,11 @@ class Host:
             self.failures += 1
             self.unanswered = 0 if answered else self.unanswered + 1
             self.failed_at = ended
+
+    def stock(self, queue: int, count: int) -> None:
+        """Count URLs that were put into a priority queue, or taken out if negative."""
+        self.shelved[queue] += count
+        if self.shelved[queue]:
+            self.stocked |= 1 << queue
+        else:
+            self.stocked &= ~(1 << queue)

@@ -70,7 +70,10 @@ class Leased(msgspec.Struct, frozen=True):
 
     tasks: list[Task]
     wake_at: float | None
-    """When to ask again, if nothing else happens before; None: nobody knows."""
+    """When to ask again, if nothing else happens before; None: nobody knows.
+
+    Not later than now: a host is ready, and waits for what others have reserved of the budgets.
+    """
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -221,7 +224,10 @@ class Store(Protocol):
         """Deal URLs to workers: for each draw, from the first of its queues that has any."""
 
     async def join(self, worker: int, now: float) -> None:
-        """Let a worker take part, or say that it still does."""
+        """Let a worker take part, or say that it still does.
+
+        One that says nothing for the time of a lease, and asks for none, is taken for dead.
+        """
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
         """Hand out URLs whose hosts may be asked now, within the budgets."""
@@ -230,7 +236,10 @@ class Store(Protocol):
         """Extend leases; return the tasks whose lease was lost."""
 
     async def claim(self, task: Task, digest: bytes, now: float) -> Claim:
-        """Give a page its number, unless the same content was kept within the TTL."""
+        """Give a page its number, unless the same content was kept within the TTL.
+
+        Asked again, it answers the same. The number is free again if the page is not kept.
+        """
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record everything that came of a task, if its lease is still the newest."""
@@ -242,7 +251,10 @@ class Store(Protocol):
         """Note that the modules know the depth of these pages."""
 
     async def put_back(self, task: Task, pace: Pace | None, now: float) -> bool:
-        """Give a task back undone; False if the lease was lost."""
+        """Give a task back undone; False if the lease was lost.
+
+        Without a pace nobody knows what its host was asked: it gets one full delay.
+        """
 
     async def borrow(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take the host's place for a request without a task; None: now, else when to ask again."""
@@ -251,10 +263,13 @@ class Store(Protocol):
         """Give a borrowed place back."""
 
     async def reap(self, now: float) -> int:
-        """Give back the leases that were not renewed in time, and forget what has expired."""
+        """Give back what the dead have left, and forget what has expired; to be called often.
+
+        Return how much the router has to look at again.
+        """
 
     async def ended_by(self) -> str | None:
-        """Tell what ended it: `complete`, `max-pages` or `max-bytes`; None while it goes on."""
+        """Return what ended the crawl: `complete`, `max-pages`, `max-bytes`; None: nothing yet."""
 
     async def snapshot(self, now: float) -> Snapshot:
         """Count."""

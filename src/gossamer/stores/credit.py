@@ -1,27 +1,48 @@
-"""The importance of domains, by the links between them that the crawl has seen."""
+"""The importance that domains gather from the crawl's own links."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+from gossamer.stores.contract import Link
+from gossamer.stores.shelf import Shelf
+
+REMEMBERED = 50_000
 
 
-class Credit:
-    """Every page has one credit to give, in equal parts, to the other domains it links to.
+class CreditBook:
+    """Each page has one unit of credit to share among the other domains that it links to.
 
-    It is kept for the life of the process: what is lost at a restart costs only order.
+    What was given lately is in memory, the rest on the shelf.
     """
 
-    def __init__(self) -> None:
-        self._of: defaultdict[str, float] = defaultdict(float)
-        self.top = 0.0
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._credits: dict[str, float] = {}
+        self._changed: set[str] = set()
+        self.top = shelf.top_credit()
         """The largest credit of any domain."""
 
-    def of(self, domain: str) -> float:
-        """Return what the domain has gathered."""
-        return self._of.get(domain, 0.0)
+    def __repr__(self) -> str:
+        return f"<CreditBook: {len(self._credits)} domains at hand, at most {self.top:g}>"
 
-    def give(self, giver: str, domains: Iterable[str]) -> None:
-        """Share a page's credit among the domains of its links, other than its own."""
-        others = [domain for domain in domains if domain != giver]
+    def of(self, domain: str) -> float:
+        """Return the credit of a domain."""
+        found = self._credits.get(domain)
+        if found is None:
+            found = self._credits[domain] = self._shelf.credit(domain)
+        return found
+
+    def share(self, links: Sequence[Link], own: str) -> None:
+        """Share a page's credit among the domains of its links that are not its own."""
+        others = [link.domain for link in links if link.domain != own]
         for domain in others:
-            self._of[domain] += 1 / len(others)
-            self.top = max(self.top, self._of[domain])
+            credit = self._credits[domain] = self.of(domain) + 1 / len(others)
+            self.top = max(self.top, credit)
+        self._changed.update(others)
+
+    def save(self) -> None:
+        """Bring what has changed to the shelf."""
+        if self._changed:
+            self._shelf.save_credits([(domain, self._credits[domain]) for domain in self._changed])
+            self._changed.clear()
+        if len(self._credits) > REMEMBERED:
+            self._credits.clear()

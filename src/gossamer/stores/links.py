@@ -4,29 +4,36 @@ The depth of a URL is the length of its shortest path over the links seen so far
 way of length 0. Pages are fetched in any order, so a shorter path may turn up after a page was
 fetched: then the page is not fetched again, its stored links are walked and everything behind it
 comes nearer.
+
+Of two paths of one length that with fewer redirects at its end counts, because a chain of redirects
+is followed only so far. So it does not depend on the order of the crawl either.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from gossamer.model import Outcome
 from gossamer.stores.contract import Link, Place
-from gossamer.stores.shelf import Known, Shelf
+from gossamer.stores.shelf import Found, Shelf
 
 
 class Growth(msgspec.Struct):
     """What adding links has changed."""
 
+    ids: list[int] = []
+    """The URLs that the links lead to, in order."""
     new: int = 0
     """URLs that wait now and did not before."""
     new_keys: list[bytes] = []
     """The keys of those that are among the added links."""
     forgotten: list[Outcome] = []
     """How URLs had ended that are to be visited again, because their TTL is over."""
-    nearer: list[tuple[int, int]] = []
+    nearer: dict[int, int] = {}
     """Pages, by number, that have a smaller depth now."""
+    overtaking: list[int] = []
+    """URLs in the priority queues that have a smaller depth now."""
 
 
 class LinkKeeper:
@@ -37,63 +44,88 @@ class LinkKeeper:
         self._max_depth = max_depth
         self._ttl_s = ttl_s
 
-    def add(
-        self, links: Sequence[Link], *, depth: int, parent: int | None, hops: int, now: float
-    ) -> tuple[list[int], Growth]:
-        """Add links of that depth; return the ids they have, in order, and what has changed."""
-        growth = Growth()
-        ids: list[int] = []
-        for link in links:
-            known = self._shelf.known(link.key)
+    def plant(self, seeds: Sequence[Link], now: float) -> Growth:
+        """Add seeds; one that is known is not visited again, however long ago it was."""
+        return self._add(seeds, Found(0, 0, None), now, forgotten_before=float("-inf"))
+
+    def add(self, links: Sequence[Link], found: Found, now: float) -> Growth:
+        """Add the links of a page, or the target of a redirect."""
+        return self._add(links, found, now, forgotten_before=now - self._ttl_s)
+
+    def _add(
+        self, links: Sequence[Link], found: Found, now: float, forgotten_before: float
+    ) -> Growth:
+        shelf, growth = self._shelf, Growth()
+        depth, hops, ids = found.depth, found.hops, growth.ids
+        place = Place.UNSCORED if self._within(depth) else Place.BEYOND
+        touched: list[tuple[int, bytes]] = []
+        for link, known in zip(links, shelf.at_hand([one.key for one in links]), strict=True):
             if known is None:
-                place = Place.UNSCORED if self._within(depth) else Place.BEYOND
-                ids.append(self._shelf.insert(link, place, depth, parent, hops, now))
-                if place is Place.UNSCORED:
-                    growth.new += 1
-                    growth.new_keys.append(link.key)
-                continue
+                new = shelf.insert(link, place, found, now)
+                if new is not None:
+                    ids.append(new)
+                    if place is Place.UNSCORED:
+                        growth.new_keys.append(link.key)
+                    continue
+                known = shelf.known(link.key)  # noqa: PLW2901 -- it was not at hand, that is all
+                assert known is not None
             ids.append(known.id)
-            new_before = growth.new
-            if depth < known.depth:
-                self._relax(known.id, depth, parent, growth)
-            if self._is_forgotten(known, now) and self._within(known.depth):
-                self._revive(known, growth)
-            if growth.new > new_before and self._shelf.by_id(known.id).place is Place.UNSCORED:
-                growth.new_keys.append(link.key)
-        return ids, growth
+            if (
+                depth < known.depth
+                or known.finished_at <= forgotten_before
+                or (hops < known.hops and depth == known.depth)
+            ):
+                touched.append((known.id, link.key))
+        growth.new = len(growth.new_keys)
+        if touched:
+            self._touch(touched, found, forgotten_before, growth)
+        return growth
+
+    def _touch(
+        self,
+        touched: Sequence[tuple[int, bytes]],
+        found: Found,
+        forgotten_before: float,
+        growth: Growth,
+    ) -> None:
+        """Bring known URLs nearer, and let those be visited again whose TTL is over."""
+        revived = self._relax([url_id for url_id, _ in touched], found, growth)
+        for url_id, key in touched:
+            if self._shelf.by_id(url_id).finished_at <= forgotten_before:
+                growth.forgotten.append(self._shelf.reopen(url_id))
+                revived.add(url_id)
+            if url_id in revived:
+                growth.new_keys.append(key)
+        growth.new += len(revived)
 
     def _within(self, depth: int) -> bool:
         return self._max_depth is None or depth <= self._max_depth
 
-    def _is_forgotten(self, known: Known, now: float) -> bool:
-        if known.place is not Place.FINISHED:
-            return False  # it waits or is in work again already
-        return known.finished_at is not None and known.finished_at + self._ttl_s <= now
-
-    def _revive(self, known: Known, growth: Growth) -> None:
-        """Let a URL be visited again."""
-        outcome = self._shelf.outcome(known.id)
-        assert outcome is not None
-        growth.forgotten.append(outcome)
-        growth.new += 1
-        self._shelf.move(known.id, Place.UNSCORED)
-
-    def _relax(self, url_id: int, depth: int, parent: int | None, growth: Growth) -> None:
-        """Bring a URL nearer, and everything that is reached over it."""
-        line = deque([(url_id, depth, parent)])
+    def _relax(self, urls: Iterable[int], found: Found, growth: Growth) -> set[int]:
+        """Bring URLs nearer, and everything that is reached over them; return which wait now."""
+        shelf, revived = self._shelf, set[int]()
+        line = deque((url_id, found) for url_id in urls)
         while line:
-            one, nearer, over = line.popleft()
-            known = self._shelf.by_id(one)
-            if nearer >= known.depth:
+            url_id, path = line.popleft()
+            known = shelf.by_id(url_id)
+            if (path.depth, path.hops) >= (known.depth, known.hops):
                 continue
-            self._shelf.set_depth(one, nearer, over)
-            if known.place is Place.BEYOND and self._within(nearer):
-                self._shelf.move(one, Place.UNSCORED)
-                growth.new += 1
-            elif known.place is Place.FINISHED:
-                page = self._shelf.page_of(one)
-                if page is not None:
-                    growth.nearer.append((page, nearer))
-                targets, redirect = self._shelf.targets(one)
-                step = 0 if redirect else 1
-                line.extend((target, nearer + step, one) for target in targets)
+            place, is_nearer = known.place, path.depth < known.depth
+            shelf.set_path(url_id, path)
+            if place is Place.BEYOND:
+                if self._within(path.depth):
+                    shelf.move(url_id, Place.UNSCORED)
+                    revived.add(url_id)
+                continue
+            if place is Place.SHELVED and is_nearer:
+                growth.overtaking.append(url_id)
+            visited = shelf.visited(url_id)
+            if visited.page_id is not None and is_nearer:
+                growth.nearer[visited.page_id] = path.depth
+            if visited.redirect:  # nearest first: these are before those that wait in the line
+                behind = Found(path.depth, path.hops + 1, url_id)
+                line.extendleft((target, behind) for target in visited.targets)
+            else:
+                behind = Found(path.depth + 1, 0, url_id)
+                line.extend((target, behind) for target in visited.targets)
+        return revived

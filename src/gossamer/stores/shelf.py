@@ -4,7 +4,8 @@
 changes nothing by itself; what was written between two commits becomes durable together.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -13,13 +14,19 @@ from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, KeptPage, Link, PageRecord, Place, UrlRecord
 
 
-class Known(msgspec.Struct):
-    """What must be known of a URL each time a link to it is found."""
+class Known(msgspec.Struct, gc=False):
+    """What must be known of a URL each time a link to it is found.
+
+    It is good until the next call of the shelf: after that the shelf may have another one.
+    """
 
     id: int
+    key: bytes
     depth: int
+    hops: int
+    """How many redirects led there from the last link, on the shortest path."""
     place: Place
-    finished_at: float | None
+    finished_at: float = math.inf
 
 
 class Unscored(msgspec.Struct, frozen=True):
@@ -41,6 +48,33 @@ class Begun(msgspec.Struct, frozen=True):
     hops: int
 
 
+class Found(msgspec.Struct, frozen=True):
+    """How a URL was found."""
+
+    depth: int
+    hops: int
+    parent: int | None
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a visit to a URL ended."""
+
+    attempt: Attempt
+    page_id: int | None = None
+    twin_of: int | None = None
+    targets: Sequence[int] = ()
+    """Where its links lead."""
+    redirect: bool = False
+
+
+class Visited(msgspec.Struct, frozen=True):
+    """What the last visit to a URL has left; nothing if there was none."""
+
+    page_id: int | None
+    targets: Sequence[int]
+    redirect: bool
+
+
 class HostRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What outlasts the process of a host."""
 
@@ -49,6 +83,12 @@ class HostRecord(msgspec.Struct, frozen=True, kw_only=True):
     delay_s: float
     next_start: float
     failures: int
+    unanswered: int = 0
+    crawl_delay_s: float | None = None
+    requests: int = 0
+    failed: int = 0
+    pages: int = 0
+    took_s: float = 0.0
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,23 +96,44 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     unscored: int
     outcomes: dict[Outcome, int]
+    hosts: int
     pages: int
     last_page: int
     gaps: list[int]
     """The numbers before the last page that were given to pages and not settled."""
+    bytes: int
 
 
 class Shelf(Protocol):
     """Keeps the rows. Ids are numbers from 1, in the order of discovery."""
 
+    errors: tuple[type[Exception], ...]
+    """What its methods raise when it can keep nothing any more."""
+
+    def complaint(self, error: Exception) -> str:
+        """Say in a sentence for people what such an error means."""
+
+    # -- taking over -----------------------------------------------------------------------------
+
     def reshelve(self) -> None:
-        """Shelve again what is dealt or in work."""
+        """Shelve again what is dealt or in work.
+
+        A duplicate of a page that was claimed and never kept is to be scored again.
+        """
 
     def counts(self) -> Counts:
         """Count what there is."""
 
+    def refile(self, queue_of: Callable[[float], int]) -> None:
+        """Move every scored URL to the queue that a new table has for its score."""
+
     def shelved_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
         """Return for each host, with its domain, and queue how many URLs are shelved."""
+
+    # -- links -----------------------------------------------------------------------------------
+
+    def at_hand(self, keys: Iterable[bytes]) -> list[Known | None]:
+        """Return the URLs filed under these keys, as far as that costs nothing; None: who knows."""
 
     def known(self, key: bytes) -> Known | None:
         """Return the URL filed under that key."""
@@ -80,57 +141,51 @@ class Shelf(Protocol):
     def by_id(self, url_id: int) -> Known:
         """Return a URL that is there."""
 
-    def insert(
-        self, link: Link, place: Place, depth: int, parent: int | None, hops: int, now: float
-    ) -> int:
-        """Add a URL that is not there and return its id."""
+    def insert(self, link: Link, place: Place, found: Found, now: float) -> int | None:
+        """Add a URL and return its id; None if it is there already."""
 
-    def move(self, url_id: int, place: Place) -> None:
-        """Note where the URL stands now."""
-
-    def set_depth(self, url_id: int, depth: int, parent: int | None) -> None:
+    def set_path(self, url_id: int, found: Found) -> None:
         """Note a shorter path."""
 
+    def visited(self, url_id: int) -> Visited:
+        """Return what the last visit to a URL has left."""
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def move(self, url_id: int, place: Place) -> None:
+        """Note that a URL that is not finished stands elsewhere now."""
+
+    def reopen(self, url_id: int) -> Outcome:
+        """Let a finished URL be visited again; return how it had ended."""
+
     def unscored(self, limit: int) -> list[Unscored]:
-        """Return the first URLs of the URL queue, in the order of discovery."""
+        """Return the first URLs of the URL queue."""
 
-    def set_score(self, url_id: int, score: float, queue: int) -> bool:
-        """Put a URL into a priority queue; False if it is not unscored any more."""
-
-    def queue_of(self, url_id: int) -> int:
-        """Return the priority queue of a scored URL."""
+    def set_score(self, url_id: int, score: float, queue: int, place: Place) -> bool:
+        """Score a URL and move it there; False if it is not unscored any more."""
 
     def take(self, host: HostKey, queue: int, count: int) -> list[tuple[float, int]]:
         """Take the best shelved URLs of a host in a queue: they are dealt from now on."""
 
+    def filed(self, url_id: int) -> tuple[HostKey, float, int]:
+        """Return host, score and queue of a URL that was scored."""
+
     def begin(self, url_id: int) -> Begun:
         """Note that work on the URL begins, and return what the work needs."""
 
-    def finish(
-        self, url_id: int, outcome: Outcome, detail: str, page_id: int | None, now: float
-    ) -> None:
+    def retry(self, url_id: int, attempt: Attempt, score: float, queue: int) -> None:
+        """Note an attempt after which the URL waits again, shelved with another score."""
+
+    def finish(self, url_id: int, ending: Ending) -> None:
         """Note how the URL ended."""
 
-    def add_attempt(self, url_id: int, attempt: Attempt) -> None:
-        """Append to the URL's history."""
-
-    def attempts(self, url_id: int) -> list[Attempt]:
-        """Return the URL's history."""
-
-    def set_targets(self, url_id: int, targets: Sequence[int], redirect: bool) -> None:
-        """Note where the links of a finished URL lead."""
-
-    def targets(self, url_id: int) -> tuple[Sequence[int], bool]:
-        """Return where its links lead, and whether that is a redirect."""
-
-    def outcome(self, url_id: int) -> Outcome | None:
-        """Return how the URL ended, None while it has not."""
-
-    def page_of(self, url_id: int) -> int | None:
-        """Return the number of the page kept for the URL."""
+    # -- pages -----------------------------------------------------------------------------------
 
     def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
         """Keep a page and its content, and the depth that the modules were told."""
+
+    def twin(self, digest: bytes, since: float) -> int | None:
+        """Return a page of that content that was fetched after that moment."""
 
     def set_told_depth(self, page_id: int, depth: int) -> None:
         """Note that the modules know a page's depth."""
@@ -138,29 +193,34 @@ class Shelf(Protocol):
     def untold(self) -> list[tuple[int, int]]:
         """Return the pages, by number, whose depth the modules do not know, with that depth."""
 
-    def twin(self, digest: bytes, since: float) -> int | None:
-        """Return a page of that content that was fetched after that moment."""
-
     def expire_content(self, before: float, limit: int) -> int:
         """Drop contents fetched before that moment, at most so many; return how many."""
 
-    def content(self, page_id: int) -> bytes | None:
-        """Return a page's body, decompressed; None if it has expired."""
+    # -- hosts, domains, notes -------------------------------------------------------------------
 
-    def pages(self) -> Iterator[PageRecord]:
-        """Yield the kept pages in the order of their numbers."""
+    def host(self, key: HostKey) -> HostRecord | None:
+        """Return a host as it was last saved."""
 
-    def records(self) -> Iterator[UrlRecord]:
-        """Yield all that is known of every URL, in the order of discovery."""
+    def hosts(self) -> list[HostRecord]:
+        """Return all hosts as they were last saved."""
 
-    def record(self, key: bytes) -> UrlRecord | None:
-        """Return all that is known of a URL."""
-
-    def hosts(self) -> Iterable[HostRecord]:
-        """Return the hosts as they were saved."""
+    def host_count(self) -> int:
+        """Return how many hosts there are."""
 
     def save_hosts(self, hosts: Sequence[HostRecord]) -> None:
-        """Save hosts."""
+        """Save hosts of URLs that are there."""
+
+    def credit(self, domain: str) -> float:
+        """Return the credit of a domain as it was last saved."""
+
+    def top_credit(self) -> float:
+        """Return the largest credit of any domain."""
+
+    def save_credits(self, domains: Iterable[tuple[str, float]]) -> None:
+        """Save the credits of domains."""
+
+    def count_bytes(self, size: int) -> None:
+        """Count bytes that were downloaded."""
 
     def get(self, name: str) -> bytes | None:
         """Return a note."""
@@ -168,8 +228,24 @@ class Shelf(Protocol):
     def put(self, name: str, value: bytes) -> None:
         """Keep a note."""
 
+    # -- looking on ------------------------------------------------------------------------------
+
+    def records(self) -> Iterator[UrlRecord]:
+        """Yield all that is known of every URL, in the order of discovery."""
+
+    def attempts(self, url_id: int) -> list[Attempt]:
+        """Return the URL's history."""
+
+    def pages(self) -> Iterator[PageRecord]:
+        """Yield the kept pages in the order of their numbers."""
+
+    def content(self, page_id: int) -> bytes | None:
+        """Return a page's body, decompressed; None if it has expired."""
+
+    # -- durability ------------------------------------------------------------------------------
+
     def commit(self) -> None:
         """Make what was written durable, whole."""
 
     def close(self) -> None:
-        """Commit and let go."""
+        """Let go; what was not committed is lost, where there is a difference."""

@@ -106,7 +106,9 @@ class Worker:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
-            await self._kit.store.renew(list(self._tasks.values()), self._kit.clock())
+            store, now = self._kit.store, self._kit.clock()
+            await store.join(self.number, now)
+            await store.renew(list(self._tasks.values()), now)
 
     async def _give_back(self) -> None:
         """Stop what is still in work; its URLs wait again."""

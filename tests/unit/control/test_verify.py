@@ -186,7 +186,10 @@ def test_every_kind_of_damage_is_found_and_named(
 
 def test_a_url_out_of_scope_is_found(directory: Path, damage: Damage) -> None:
     url = "http://b.test/missing"
-    damage("INSERT INTO hosts VALUES (2, 'b.test', 'b.test', 0.0, 0.0, 0)")
+    damage(
+        "INSERT INTO hosts (id, key, domain, delay_s, next_start, failures) "
+        "VALUES (2, 'b.test', 'b.test', 0.0, 0.0, 0)"
+    )
     with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
         key = xxhash.xxh3_128_digest(url.encode())
         db.execute("UPDATE urls SET host = 2, url = ?, key = ? WHERE id = 6", (url, key))

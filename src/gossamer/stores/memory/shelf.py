@@ -1,82 +1,84 @@
-"""Rows in dictionaries."""
+"""URLs in dictionaries."""
 
-import heapq
+import math
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 from itertools import islice
 
-import zstandard
-
 from gossamer.model import HostKey, Outcome
-from gossamer.stores.contract import Attempt, KeptPage, Link, PageRecord, Place, UrlRecord
-from gossamer.stores.shelf import Begun, Counts, HostRecord, Known, Unscored
+from gossamer.stores.contract import Attempt, Link, Place, UrlRecord
+from gossamer.stores.memory.hosts import MemoryHosts
+from gossamer.stores.memory.pages import MemoryPages
+from gossamer.stores.memory.rows import Row
+from gossamer.stores.shelf import Begun, Counts, Ending, Found, Known, Unscored, Visited
 
 
-@dataclass(slots=True)
-class _Row:
-    link: Link
-    known: Known
-    parent: int | None
-    hops: int
-    found_at: float
-    score: float | None = None
-    queue: int | None = None
-    outcome: Outcome | None = None
-    detail: str = ""
-    page_id: int | None = None
-    attempts: list[Attempt] = field(default_factory=list)
-    targets: Sequence[int] = ()
-    redirect: bool = False
+class MemoryShelf(MemoryPages, MemoryHosts):
+    """Keeps everything in memory; `commit` has nothing to do.
 
+    Queues are not searched for what leaves them early: an entry counts only if its URL still
+    stands there when its turn comes.
+    """
 
-class MemoryShelf:
-    """Keeps everything in memory; `commit` has nothing to do."""
+    errors: tuple[type[Exception], ...] = ()
 
     def __init__(self) -> None:
-        self._rows: list[_Row] = []
+        MemoryPages.__init__(self)
+        MemoryHosts.__init__(self)
         self._by_key: dict[bytes, Known] = {}
-        self._unscored: deque[int] = deque()
+        self._line: deque[Row] = deque()
         self._shelved: defaultdict[tuple[HostKey, int], list[tuple[float, int]]] = defaultdict(list)
-        self._pages: dict[int, tuple[int, KeptPage]] = {}
-        self._told_depths: dict[int, int] = {}
-        self._contents: dict[int, bytes] = {}
-        self._twins: dict[bytes, tuple[float, int]] = {}
-        self._hosts: dict[HostKey, HostRecord] = {}
-        self._notes: dict[str, bytes] = {}
 
-    def _row(self, url_id: int) -> _Row:
-        return self._rows[url_id - 1]
+    def complaint(self, error: Exception) -> str:
+        """Say what an error means; there is none of which this shelf would know."""
+        return str(error)
+
+    # -- taking over -----------------------------------------------------------------------------
 
     def reshelve(self) -> None:
         """Shelve again what is dealt or in work."""
         for row in self._rows:
+            if row.twin_of is not None and row.twin_of not in self._pages:
+                self.reopen(row.known.id)
             if row.known.place in {Place.DEALT, Place.IN_WORK}:
-                self.move(row.known.id, Place.SHELVED)
+                self._stand(row, Place.SHELVED)
 
     def counts(self) -> Counts:
         """Count what there is."""
-        outcomes: Counter[Outcome] = Counter()
-        unscored = 0
-        for row in self._rows:
-            place = row.known.place
-            if place is Place.FINISHED:
-                assert row.outcome is not None
-                outcomes[row.outcome] += 1
-            unscored += place is Place.UNSCORED
         last_page = max(self._pages, default=0)
         return Counts(
-            unscored=unscored,
-            outcomes=outcomes,
+            unscored=sum(row.known.place is Place.UNSCORED for row in self._rows),
+            outcomes=Counter(row.outcome for row in self._rows if row.outcome is not None),
+            hosts=len(self._hosts),
             pages=len(self._pages),
             last_page=last_page,
             gaps=[number for number in range(1, last_page) if number not in self._pages],
+            bytes=self._bytes,
         )
+
+    def refile(self, queue_of: Callable[[float], int]) -> None:
+        """Move every scored URL to the queue that a new table has for its score."""
+        self._shelved.clear()
+        for row in self._rows:
+            if row.queue is not None:
+                row.queue = queue_of(row.score)
+                self._stand(row, row.known.place)
 
     def shelved_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
         """Return for each host, with its domain, and queue how many URLs are shelved."""
-        for (host, queue), heap in self._shelved.items():
-            yield host, self._row(heap[0][1]).link.domain, queue, len(heap)
+        shelved = Counter(
+            (row.link.host, row.link.domain, row.queue)
+            for row in self._rows
+            if row.known.place is Place.SHELVED and row.queue is not None
+        )
+        return [(host, domain, queue, n) for (host, domain, queue), n in shelved.items()]
+
+    # -- links -----------------------------------------------------------------------------------
+
+    def at_hand(self, keys: Iterable[bytes]) -> list[Known | None]:
+        """Return the URLs filed under these keys."""
+        return [*map(self._by_key.get, keys)]
 
     def known(self, key: bytes) -> Known | None:
         """Return the URL filed under that key."""
@@ -86,220 +88,128 @@ class MemoryShelf:
         """Return a URL that is there."""
         return self._row(url_id).known
 
-    def insert(
-        self, link: Link, place: Place, depth: int, parent: int | None, hops: int, now: float
-    ) -> int:
-        """Add a URL that is not there and return its id."""
-        known = Known(len(self._rows) + 1, depth, place, None)
-        self._rows.append(_Row(link, known, parent, hops, now))
+    def insert(self, link: Link, place: Place, found: Found, now: float) -> int | None:
+        """Add a URL and return its id; None if it is there already."""
+        if link.key in self._by_key:
+            return None
+        known = Known(len(self._rows) + 1, link.key, found.depth, found.hops, place)
+        row = Row(link, known, found.parent, now)
+        self._rows.append(row)
         self._by_key[link.key] = known
-        if link.host not in self._hosts:
-            self._hosts[link.host] = HostRecord(
-                key=link.host, domain=link.domain, delay_s=0.0, next_start=0.0, failures=0
-            )
-        if place is Place.UNSCORED:
-            self._unscored.append(known.id)
+        self._meet_host(link.host, link.domain)
+        self._stand(row, place)
         return known.id
 
-    def move(self, url_id: int, place: Place) -> None:
-        """Note where the URL stands now."""
-        row = self._row(url_id)
-        row.known.place = place
-        if place is Place.UNSCORED:
-            self._unscored.append(url_id)
-        elif place is Place.SHELVED:
-            assert row.score is not None
-            assert row.queue is not None
-            heapq.heappush(self._shelved[row.link.host, row.queue], (row.score, url_id))
-
-    def set_depth(self, url_id: int, depth: int, parent: int | None) -> None:
+    def set_path(self, url_id: int, found: Found) -> None:
         """Note a shorter path."""
         row = self._row(url_id)
-        row.known.depth = depth
-        row.parent = parent
+        row.known.depth, row.known.hops, row.parent = found.depth, found.hops, found.parent
+
+    def visited(self, url_id: int) -> Visited:
+        """Return what the last visit to a URL has left."""
+        row = self._row(url_id)
+        return Visited(row.page_id, row.targets, row.redirect)
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def move(self, url_id: int, place: Place) -> None:
+        """Note that a URL that is not finished stands elsewhere now."""
+        self._stand(self._row(url_id), place)
+
+    def _stand(self, row: Row, place: Place) -> None:
+        row.known.place = place
+        if place is Place.UNSCORED:
+            row.queue = None
+            if not row.in_line:
+                row.in_line = True
+                self._line.append(row)
+        elif place is Place.SHELVED:
+            assert row.queue is not None
+            heappush(self._shelved[row.link.host, row.queue], (row.score, row.known.id))
+
+    def reopen(self, url_id: int) -> Outcome:
+        """Let a finished URL be visited again; return how it had ended."""
+        row = self._row(url_id)
+        outcome, row.outcome = row.outcome, None
+        assert outcome is not None
+        row.detail, row.twin_of, row.known.finished_at = "", None, math.inf
+        self._stand(row, Place.UNSCORED)
+        return outcome
 
     def unscored(self, limit: int) -> list[Unscored]:
-        """Return the first URLs of the URL queue, in the order of discovery."""
-        queue = self._unscored
-        while queue and self._row(queue[0]).known.place is not Place.UNSCORED:
-            queue.popleft()
-        waiting = (url_id for url_id in queue if self.by_id(url_id).place is Place.UNSCORED)
-        return [self._unscored_url(url_id) for url_id in islice(waiting, limit)]
+        """Return the first URLs of the URL queue."""
+        line = self._line
+        while line and line[0].known.place is not Place.UNSCORED:
+            line.popleft().in_line = False
+        waiting = (row for row in line if row.known.place is Place.UNSCORED)
+        return [
+            Unscored(row.known.id, row.link.url, row.link.host, row.link.domain, row.known.depth)
+            for row in islice(waiting, limit)
+        ]
 
-    def _unscored_url(self, url_id: int) -> Unscored:
-        link = self._row(url_id).link
-        return Unscored(url_id, link.url, link.host, link.domain, self.by_id(url_id).depth)
-
-    def set_score(self, url_id: int, score: float, queue: int) -> bool:
-        """Put a URL into a priority queue; False if it is not unscored any more."""
+    def set_score(self, url_id: int, score: float, queue: int, place: Place) -> bool:
+        """Score a URL and move it there; False if it is not unscored any more."""
         row = self._row(url_id)
         if row.known.place is not Place.UNSCORED:
             return False
         row.score, row.queue = score, queue
-        self.move(url_id, Place.SHELVED)
+        self._stand(row, place)
         return True
-
-    def queue_of(self, url_id: int) -> int:
-        """Return the priority queue of a scored URL."""
-        queue = self._row(url_id).queue
-        assert queue is not None
-        return queue
 
     def take(self, host: HostKey, queue: int, count: int) -> list[tuple[float, int]]:
         """Take the best shelved URLs of a host in a queue: they are dealt from now on."""
         heap = self._shelved[host, queue]
-        taken = [heapq.heappop(heap) for _ in range(min(count, len(heap)))]
+        taken: list[tuple[float, int]] = []
+        while heap and len(taken) < count:
+            score, url_id = heappop(heap)
+            row = self._row(url_id)
+            if (row.known.place, row.score, row.queue) == (Place.SHELVED, score, queue):
+                row.known.place = Place.DEALT
+                taken.append((score, url_id))
         if not heap:
             del self._shelved[host, queue]
-        for _, url_id in taken:
-            self._row(url_id).known.place = Place.DEALT
         return taken
+
+    def filed(self, url_id: int) -> tuple[HostKey, float, int]:
+        """Return host, score and queue of a URL that was scored."""
+        row = self._row(url_id)
+        assert row.queue is not None
+        return row.link.host, row.score, row.queue
 
     def begin(self, url_id: int) -> Begun:
         """Note that work on the URL begins, and return what the work needs."""
         row = self._row(url_id)
         row.known.place = Place.IN_WORK
-        return Begun(row.link.url, row.known.depth, len(row.attempts), row.hops)
+        return Begun(row.link.url, row.known.depth, len(row.attempts), row.known.hops)
 
-    def finish(
-        self, url_id: int, outcome: Outcome, detail: str, page_id: int | None, now: float
-    ) -> None:
+    def retry(self, url_id: int, attempt: Attempt, score: float, queue: int) -> None:
+        """Note an attempt after which the URL waits again, shelved with another score."""
+        row = self._row(url_id)
+        row.attempts.append(attempt)
+        row.score, row.queue = score, queue
+        self._stand(row, Place.SHELVED)
+
+    def finish(self, url_id: int, ending: Ending) -> None:
         """Note how the URL ended."""
         row = self._row(url_id)
-        row.known.place, row.known.finished_at = Place.FINISHED, now
-        row.outcome, row.detail = outcome, detail
-        row.page_id = page_id
+        row.known.place, row.known.finished_at = Place.FINISHED, ending.attempt.at
+        row.outcome, row.detail = ending.attempt.outcome, ending.attempt.detail
+        row.page_id, row.twin_of = ending.page_id, ending.twin_of
+        row.targets, row.redirect = ending.targets, ending.redirect
+        row.attempts.append(ending.attempt)
 
-    def add_attempt(self, url_id: int, attempt: Attempt) -> None:
-        """Append to the URL's history."""
-        self._row(url_id).attempts.append(attempt)
-
-    def attempts(self, url_id: int) -> list[Attempt]:
-        """Return the URL's history."""
-        return self._row(url_id).attempts
-
-    def set_targets(self, url_id: int, targets: Sequence[int], redirect: bool) -> None:
-        """Note where the links of a finished URL lead."""
-        row = self._row(url_id)
-        row.targets, row.redirect = targets, redirect
-
-    def targets(self, url_id: int) -> tuple[Sequence[int], bool]:
-        """Return where its links lead, and whether that is a redirect."""
-        row = self._row(url_id)
-        return row.targets, row.redirect
-
-    def outcome(self, url_id: int) -> Outcome | None:
-        """Return how the URL ended, None while it has not."""
-        return self._row(url_id).outcome
-
-    def page_of(self, url_id: int) -> int | None:
-        """Return the number of the page kept for the URL."""
-        return self._row(url_id).page_id
-
-    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
-        """Keep a page and its content, and the depth that the modules were told."""
-        self._pages[page.page_id] = (url_id, page)
-        self._told_depths[page.page_id] = depth
-        self._contents[page.page_id] = page.content
-        self._twins[page.digest] = (page.fetched_at, page.page_id)
-
-    def set_told_depth(self, page_id: int, depth: int) -> None:
-        """Note that the modules know a page's depth."""
-        self._told_depths[page_id] = depth
-
-    def untold(self) -> list[tuple[int, int]]:
-        """Return the pages, by number, whose depth the modules do not know, with that depth."""
-        depths = ((page, self.by_id(url).depth) for page, (url, _) in self._pages.items())
-        return [(page, depth) for page, depth in depths if depth != self._told_depths[page]]
-
-    def twin(self, digest: bytes, since: float) -> int | None:
-        """Return a page of that content that was fetched after that moment."""
-        fetched_at, page_id = self._twins.get(digest, (since, 0))
-        return page_id if fetched_at > since else None
-
-    def expire_content(self, before: float, limit: int) -> int:
-        """Drop contents fetched before that moment, at most so many; return how many."""
-        old: list[int] = []
-        for page_id in self._contents:  # in the order of keeping, so the oldest come first
-            if len(old) == limit or self._pages[page_id][1].fetched_at > before:
-                break
-            old.append(page_id)
-        for page_id in old:
-            del self._contents[page_id]
-            digest = self._pages[page_id][1].digest
-            if self._twins.get(digest, (0.0, 0))[1] == page_id:
-                del self._twins[digest]
-        return len(old)
-
-    def content(self, page_id: int) -> bytes | None:
-        """Return a page's body, decompressed; None if it has expired."""
-        content = self._contents.get(page_id)
-        return None if content is None else zstandard.decompress(content)
-
-    def pages(self) -> Iterator[PageRecord]:
-        """Yield the kept pages in the order of their numbers."""
-        for page_id in sorted(self._pages):
-            url_id, page = self._pages[page_id]
-            row = self._row(url_id)
-            yield PageRecord(
-                id=page_id,
-                url=row.link.url,
-                depth=row.known.depth,
-                outcome=Outcome.FETCHED,
-                bytes=page.size,
-                content_type=page.content_type,
-                encoding=page.encoding,
-                title=page.title,
-                fetched_at=page.fetched_at,
-            )
+    # -- looking on, durability ------------------------------------------------------------------
 
     def records(self) -> Iterator[UrlRecord]:
         """Yield all that is known of every URL, in the order of discovery."""
-        return (_record(row) for row in self._rows)
+        return (row.record() for row in self._rows)
 
-    def record(self, key: bytes) -> UrlRecord | None:
-        """Return all that is known of a URL."""
-        known = self._by_key.get(key)
-        return None if known is None else _record(self._row(known.id))
-
-    def hosts(self) -> Iterable[HostRecord]:
-        """Return the hosts as they were saved."""
-        return self._hosts.values()
-
-    def save_hosts(self, hosts: Sequence[HostRecord]) -> None:
-        """Save hosts."""
-        self._hosts.update((host.key, host) for host in hosts)
-
-    def get(self, name: str) -> bytes | None:
-        """Return a note."""
-        return self._notes.get(name)
-
-    def put(self, name: str, value: bytes) -> None:
-        """Keep a note."""
-        self._notes[name] = value
+    def attempts(self, url_id: int) -> list[Attempt]:
+        """Return the URL's history."""
+        return list(self._row(url_id).attempts)
 
     def commit(self) -> None:
         """Do nothing: there is nothing more durable to go to."""
 
     def close(self) -> None:
         """Do nothing."""
-
-
-def _record(row: _Row) -> UrlRecord:
-    return UrlRecord(
-        id=row.known.id,
-        url=row.link.url,
-        host=row.link.host,
-        domain=row.link.domain,
-        place=row.known.place,
-        depth=row.known.depth,
-        parent=row.parent,
-        score=row.score,
-        queue=row.queue,
-        outcome=row.outcome,
-        detail=row.detail,
-        page_id=row.page_id,
-        found_at=row.found_at,
-        finished_at=row.known.finished_at,
-        attempts=len(row.attempts),
-    )

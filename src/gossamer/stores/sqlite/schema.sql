@@ -1,15 +1,30 @@
 -- The file of one crawl. `place` is the number of gossamer.stores.contract.Place.
+BEGIN;
 
-CREATE TABLE IF NOT EXISTS hosts (
-    id         INTEGER PRIMARY KEY,
-    key        TEXT NOT NULL UNIQUE,
-    domain     TEXT NOT NULL,
-    delay_s    REAL NOT NULL,
-    next_start REAL NOT NULL,
-    failures   INTEGER NOT NULL
+PRAGMA application_id = 0x476F7373;       -- "Goss"
+PRAGMA user_version = 1;
+
+CREATE TABLE hosts (
+    id            INTEGER PRIMARY KEY,
+    key           TEXT NOT NULL UNIQUE,
+    domain        TEXT NOT NULL,
+    delay_s       REAL NOT NULL,
+    next_start    REAL NOT NULL,
+    failures      INTEGER NOT NULL,       -- in a row
+    unanswered    INTEGER NOT NULL DEFAULT 0,
+    crawl_delay_s REAL,
+    requests      INTEGER NOT NULL DEFAULT 0,
+    failed        INTEGER NOT NULL DEFAULT 0,
+    pages         INTEGER NOT NULL DEFAULT 0,
+    took_s        REAL NOT NULL DEFAULT 0 -- all its requests together
 );
 
-CREATE TABLE IF NOT EXISTS urls (
+CREATE TABLE domains (
+    name   TEXT PRIMARY KEY,
+    credit REAL NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE urls (
     id          INTEGER PRIMARY KEY,
     url         TEXT NOT NULL,
     key         BLOB NOT NULL UNIQUE,     -- 16 bytes: the hash of the fingerprint
@@ -17,23 +32,24 @@ CREATE TABLE IF NOT EXISTS urls (
     place       INTEGER NOT NULL,
     depth       INTEGER NOT NULL,         -- over the links seen so far
     parent      INTEGER,                  -- on the shortest path
-    hops        INTEGER NOT NULL,         -- redirects since the last link
+    hops        INTEGER NOT NULL,         -- redirects since the last link on it
     found_at    REAL NOT NULL,
     score       REAL,
     queue       INTEGER,
     outcome     TEXT,
     detail      TEXT,
     page        INTEGER,
+    twin        INTEGER,                  -- the page with the same content
     finished_at REAL,
     attempts    INTEGER NOT NULL DEFAULT 0,
     redirect    INTEGER NOT NULL DEFAULT 0,
     targets     BLOB                      -- ids of the links, 8 bytes each
 );
 
-CREATE INDEX IF NOT EXISTS unscored ON urls (id) WHERE place = 0;
-CREATE INDEX IF NOT EXISTS shelved ON urls (host, queue, score, id) WHERE place = 1;
+CREATE INDEX unscored ON urls (id) WHERE place = 0;
+CREATE INDEX shelved ON urls (host, queue, score, id) WHERE place = 1;
 
-CREATE TABLE IF NOT EXISTS attempts (
+CREATE TABLE attempts (
     url     INTEGER NOT NULL,
     at      REAL NOT NULL,
     outcome TEXT NOT NULL,
@@ -42,9 +58,9 @@ CREATE TABLE IF NOT EXISTS attempts (
     status  INTEGER
 );
 
-CREATE INDEX IF NOT EXISTS attempts_of ON attempts (url);
+CREATE INDEX attempts_of ON attempts (url);
 
-CREATE TABLE IF NOT EXISTS pages (
+CREATE TABLE pages (
     id           INTEGER PRIMARY KEY,     -- 1, 2, 3 … without holes
     url          INTEGER NOT NULL,
     size         INTEGER NOT NULL,
@@ -56,17 +72,19 @@ CREATE TABLE IF NOT EXISTS pages (
     told_depth   INTEGER NOT NULL         -- as the modules know it; urls.depth may be smaller
 );
 
-CREATE INDEX IF NOT EXISTS twins ON pages (digest);
+CREATE INDEX twins ON pages (digest);
 
-CREATE TABLE IF NOT EXISTS contents (
+CREATE TABLE contents (
     page       INTEGER PRIMARY KEY,
     fetched_at REAL NOT NULL,
     body       BLOB NOT NULL              -- zstd
 );
 
-CREATE INDEX IF NOT EXISTS contents_by_age ON contents (fetched_at);
+CREATE INDEX contents_by_age ON contents (fetched_at);
 
-CREATE TABLE IF NOT EXISTS notes (
+CREATE TABLE notes (
     name  TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) WITHOUT ROWID;
+
+COMMIT;

@@ -1,0 +1,64 @@
+"""Who works on what: the leases of a crawl."""
+
+import msgspec
+
+from gossamer.frontier.hosts import Host
+
+
+class Lease(msgspec.Struct):
+    """The right of one worker to work on one URL."""
+
+    url_id: int
+    number: int
+    """Grows with every lease of a crawl; only the newest of a URL counts."""
+    worker: int
+    host: Host
+    deadline: float
+    """When it is lost, unless it is renewed."""
+
+
+class Leases:
+    """At most one lease for each URL."""
+
+    def __init__(self, first_number: int, lease_s: float) -> None:
+        self._next_number = first_number
+        self._lease_s = lease_s
+        self._leases: dict[int, Lease] = {}
+
+    def __len__(self) -> int:
+        return len(self._leases)
+
+    def __repr__(self) -> str:
+        return f"<Leases: {len(self)} of {self._lease_s:g} s>"
+
+    def grant(self, url_id: int, worker: int, host: Host, now: float) -> Lease:
+        """Give a worker the lease of a URL that nobody has."""
+        lease = Lease(url_id, self._next_number, worker, host, now + self._lease_s)
+        self._next_number += 1
+        self._leases[url_id] = lease
+        return lease
+
+    def find(self, url_id: int, number: int) -> Lease | None:
+        """Return the lease if it is still the URL's newest."""
+        found = self._leases.get(url_id)
+        return found if found is not None and found.number == number else None
+
+    def renew(self, url_id: int, number: int, now: float) -> bool:
+        """Extend a lease; False if it was lost."""
+        lease = self.find(url_id, number)
+        if lease is None:
+            return False
+        lease.deadline = max(lease.deadline, now + self._lease_s)
+        return True
+
+    def end(self, lease: Lease) -> None:
+        """Take a lease back."""
+        del self._leases[lease.url_id]
+
+    def all(self) -> list[Lease]:
+        """Return every lease."""
+        return list(self._leases.values())
+
+    def overdue(self, now: float) -> list[Lease]:
+        """Return the leases that were not renewed in time."""
+        return [lease for lease in self._leases.values() if lease.deadline <= now]

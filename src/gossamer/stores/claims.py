@@ -1,0 +1,117 @@
+"""The numbers of pages: 1, 2, 3 … without holes, and no content twice.
+
+A page gets its number before it is settled, because the modules see it first. Until then it is only
+claimed: if the page is not kept after all, the next one gets the number. And whoever was refused as
+a duplicate of that page must be visited again: nothing else has that content.
+"""
+
+import heapq
+from collections.abc import Iterable
+
+import msgspec
+
+
+class _Claim(msgspec.Struct):
+    number: int
+    digest: bytes
+    duplicates: set[int]
+    """The URLs that were refused because of it, in work or finished as duplicates."""
+
+
+class _Refusal(msgspec.Struct):
+    twin: int
+    """The number of the page because of which the URL was refused."""
+    holder: int | None
+    """Whose claim that is; None if the page is kept."""
+    void: bool = False
+    """The claim was given up."""
+
+
+class Claims:
+    """Gives numbers to the pages of URLs in work."""
+
+    def __init__(self, last_page: int, gaps: Iterable[int]) -> None:
+        self._next = last_page + 1
+        self._free = sorted(gaps)
+        self._claims: dict[int, _Claim] = {}
+        self._holders: dict[bytes, int] = {}
+        self._refusals: dict[int, _Refusal] = {}
+
+    def __repr__(self) -> str:
+        return f"<Claims: {len(self._claims)} held, {len(self._free)} free before {self._next}>"
+
+    @property
+    def last_page(self) -> int:
+        """The largest number that was ever given."""
+        return self._next - 1
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """The smaller numbers that are to be given again."""
+        return frozenset(self._free)
+
+    def number_of(self, url_id: int) -> int | None:
+        """Return the number that the page of a URL has claimed."""
+        claim = self._claims.get(url_id)
+        return None if claim is None else claim.number
+
+    def holder_of(self, digest: bytes) -> int | None:
+        """Return the URL in work whose page has claimed a number for that content."""
+        return self._holders.get(digest)
+
+    def give(self, url_id: int, digest: bytes) -> int:
+        """Give the page of a URL its number: the smallest that is free."""
+        if self._free:
+            number = heapq.heappop(self._free)
+        else:
+            number = self._next
+            self._next += 1
+        self._claims[url_id] = _Claim(number, digest, set())
+        self._holders.setdefault(digest, url_id)
+        return number
+
+    def refuse(self, url_id: int, *, twin: int | None = None, holder: int | None = None) -> int:
+        """Refuse the page of a URL because of a kept one, or because of a claim; return which."""
+        if holder is not None:
+            twin = self._claims[holder].number
+            self._claims[holder].duplicates.add(url_id)
+        assert twin is not None
+        self._refusals[url_id] = _Refusal(twin, holder)
+        return twin
+
+    def twin_of(self, url_id: int) -> int | None:
+        """Return the page because of which a URL in work was refused; None if it was not."""
+        refusal = self._refusals.get(url_id)
+        return None if refusal is None else refusal.twin
+
+    def is_void(self, url_id: int) -> bool:
+        """Tell whether a URL in work was refused because of a page that is not kept after all."""
+        refusal = self._refusals.get(url_id)
+        return refusal is not None and refusal.void
+
+    def keep(self, url_id: int) -> None:
+        """Note that the page of a URL is kept."""
+        self._end(url_id)
+
+    def end_refusal(self, url_id: int) -> None:
+        """Note that a URL has ended as a duplicate; it still relies on the claim, if it is one."""
+        self._refusals.pop(url_id, None)
+
+    def drop(self, url_id: int) -> set[int]:
+        """Note that a URL leaves work with no page; return the duplicates that relied on it."""
+        refusal = self._refusals.pop(url_id, None)
+        if refusal is not None and refusal.holder in self._claims:
+            self._claims[refusal.holder].duplicates.discard(url_id)
+        claim = self._end(url_id)
+        if claim is None:
+            return set()
+        heapq.heappush(self._free, claim.number)
+        for duplicate in claim.duplicates & self._refusals.keys():
+            self._refusals[duplicate].void = True
+        return claim.duplicates - self._refusals.keys()
+
+    def _end(self, url_id: int) -> _Claim | None:
+        claim = self._claims.pop(url_id, None)
+        if claim is not None and self._holders.get(claim.digest) == url_id:
+            del self._holders[claim.digest]
+        return claim

@@ -1,0 +1,91 @@
+"""Pages and their contents in dictionaries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import zstandard
+
+from gossamer.model import Outcome
+from gossamer.stores.contract import KeptPage, PageRecord
+from gossamer.stores.memory.rows import Row
+
+
+@dataclass(slots=True, eq=False)
+class _Page:
+    row: Row
+    kept: KeptPage
+    told_depth: int
+
+
+class MemoryPages:
+    """The kept pages."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._pages: dict[int, _Page] = {}
+        self._contents: dict[int, bytes] = {}
+        self._twins: dict[bytes, tuple[float, int]] = {}
+
+    def _row(self, url_id: int) -> Row:
+        return self._rows[url_id - 1]
+
+    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
+        """Keep a page and its content, and the depth that the modules were told."""
+        without_content = msgspec.structs.replace(page, content=b"")
+        self._pages[page.page_id] = _Page(self._row(url_id), without_content, depth)
+        self._contents[page.page_id] = page.content
+        self._twins[page.digest] = (page.fetched_at, page.page_id)
+
+    def twin(self, digest: bytes, since: float) -> int | None:
+        """Return a page of that content that was fetched after that moment."""
+        fetched_at, page_id = self._twins.get(digest, (since, 0))
+        return page_id if fetched_at > since else None
+
+    def set_told_depth(self, page_id: int, depth: int) -> None:
+        """Note that the modules know a page's depth."""
+        self._pages[page_id].told_depth = depth
+
+    def untold(self) -> list[tuple[int, int]]:
+        """Return the pages, by number, whose depth the modules do not know, with that depth."""
+        pages = sorted(self._pages.items())
+        return [
+            (number, page.row.known.depth)
+            for number, page in pages
+            if page.row.known.depth != page.told_depth
+        ]
+
+    def expire_content(self, before: float, limit: int) -> int:
+        """Drop contents fetched before that moment, at most so many; return how many."""
+        old: list[int] = []
+        for page_id in self._contents:  # about in the order of fetching
+            if len(old) == limit or self._pages[page_id].kept.fetched_at > before:
+                break
+            old.append(page_id)
+        for page_id in old:
+            del self._contents[page_id]
+            digest = self._pages[page_id].kept.digest
+            if self._twins.get(digest, (0.0, 0))[1] == page_id:
+                del self._twins[digest]
+        return len(old)
+
+    def content(self, page_id: int) -> bytes | None:
+        """Return a page's body, decompressed; None if it has expired."""
+        content = self._contents.get(page_id)
+        return None if content is None else zstandard.decompress(content)
+
+    def pages(self) -> Iterator[PageRecord]:
+        """Yield the kept pages in the order of their numbers."""
+        for number, page in sorted(self._pages.items()):
+            kept = page.kept
+            yield PageRecord(
+                id=number,
+                url=page.row.link.url,
+                depth=page.row.known.depth,
+                outcome=Outcome.FETCHED,
+                bytes=kept.size,
+                content_type=kept.content_type,
+                encoding=kept.encoding,
+                title=kept.title,
+                fetched_at=kept.fetched_at,
+            )

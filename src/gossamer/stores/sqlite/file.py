@@ -1,0 +1,71 @@
+"""The file of a crawl: made where there is none, refused if it is another's."""
+
+import sqlite3
+from importlib.resources import files
+from pathlib import Path
+
+from gossamer.errors import CrawlError
+
+APPLICATION_ID = 0x476F7373
+"""Says in the header of the file whose it is; `schema.sql` writes it there."""
+VERSION = 1
+"""Of the schema."""
+
+CACHE_KIB = 65_536
+CHECKPOINT_PAGES = 8_192
+"""How far the log grows before it is carried over into the file: 32 MB."""
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """Return a connection to the file of a crawl, in a transaction; CrawlError if it is none."""
+    try:
+        db = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+        try:
+            _make_or_check(db, path)
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            db.execute("BEGIN")
+        except BaseException:
+            db.close()
+            raise
+    except sqlite3.Error as error:
+        raise CrawlError(explain(error, path)) from error
+    return db
+
+
+def _make_or_check(db: sqlite3.Connection, path: Path) -> None:
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if not tables:
+        db.execute("PRAGMA journal_mode = WAL")
+        schema = files("gossamer.stores.sqlite").joinpath("schema.sql").read_text("utf-8")
+        db.executescript(schema)
+        return
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if owner != APPLICATION_ID:
+        raise CrawlError(f"{path} is not the file of a crawl: name another")
+    if version != VERSION:
+        age = "a newer" if version > VERSION else "an older"
+        raise CrawlError(
+            f"{path} was written by {age} Gossamer (format {version}, this one has {VERSION}): "
+            "continue with that one, or begin anew with --fresh"
+        )
+
+
+def explain(error: sqlite3.Error, path: Path) -> str:
+    """Say in a sentence for people what went wrong with the file, and what to do about it."""
+    match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return (
+                f"cannot write {path}: {error}; what was written before is whole, and the same "
+                "command continues when there is room"
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return f"{path} is damaged ({error}): begin anew with --fresh"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f"another process is writing to {path}: wait for it, or name another --dir"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return f"{path} cannot be opened for writing ({error}): name another --dir"
+        case _:
+            return f"cannot read or write {path}: {error}"
