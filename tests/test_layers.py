@@ -7,7 +7,18 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("model", "errors", "config", "urls", "policy", "download", "content", "frontier", "stores"),
+    *(
+        "version",
+        "model",
+        "errors",
+        "config",
+        "urls",
+        "policy",
+        "download",
+        "content",
+        "frontier",
+        "stores",
+    ),
     *("worker", "modules", "control", "observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}

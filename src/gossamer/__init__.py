@@ -3,13 +3,10 @@
 `pages` yields the pages of a crawl as they come, `crawl` runs one to its end.
 """
 
-from importlib.metadata import version
-
 from gossamer.control import Summary, crawl, pages
 from gossamer.errors import CrawlError, GossamerError, UsageError
 from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Snapshot, Url
-
-__version__ = version("gossamer")
+from gossamer.version import __version__
 
 __all__ = [
     "Cause",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from gossamer.config.kinds import BadValueError, Kind, quoted
@@ -94,9 +95,14 @@ def declared_options(owner: type) -> tuple[Option, ...]:
 def _field_docstrings(owner: type) -> dict[str, str]:
     # Python keeps no docstrings of fields, so they are read from the source when asked for.
     try:
-        (definition,) = ast.parse(inspect.getsource(owner)).body
+        source = Path(inspect.getfile(owner)).read_text(encoding="utf-8")
     except OSError:  # a frozen program comes without source: its help has no texts
         return {}
+    definition = next(
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and node.name == owner.__name__
+    )
     found = {}
     for before, after in pairwise(ast.iter_child_nodes(definition)):
         match before, after:

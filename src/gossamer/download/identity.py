@@ -1,8 +1,7 @@
 """Who we say we are, to servers and in robots.txt."""
 
-from importlib.metadata import version
-
 from gossamer.errors import UsageError
+from gossamer.version import __version__
 
 PRODUCT = "Gossamer"
 """The product token: first in the User-Agent, and the name by which robots.txt addresses us."""
@@ -13,7 +12,7 @@ def user_agent(contact: str | None = None) -> str:
 
     Raise `UsageError` for a contact that cannot stand in a header's comment.
     """
-    product = f"{PRODUCT}/{version('gossamer')}"
+    product = f"{PRODUCT}/{__version__}"
     if contact is None:
         return product
     # RFC 9110, section 5.6.5: parentheses and backslashes have a meaning inside a comment.

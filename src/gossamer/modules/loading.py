@@ -8,9 +8,9 @@ import importlib
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,14 +21,14 @@ from gossamer.modules.files import import_file
 from gossamer.modules.shape import as_module
 from gossamer.urls import shown
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "gossamer.modules"
 """The entry point group under which installed packages announce modules."""
 
-BUILT_IN: Mapping[str, EntryPoint] = MappingProxyType(
-    {
-        name: EntryPoint(name, f"gossamer.modules.{name}:{name.title()}", GROUP)
-        for name in ("noop", "save", "stats")
-    }
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {name: f"gossamer.modules.{name}:{name.title()}" for name in ("noop", "save", "stats")}
 )
 """Gossamer's own. They come first: an installed package cannot take the name `save` away."""
 
@@ -59,19 +59,19 @@ def load_module(spec: str) -> Module:
 
 def available() -> list[Offer]:
     """Return every module that has a name, built-in ones first, then by name."""
-    offers = []
-    for points in (BUILT_IN.values(), announced()):
-        for point in sorted(points, key=lambda point: point.name):
-            try:
-                summary = first_line(loaded(point))
-            except UsageError as error:
-                summary = str(error)
-            offers.append(Offer(point.name, origin(point), summary))
+    offers = [Offer(name, "built in", first_line(find(name))) for name in sorted(BUILT_IN)]
+    for point in sorted(announced(), key=lambda point: point.name):
+        try:
+            summary = first_line(loaded(point))
+        except UsageError as error:
+            summary = str(error)
+        offers.append(Offer(point.name, origin(point), summary))
     return offers
 
 
 def find(spec: str) -> object:
     """Return the object that the user's words name."""
+    spec = BUILT_IN.get(spec, spec)
     place, colon, attribute = spec.rpartition(":")
     if spec.endswith(".py"):
         place, attribute = spec, ""
@@ -82,10 +82,8 @@ def find(spec: str) -> object:
     return loaded(named(spec))
 
 
-def named(name: str) -> EntryPoint:
+def named(name: str) -> "EntryPoint":
     """Return the entry point of that name."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]
     points = announced()
     found = [point for point in points if point.name == name]
     if len({point.value for point in found}) > 1:
@@ -104,12 +102,15 @@ def named(name: str) -> EntryPoint:
     )
 
 
-def announced() -> Sequence[EntryPoint]:
+def announced() -> "Sequence[EntryPoint]":
     """Return what installed packages announce, without repeats of our own names."""
+    # Costs more to load than all of our own modules, and is seldom needed.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     return [point for point in entry_points(group=GROUP) if point.name not in BUILT_IN]
 
 
-def loaded(point: EntryPoint) -> object:
+def loaded(point: "EntryPoint") -> object:
     """Return the object an entry point stands for."""
     try:
         return point.load()
@@ -119,9 +120,9 @@ def loaded(point: EntryPoint) -> object:
         ) from error
 
 
-def origin(point: EntryPoint) -> str:
+def origin(point: "EntryPoint") -> str:
     """Return the package that announces it."""
-    return "built in" if point.dist is None else point.dist.name
+    return "?" if point.dist is None else point.dist.name
 
 
 def import_package(dotted: str) -> ModuleType:

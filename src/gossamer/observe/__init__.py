@@ -12,14 +12,12 @@ from gossamer.observe.classic import progress_line
 from gossamer.observe.escape import printable
 from gossamer.observe.jsonlog import JsonLog
 from gossamer.observe.lines import ErrorsOnly, PlainLines
-from gossamer.observe.live import LiveDisplay
 from gossamer.observe.outlet import Outlet
 from gossamer.observe.summary import SummaryRecord, ending, summary_record, summary_text
 
 __all__ = [
     "ErrorsOnly",
     "JsonLog",
-    "LiveDisplay",
     "Look",
     "Outlet",
     "PlainLines",

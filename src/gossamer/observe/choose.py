@@ -12,7 +12,6 @@ from gossamer.config import LogFormat
 from gossamer.control import Observer
 from gossamer.observe.jsonlog import JsonLog, LogLevel
 from gossamer.observe.lines import ErrorsOnly, PlainLines
-from gossamer.observe.live import LiveDisplay
 from gossamer.observe.logs import logging_to
 from gossamer.observe.outlet import Outlet
 
@@ -59,6 +58,8 @@ def open_observer(
     observer: Observer
     match choose(wish, terminal=terminal):
         case Look.LIVE:
+            from gossamer.observe.live import LiveDisplay  # noqa: PLC0415 -- rich takes time to load
+
             with LiveDisplay(error, time.monotonic) as observer, logging_to(observer):
                 yield observer
             return

@@ -12,7 +12,8 @@ import pytest
 
 from gossamer.control import HostView, Summary
 from gossamer.model import Event, EventKind, Snapshot
-from gossamer.observe import LiveDisplay, Outlet, summary_text
+from gossamer.observe import Outlet, summary_text
+from gossamer.observe.live import LiveDisplay
 
 Screen = Callable[[str], list[str]]
 

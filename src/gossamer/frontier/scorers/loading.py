@@ -11,9 +11,8 @@ Where it has attributes `name` and `strict`, they count.
 """
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import msgspec
 
@@ -28,6 +27,9 @@ from gossamer.frontier.scorers.pagerank import PageRank
 from gossamer.frontier.scorers.references import load_object, suggestion
 from gossamer.frontier.scorers.safe import LooseScorer, SafeScorer
 from gossamer.urls import shown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "gossamer.scorers"
 
@@ -89,8 +91,11 @@ def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:
     )
 
 
-def _announced() -> dict[str, EntryPoint]:
+def _announced() -> "dict[str, EntryPoint]":
     """Return what installed packages announce; a name of ours stays ours."""
+    # Costs more to load than all of our own scorers, and is seldom needed.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
 
 
@@ -115,7 +120,7 @@ def _made(scorer: type, name: str) -> object:
         raise UsageError(f"The scorer {shown(name)} cannot be made: {error}") from error
 
 
-def _loaded(announced: EntryPoint) -> object:
+def _loaded(announced: "EntryPoint") -> object:
     try:
         return announced.load()
     except Exception as error:
