@@ -5,12 +5,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DOCS   := .cache/docs/.ready
+SERVERS := .cache/servers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench requirements docs clean
+.PHONY: help setup demo test check format bench eval-duplicates requirements docs clean
 
 help:  ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 24
 
 setup: $(READY)  ## make the virtual environment with everything in it
 
@@ -24,10 +25,14 @@ $(READY): pyproject.toml constraints.txt
 $(DOCS): tools/fetch_docs.py | $(READY)
 	$(BIN)/python tools/fetch_docs.py
 
+# Servers for the store that several machines share: what is not installed is fetched.
+$(SERVERS): tools/fetch_servers.py | $(READY)
+	$(BIN)/python tools/fetch_servers.py
+
 demo: $(READY)  ## crawl a small site that Gossamer serves itself
 	$(BIN)/gossamer demo
 
-test: $(READY) $(DOCS)  ## run the whole test suite
+test: $(READY) $(DOCS) $(SERVERS)  ## run the whole test suite
 	$(BIN)/python -m pytest --numprocesses 4 --requirements check
 
 check: $(READY)  ## lint, formatting, types
@@ -41,9 +46,14 @@ format: $(READY)  ## put the code into its form
 
 bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run
 	$(BIN)/python tests/perf/bench_page.py
+	$(BIN)/python tests/perf/bench_similarity.py
 	$(BIN)/python tests/perf/bench_crawl.py
 
-requirements: $(READY) $(DOCS)  ## print the table of requirements and write docs/requirements.md
+eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recognised
+	$(BIN)/python tools/fetch_docs.py --manuals
+	$(BIN)/python -m tests.eval.duplicates
+
+requirements: $(READY) $(DOCS) $(SERVERS)  ## print the table of requirements and write docs/requirements.md
 	$(BIN)/python -m pytest --numprocesses 4 --requirements write
 
 docs: $(READY)  ## write the pages that follow from the code

@@ -1,14 +1,18 @@
 """Fixtures and the table of requirements, for every test."""
 
 import os
+import socket
+import subprocess
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
 import pytest
+from fetch_servers import find_server
 
 pytest_plugins = ["requirement_table"]
 
@@ -63,3 +67,43 @@ def search_docs(docs_site: Path) -> Callable[[int | None], dict[str, int]]:
         return depths
 
     return search
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start one Redis for all tests of a process; each of them uses crawls of its own.
+
+    GOSSAMER_REDIS_SERVER names another one: redis-server-6.2 or valkey-server.
+    """
+    name = os.environ.get("GOSSAMER_REDIS_SERVER", "redis-server")
+    program = find_server(name)
+    if program is None:
+        reason = f"no {name} here: run 'make test', which fetches it"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    folder = tmp_path_factory.mktemp("redis")
+    settings = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    log = folder / "log"
+    command = [str(program), *settings, "--appendonly", "no", "--logfile", str(log)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        _await_port(port, server, log)
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _await_port(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.01)
+        else:
+            return
+    pytest.fail(f"redis-server did not start: {log.read_text(errors='replace')[-1000:]}")

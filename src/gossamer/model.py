@@ -43,6 +43,7 @@ class Outcome(StrEnum):
     BAD_REDIRECT = "bad_redirect"
     ADDRESS_REFUSED = "address_refused"
     DUPLICATE = "duplicate"
+    SIMILAR = "similar"
     GAVE_UP = "gave_up"
 
 

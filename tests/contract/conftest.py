@@ -4,9 +4,11 @@ The tests go by the contract alone. What differs between stores is a `Backend`: 
 it is left when its process dies, and how to look into it.
 """
 
+import asyncio
 import hashlib
+import secrets
 import shutil
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -15,9 +17,10 @@ import msgspec
 import pytest
 import zstandard
 
+from gossamer.content.similarity import Sketch
 from gossamer.frontier import DeskRules
 from gossamer.model import Candidate, HostKey, Outcome, Snapshot, Url
-from gossamer.stores import EmbeddedStore, Shelf, StoreRules
+from gossamer.stores import EmbeddedStore, Shelf, Store, StoreRules
 from gossamer.stores.contract import (
     Attempt,
     Claim,
@@ -33,6 +36,9 @@ from gossamer.stores.contract import (
     UrlRecord,
 )
 from gossamer.stores.memory import MemoryShelf
+from gossamer.stores.redis import Opening, RedisReader, RedisStore, open_redis
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.open import delete_crawl, open_reader
 from gossamer.stores.sqlite import SqliteShelf
 
 T = TypeVar("T")
@@ -45,8 +51,19 @@ WAITING = {Place.UNSCORED, Place.SHELVED, Place.DEALT}
 class Backend(Protocol):
     """One kind of store."""
 
-    store: EmbeddedStore
     forgets_the_uncommitted: bool
+    """A crash takes back what was done since the last commit."""
+    forgets_hosts: bool
+    """A crash takes back what was learnt of hosts since the last commit."""
+    gives_up_poison: bool
+    """A URL on which three workers have died is not tried again."""
+
+    @property
+    def store(self) -> Store:
+        """The store that is open."""
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        """Take a step."""
 
     def open(self, rules: StoreRules, now: float) -> None:
         """Open the store, new or as it was left."""
@@ -66,6 +83,12 @@ class Backend(Protocol):
     def content(self, page_id: int) -> bytes | None:
         """Return the content of a page."""
 
+    def last_page(self) -> int:
+        """Return the largest number that was given to a page."""
+
+    def gaps(self) -> frozenset[int]:
+        """Return the smaller numbers that are to be given again."""
+
     def close(self) -> None:
         """Let go of everything."""
 
@@ -74,13 +97,22 @@ class Embedded:
     """A store in the process, over a shelf."""
 
     forgets_the_uncommitted = False
+    forgets_hosts = True
+    gives_up_poison = False
 
     def __init__(self, make_shelf: Callable[[], Shelf]) -> None:
         self._make_shelf = make_shelf
 
+    @property
+    def store(self) -> EmbeddedStore:
+        return self._store
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return run(step)
+
     def open(self, rules: StoreRules, now: float) -> None:
         self.shelf = self._make_shelf()
-        self.store = EmbeddedStore(self.shelf, rules, now)
+        self._store = EmbeddedStore(self.shelf, rules, now)
 
     def crash(self) -> None:
         """The shelf is the same object, as the memory of another machine would be."""
@@ -96,6 +128,12 @@ class Embedded:
 
     def content(self, page_id: int) -> bytes | None:
         return self.shelf.content(page_id)
+
+    def last_page(self) -> int:
+        return self._store.last_page
+
+    def gaps(self) -> frozenset[int]:
+        return self._store.gaps
 
     def close(self) -> None:
         self.shelf.close()
@@ -123,6 +161,77 @@ class OnDisk(Embedded):
         for suffix in ("", "-wal"):
             shutil.copyfile(f"{before}{suffix}", f"{self._path}{suffix}")
         self.shelf.close()
+
+
+class InRedis:
+    """A store in a Redis; whoever crashes leaves there what he had done."""
+
+    forgets_the_uncommitted = False
+    forgets_hosts = False
+    gives_up_poison = True
+
+    def __init__(self, url: str, crawl: str) -> None:
+        self._url = url
+        self._crawl = crawl
+        self._runner = asyncio.Runner()
+        self._store: RedisStore | None = None
+        self._reader: RedisReader | None = None
+
+    @property
+    def store(self) -> RedisStore:
+        assert self._store is not None
+        return self._store
+
+    @property
+    def reader(self) -> RedisReader:
+        assert self._reader is not None
+        return self._reader
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(step)
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        self._let_go()
+        how = Opening(take_over=True, clock="given", now=now, is_checked=True)
+        self._store = self.run(open_redis(self._url, self._crawl, rules, how))
+        self._reader = self.run(open_reader(parse_address(self._url), self._crawl))
+
+    def crash(self) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Leave without a word."""
+        if self._store is not None:
+            self.run(self._store.courier.close())
+        if self._reader is not None:
+            self.run(self._reader.close())
+
+    def records(self) -> Iterable[UrlRecord]:
+        return self.run(listed(self.reader.records()))
+
+    def pages(self) -> Iterable[PageRecord]:
+        return self.run(listed(self.reader.pages()))
+
+    def attempts(self, url_id: int) -> list[Attempt]:
+        return self.run(self.reader.attempts(url_id))
+
+    def content(self, page_id: int) -> bytes | None:
+        return self.run(self.reader.content(page_id))
+
+    def last_page(self) -> int:
+        return self.run(self.store.counts()).last_page
+
+    def gaps(self) -> frozenset[int]:
+        return frozenset(self.run(self.store.counts()).gaps)
+
+    def close(self) -> None:
+        self._let_go()
+        self.run(delete_crawl(parse_address(self._url), self._crawl))
+        self._runner.close()
+
+
+async def listed(items: AsyncIterator[T]) -> list[T]:
+    return [item async for item in items]
 
 
 def domain_of(host: str) -> str:
@@ -158,41 +267,42 @@ class Lab:
         self.backend = backend
         self.rules = rules
         self.now = START
+        self._run = backend.run
         backend.open(rules, self.now)
 
     @property
-    def store(self) -> EmbeddedStore:
+    def store(self) -> Store:
         return self.backend.store
 
     def join(self, *workers: int) -> None:
         for worker in workers:
-            run(self.store.join(worker, self.now))
+            self._run(self.store.join(worker, self.now))
 
     def plant(self, *names: str) -> int:
-        return run(self.store.plant([link(name) for name in names], self.now))
+        return self._run(self.store.plant([link(name) for name in names], self.now))
 
-    def candidates(self) -> list[Candidate]:
-        return run(self.store.candidates(10_000))
+    def candidates(self, limit: int = 10_000) -> list[Candidate]:
+        return self._run(self.store.candidates(limit))
 
     def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
-        run(self.store.prioritise(scores))
+        self._run(self.store.prioritise(scores))
 
     def score(self, score: Callable[[str], float] = lambda _: 50.0) -> int:
         found = self.candidates()
-        run(self.store.prioritise([(one, score(name_of(one.url))) for one in found]))
+        self._run(self.store.prioritise([(one, score(name_of(one.url))) for one in found]))
         return len(found)
 
     def route(self, draws: int = 100) -> int:
-        return run(self.store.route([QUEUES] * draws, self.now))
+        return self._run(self.store.route([QUEUES] * draws, self.now))
 
     def deal(self, orders: Sequence[Sequence[int]]) -> int:
-        return run(self.store.route(orders, self.now))
+        return self._run(self.store.route(orders, self.now))
 
     def lease(self, worker: int = 0, limit: int = 100) -> list[Task]:
-        return run(self.store.lease(worker, limit, self.now)).tasks
+        return self._run(self.store.lease(worker, limit, self.now)).tasks
 
     def wake_at(self, worker: int = 0) -> float | None:
-        leased = run(self.store.lease(worker, 0, self.now))
+        leased = self._run(self.store.lease(worker, 0, self.now))
         return leased.wake_at
 
     def take(self, worker: int = 0, limit: int = 100) -> list[Task]:
@@ -206,8 +316,8 @@ class Lab:
         (task,) = [task for task in self.take(worker) if name_of(task.url) == name]
         return task
 
-    def claim(self, task: Task, content: str | None = None) -> Claim:
-        return run(self.store.claim(task, digest_of(content or task.url), self.now))
+    def claim(self, task: Task, content: str | None = None, sketch: Sketch | None = None) -> Claim:
+        return self._run(self.store.claim(task, digest_of(content or task.url), sketch, self.now))
 
     def settle(
         self,
@@ -222,7 +332,7 @@ class Lab:
         return self.settle_as(settlement)
 
     def settle_as(self, settlement: Settlement) -> Settled:
-        return run(self.store.settle(settlement, self.now))
+        return self._run(self.store.settle(settlement, self.now))
 
     def keep(
         self,
@@ -230,11 +340,12 @@ class Lab:
         links: Sequence[str] = (),
         *,
         content: str | None = None,
+        sketch: Sketch | None = None,
         pace: Pace | None = None,
         size: int = 100,
     ) -> Settled:
         """Claim a number for the page and settle it."""
-        claim = self.claim(task, content)
+        claim = self.claim(task, content, sketch)
         assert claim.page_id is not None
         body = (content or task.url).encode()
         page = KeptPage(
@@ -272,31 +383,31 @@ class Lab:
         return self.settle(task, Outcome.SERVER_ERROR, retry=True, pace=pace)
 
     def put_back(self, task: Task, pace: Pace | None = None) -> bool:
-        return run(self.store.put_back(task, pace, self.now))
+        return self._run(self.store.put_back(task, pace, self.now))
 
     def borrow(self, host: str) -> float | None:
         key = HostKey(f"{host}.test")
-        return run(self.store.borrow(key, domain_of(key), self.now))
+        return self._run(self.store.borrow(key, domain_of(key), self.now))
 
     def hand_back(self, host: str, pace: Pace) -> None:
         key = HostKey(f"{host}.test")
-        run(self.store.hand_back(key, domain_of(key), pace, self.now))
+        self._run(self.store.hand_back(key, domain_of(key), pace, self.now))
 
     def renew(self, *tasks: Task) -> list[Task]:
-        return run(self.store.renew(tasks, self.now))
+        return self._run(self.store.renew(tasks, self.now))
 
     def reap(self) -> int:
-        return run(self.store.reap(self.now))
+        return self._run(self.store.reap(self.now))
 
     def commit(self) -> None:
-        run(self.store.commit())
+        self._run(self.store.commit())
 
     def crash(self) -> None:
         self.backend.crash()
         self.backend.open(self.rules, self.now)
 
     def reopen(self) -> None:
-        run(self.store.close())
+        self._run(self.store.close())
         self.backend.open(self.rules, self.now)
 
     def with_delay(self, delay_s: float) -> StoreRules:
@@ -305,19 +416,19 @@ class Lab:
         return msgspec.structs.replace(self.rules, desk=desk)
 
     def untold(self) -> list[tuple[int, int]]:
-        return run(self.store.untold())
+        return self._run(self.store.untold())
 
     def told(self, pages: Sequence[tuple[int, int]]) -> None:
-        run(self.store.told(pages))
+        self._run(self.store.told(pages))
 
     def hosts(self, limit: int) -> list[HostView]:
-        return run(self.store.hosts(limit, self.now))
+        return self._run(self.store.hosts(limit, self.now))
 
     def snapshot(self) -> Snapshot:
-        return run(self.store.snapshot(self.now))
+        return self._run(self.store.snapshot(self.now))
 
     def ended_by(self) -> str | None:
-        return run(self.store.ended_by())
+        return self._run(self.store.ended_by())
 
     @staticmethod
     def key(name: str) -> bytes:
@@ -345,6 +456,12 @@ class Lab:
     def dealt(self) -> int:
         return sum(record.place is Place.DEALT for record in self.backend.records())
 
+    def last_page(self) -> int:
+        return self.backend.last_page()
+
+    def gaps(self) -> frozenset[int]:
+        return self.backend.gaps()
+
     def page_numbers(self) -> list[int]:
         return [page.id for page in self.backend.pages()]
 
@@ -361,14 +478,33 @@ class Lab:
         assert snapshot.pages == len(list(self.backend.pages()))
 
 
+SAMPLE_BYTES = 256
+BAND_BYTES = 8
+
+
+def sketch_of(family: str, changed: int = 0) -> Sketch:
+    """Return a sketch that differs from others of its family in so many of 255 parts.
+
+    Two members differ in the parts of the one that has changed more. Those that have changed by
+    less than 192 share bands.
+    """
+    whole = hashlib.shake_256(family.encode()).digest(SAMPLE_BYTES)
+    other = bytes(one ^ 1 + changed % 255 for one in whole)
+    sample = whole[: SAMPLE_BYTES - changed] + other[SAMPLE_BYTES - changed :]
+    bands = (sample[start : start + BAND_BYTES] for start in range(0, 64, BAND_BYTES))
+    return Sketch(tuple(bands), sample)
+
+
 def digest_of(content: str) -> bytes:
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
-KINDS = ("memory", "sqlite", "sqlite with a tiny cache")
+KINDS = ("memory", "sqlite", "sqlite with a tiny cache", "redis")
 
 
-def backend_of(kind: str, folder: Path) -> Embedded:
+def backend_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> Embedded | InRedis:
+    if kind == "redis":
+        return InRedis(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
     if kind == "memory":
         shelf = MemoryShelf()
         return Embedded(lambda: shelf)
@@ -376,26 +512,32 @@ def backend_of(kind: str, folder: Path) -> Embedded:
 
 
 @pytest.fixture(params=KINDS)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Embedded]:
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """Each kind of store."""
-    backend = backend_of(request.param, tmp_path)
+    backend = backend_of(request.param, tmp_path, request)
     yield backend
     backend.close()
 
 
 @pytest.fixture(scope="session")
-def make_lab() -> Callable[[str, Path, StoreRules], Lab]:
-    """Open a store of a kind in a folder."""
-    return lambda kind, folder, rules: Lab(backend_of(kind, folder), rules)
+def make_sketch() -> Callable[..., Sketch]:
+    """Make a sketch that resembles others of its family."""
+    return sketch_of
 
 
 @pytest.fixture(scope="session")
-def make_strict_lab() -> Callable[[], Lab]:
+def make_lab(request: pytest.FixtureRequest) -> Callable[[str, Path, StoreRules], Lab]:
+    """Open a store of a kind in a folder."""
+    return lambda kind, folder, rules: Lab(backend_of(kind, folder, request), rules)
+
+
+@pytest.fixture(scope="session")
+def make_strict_lab(request: pytest.FixtureRequest) -> Callable[[], Lab]:
     """Open a new store in memory that hands URLs out in strict order."""
 
     def make() -> Lab:
         desk = DeskRules(strict=True, delay_s=0.0)
-        lab = Lab(backend_of("memory", Path()), StoreRules(desk=desk, keep_twins=True))
+        lab = Lab(backend_of("memory", Path(), request), StoreRules(desk=desk, similarity=None))
         lab.join(0)
         return lab
 
@@ -403,7 +545,7 @@ def make_strict_lab() -> Callable[[], Lab]:
 
 
 @pytest.fixture
-def open_lab(backend: Embedded) -> Callable[..., Lab]:
+def open_lab(backend: Backend) -> Callable[..., Lab]:
     """Open a store with one worker; the rules are those of store and desk together."""
 
     def open_one(*, workers: int = 1, **rules: float | None) -> Lab:

@@ -246,7 +246,7 @@ def name_of(node: int) -> str:
     seed=st.integers(0, 2**32),
 )
 @settings(deadline=None, max_examples=80)
-@pytest.mark.parametrize("kind", ["memory", "sqlite with a tiny cache"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite with a tiny cache", "redis"])
 def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     kind: str,
     make_lab: "Callable[[str, Path, StoreRules], Lab]",
@@ -258,7 +258,7 @@ def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     seed: int,
 ) -> None:
     rules = StoreRules(
-        desk=DeskRules(delay_s=0.0, host_connections=3), max_depth=max_depth, keep_twins=True
+        desk=DeskRules(delay_s=0.0, host_connections=3), max_depth=max_depth, similarity=None
     )
     with TemporaryDirectory() as folder:
         lab = make_lab(kind, Path(folder), rules)

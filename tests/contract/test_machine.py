@@ -25,6 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from gossamer.content.similarity import Sketch
 from gossamer.frontier import DeskRules
 from gossamer.model import Outcome
 from gossamer.stores import StoreRules
@@ -34,10 +35,15 @@ if TYPE_CHECKING:
     from tests.contract.conftest import Lab
 
 NAMES = [f"{host}/{page}" for host in ("a", "x.a", "b", "c") for page in range(6)]
-CONTENTS = ["one", "two", "three", "four"]
+CONTENTS = {"one": None, "two": 0, "three": 20, "four": 100, "five": 115, "six": 5}
+"""What pages may say, and how far the sketch of that differs from those of the others."""
+PARTS = 255
+SAME = 2.0
+"""More than any likeness: the content is the same."""
 WAITING = {Place.UNSCORED, Place.SHELVED, Place.DEALT}
 
 a_name = st.sampled_from(NAMES)
+a_content = st.sampled_from(sorted(CONTENTS))
 some_names = st.lists(a_name, max_size=6)
 a_jump = st.sampled_from([0.1, 0.4, 1.0, 2.5, 8.0, 31.0, 61.0, 130.0, 301.0, 3601.0])
 
@@ -54,7 +60,7 @@ some_rules = st.builds(
     max_pages=st.sampled_from([1000, 1000, 1000, 3]),
     max_bytes=st.sampled_from([10_000_000, 10_000_000, 350, 50]),
     max_page_bytes=st.just(100),
-    keep_twins=st.sampled_from([False, False, True]),
+    similarity=st.sampled_from([0.9, 0.9, 0.5, 1.0, None]),
 )
 
 STEPS = ["move on"] * 5 + ["succeed"] * 6 + ["fail"] * 3 + ["live on"] * 4
@@ -81,6 +87,8 @@ class ModelUrl:
     page: int | None = None
     twin: int | None = None
     attempts: int = 0
+    deaths: int = 0
+    """How many workers have died on it."""
 
 
 @dataclass
@@ -100,6 +108,7 @@ class Held:
     refused_by: str | None = None
     """Whose claim it was refused for."""
     twin: int | None = None
+    repeats: Outcome = Outcome.DUPLICATE
 
 
 @dataclass
@@ -111,6 +120,14 @@ class Durable:
     pages: dict[int, tuple[str, str, float]] = field(default_factory=dict)
     """URL, content and when it was fetched."""
     bytes: int = 0
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how much the contents resemble each other, from 0 to 1."""
+    changed, its = CONTENTS[one], CONTENTS[other]
+    if changed is None or its is None:
+        return 0.0
+    return 1.0 if changed == its else 1 - max(changed, its) / PARTS
 
 
 class Model:
@@ -242,6 +259,25 @@ class Model:
             if url.state == "finished" and url.twin == held.number:
                 self.visit_again(other_name)
 
+    def comparable(self, content: str, now: float) -> dict[int, float]:
+        """Return the pages, kept or claimed, that this content repeats, and how exactly."""
+        others = {
+            number: kept
+            for number, (_, kept, at) in self.kept.pages.items()
+            if at > now - self.rules.ttl_s
+        }
+        others |= {
+            other.number: other.content
+            for other in self.held.values()
+            if other.number is not None and other.content is not None
+        }
+        how = {
+            number: SAME if other == content else likeness(content, other)
+            for number, other in others.items()
+        }
+        least = self.rules.similarity or 0.0
+        return {number: one for number, one in how.items() if one >= least}
+
     def leave(self, name: str, pace: Pace | None, now: float) -> None:
         """A task is given back."""
         held = self.end(name, now)
@@ -267,7 +303,7 @@ class Model:
 
     # -- the end of a process --------------------------------------------------------------------
 
-    def stop(self, now: float, *, crashed: bool, forgets: bool) -> None:
+    def stop(self, now: float, *, crashed: bool, forgets: bool, forgets_hosts: bool) -> None:
         if crashed and forgets:
             self.kept = copy.deepcopy(self.saved)
         for name, url in self.urls.items():
@@ -275,7 +311,7 @@ class Model:
                 url.state = "waiting"
             if url.twin is not None and url.twin not in self.kept.pages:
                 self.visit_again(name)
-        if crashed:
+        if crashed and forgets_hosts:
             self.kept.hosts = copy.deepcopy(self.saved.hosts)
         if crashed or self.held or self.borrowed:
             self.distrust(now)
@@ -298,6 +334,7 @@ class Machine(RuleBasedStateMachine):
     """A store driven at random."""
 
     make_lab: "Callable[[str, Path, StoreRules], Lab]"
+    make_sketch: "Callable[..., Sketch]"
     kind: str
     strict: bool
 
@@ -308,6 +345,7 @@ class Machine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.lab = self.make_lab(self.kind, Path(self.folder.name), rules)
         self.forgets = self.lab.backend.forgets_the_uncommitted
+        self.forgets_hosts = self.lab.backend.forgets_hosts
         self.model = Model(rules)
         self._join(0)
         self._plant(seeds)
@@ -412,7 +450,7 @@ class Machine(RuleBasedStateMachine):
             case "redirect":
                 self._settle_redirect(name, data.draw(a_name))
             case _:
-                content = data.draw(st.sampled_from(CONTENTS))
+                content = data.draw(a_content)
                 self._claim(name, self.model.held[name], content)
 
     def _fail(self, data: st.DataObject) -> None:
@@ -432,36 +470,39 @@ class Machine(RuleBasedStateMachine):
                 held.deadline = self.lab.now + self.model.rules.desk.lease_s
 
     def _claim(self, name: str, held: Held, content: str) -> None:
-        claim = self.lab.claim(held.task, content)
+        claim = self.lab.claim(held.task, content, self._sketch(content))
         assert not claim.lost
         if held.number is not None:
             assert claim.page_id == held.number, "a second claim got another answer"
             return
-        now, model = self.lab.now, self.model
-        twins = {
-            number
-            for number, (_, kept, at) in model.kept.pages.items()
-            if kept == content and at > now - model.rules.ttl_s
-        }
-        rivals = {
-            other.number: rival
-            for rival, other in model.held.items()
-            if other.number is not None and other.content == content
-        }
-        if model.rules.keep_twins or not (twins or rivals):
+        model = self.model
+        like = model.comparable(content, self.lab.now)
+        if model.rules.similarity is None or not like:
             taken = set(model.kept.pages) | {other.number for other in model.held.values()}
             free = next(number for number in range(1, 1000) if number not in taken)
             assert claim.page_id == free, "a number was left out or given twice"
             held.number, held.content = claim.page_id, content
-        else:
-            assert claim.page_id is None
-            assert claim.twin_of in twins | rivals.keys()
-            held.twin = claim.twin_of
-            held.refused_by = rivals.get(claim.twin_of)
+            held.twin = held.refused_by = None
+            return
+        assert claim.page_id is None
+        assert claim.twin_of is not None
+        best = max(like.values())
+        assert like[claim.twin_of] == best
+        assert claim.similarity == (None if best == SAME else pytest.approx(best))
+        if best != SAME:
+            assert claim.twin_of == min(one for one, how in like.items() if how == best)
+        held.twin = claim.twin_of
+        held.repeats = Outcome.DUPLICATE if best == SAME else Outcome.SIMILAR
+        rivals = {other.number: rival for rival, other in model.held.items()}
+        held.refused_by = rivals.get(claim.twin_of)
+
+    def _sketch(self, content: str) -> Sketch | None:
+        changed = CONTENTS[content]
+        return None if changed is None else self.make_sketch("the family", changed)
 
     def _settle_page(self, data: st.DataObject, name: str) -> None:
         held, pace = self.model.held[name], self._pace(data)
-        self._claim(name, held, held.content or data.draw(st.sampled_from(CONTENTS)))
+        self._claim(name, held, held.content or data.draw(a_content))
         if held.number is None:
             self._settle_duplicate(name, held, pace)
         else:
@@ -469,7 +510,7 @@ class Machine(RuleBasedStateMachine):
 
     def _settle_duplicate(self, name: str, held: Held, pace: Pace) -> None:
         now, model = self.lab.now, self.model
-        self.lab.settle(held.task, Outcome.DUPLICATE, size=20, pace=pace)
+        self.lab.settle(held.task, held.repeats, size=20, pace=pace)
         model.kept.bytes += 20
         model.rest(name, pace)
         if held.refused_by == "nobody":
@@ -477,7 +518,7 @@ class Machine(RuleBasedStateMachine):
             model.urls[name].attempts += 1
             model.wait_again(name)
         else:
-            model.finish(name, Outcome.DUPLICATE, now)
+            model.finish(name, held.repeats, now)
             model.urls[name].twin = held.twin
 
     def _settle_kept(self, name: str, held: Held, pace: Pace, names: list[str]) -> None:
@@ -485,7 +526,14 @@ class Machine(RuleBasedStateMachine):
         assert number is not None
         assert held.content is not None
         depths = {url.page: url.depth for url in model.urls.values()}
-        settled = self.lab.keep(held.task, names, content=held.content, pace=pace, size=30)
+        settled = self.lab.keep(
+            held.task,
+            names,
+            content=held.content,
+            sketch=self._sketch(held.content),
+            pace=pace,
+            size=30,
+        )
         assert settled.accepted
         model.kept.bytes += 30
         model.rest(name, pace)
@@ -584,20 +632,31 @@ class Machine(RuleBasedStateMachine):
                 self.model.saved = copy.deepcopy(self.model.kept)
             case "crash":
                 self.lab.crash()
-                self.model.stop(self.lab.now, crashed=True, forgets=self.forgets)
+                self._stop(crashed=True)
                 self._join(0)
             case _:
                 self.lab.reopen()
-                self.model.stop(self.lab.now, crashed=False, forgets=self.forgets)
+                self._stop(crashed=False)
                 self.model.saved = copy.deepcopy(self.model.kept)
                 self._join(0)
+
+    def _stop(self, *, crashed: bool) -> None:
+        self.model.stop(
+            self.lab.now, crashed=crashed, forgets=self.forgets, forgets_hosts=self.forgets_hosts
+        )
 
     def _reap(self) -> None:
         self.lab.reap()
         now, model = self.lab.now, self.model
         for name, held in list(model.held.items()):
             if held.deadline <= now:
+                url = model.urls[name]
+                url.deaths += model.alive[held.worker] + model.rules.desk.lease_s <= now
                 model.leave(name, None, now)
+                if self.lab.backend.gives_up_poison and url.deaths >= 3:
+                    url.state, url.outcome, url.finished_at = "finished", Outcome.GAVE_UP, now
+                    url.targets, url.redirect, url.page, url.twin = [], False, None, None
+                    url.attempts += 1
         busy = {held.worker for held in model.held.values()}
         for worker, seen_at in list(model.alive.items()):
             if seen_at + model.rules.desk.lease_s <= now and worker not in busy:
@@ -674,13 +733,23 @@ class Machine(RuleBasedStateMachine):
 
 @pytest.mark.req("B1", "B2", "B3", "D6", "D11", "D14", "D16")
 @pytest.mark.parametrize(
-    ("kind", "examples"), [("memory", 60), ("sqlite", 25), ("sqlite with a tiny cache", 25)]
+    ("kind", "examples"),
+    [("memory", 60), ("sqlite", 25), ("sqlite with a tiny cache", 25), ("redis", 20)],
 )
 @pytest.mark.parametrize("strict", [False, True], ids=["drawn", "strict"])
 def test_any_history(
-    kind: str, examples: int, strict: bool, make_lab: "Callable[[str, Path, StoreRules], Lab]"
+    kind: str,
+    examples: int,
+    strict: bool,
+    make_lab: "Callable[[str, Path, StoreRules], Lab]",
+    make_sketch: "Callable[..., Sketch]",
 ) -> None:
-    more = {"kind": kind, "strict": strict, "make_lab": staticmethod(make_lab)}
+    more = {
+        "kind": kind,
+        "strict": strict,
+        "make_lab": staticmethod(make_lab),
+        "make_sketch": staticmethod(make_sketch),
+    }
     machine = type("Machine", (Machine,), more)
     bounds = settings(max_examples=examples, stateful_step_count=40, deadline=None)
     run_state_machine_as_test(machine, settings=bounds)

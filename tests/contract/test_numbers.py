@@ -50,9 +50,9 @@ def test_the_number_of_a_page_that_is_not_kept_goes_to_the_next(
             lab.renew(third, fourth)
             lab.now += 1
             lab.reap()
-    assert lab.store.gaps == {1}
+    assert lab.gaps() == {1}
     lab.keep(third)
-    assert lab.store.gaps == frozenset()
+    assert lab.gaps() == frozenset()
     lab.keep(fourth)
     assert lab.page_numbers() == [1, 2, 3]
 
@@ -70,8 +70,8 @@ def test_what_was_claimed_when_the_process_died_is_given_again(
     assert lab.page_numbers() == [2, 4]
     lab.commit()
     lab.crash()
-    assert lab.store.last_page == 4
-    assert lab.store.gaps == {1, 3}
+    assert lab.last_page() == 4
+    assert lab.gaps() == {1, 3}
     for task in lab.take():
         lab.keep(task)
     assert lab.page_numbers() == [1, 2, 3, 4, 5, 6]
@@ -94,7 +94,7 @@ def test_the_same_content_is_not_kept_twice(open_lab: "Callable[..., Lab]") -> N
 
 
 def test_twins_may_be_kept_if_one_likes(open_lab: "Callable[..., Lab]") -> None:
-    lab = open_lab(keep_twins=True)
+    lab = open_lab(similarity=None)
     lab.plant("a/", "b/", "c/")
     first, second, third = lab.take()
     assert [lab.claim(task, "twin").page_id for task in (first, second, third)] == [1, 2, 3]
@@ -102,7 +102,7 @@ def test_twins_may_be_kept_if_one_likes(open_lab: "Callable[..., Lab]") -> None:
     lab.keep(second, content="twin")
     lab.keep(third, content="twin")
     assert lab.page_numbers() == [2, 3]
-    assert lab.store.gaps == {1}
+    assert lab.gaps() == {1}
 
 
 def test_of_twins_in_work_the_first_to_claim_is_kept(open_lab: "Callable[..., Lab]") -> None:
@@ -171,6 +171,21 @@ def test_a_duplicate_stays_one_when_its_twin_is_kept(open_lab: "Callable[..., La
         restart()
         assert lab.snapshot().outcomes == {"fetched": 1, "duplicate": 1}
         assert lab.ended_by() == "complete"
+
+
+def test_a_refused_page_that_ends_otherwise_relies_on_nobody(
+    open_lab: "Callable[..., Lab]",
+) -> None:
+    lab = open_lab(delay_s=0.0)
+    lab.plant("a/", "b/")
+    first, second = lab.take()
+    lab.claim(first, "twin")
+    assert lab.claim(second, "twin").page_id is None
+    lab.redirect(second, "c/")
+    lab.commit()
+    lab.crash()
+    assert lab.place("b/") is Place.FINISHED
+    lab.assert_counts_agree()
 
 
 def test_a_refused_page_that_goes_back_to_wait_relies_on_nobody(

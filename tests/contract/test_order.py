@@ -30,7 +30,7 @@ def next_task(lab: "Lab") -> Task:
 def test_the_best_known_url_goes_next_also_when_it_is_found_late(
     open_lab: "Callable[..., Lab]",
 ) -> None:
-    lab = open_lab(strict=True, delay_s=0.0, keep_twins=True)
+    lab = open_lab(strict=True, delay_s=0.0, similarity=None)
     links = {5: [9, 2], 9: [1, 7], 7: [8], 8: [3]}
     lab.plant("a/5", "a/4", "a/6")
     order = []

@@ -1,6 +1,5 @@
 """A URL is known once, and stands in exactly one place."""
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -93,7 +92,7 @@ def test_a_candidate_is_scored_once(open_lab: "Callable[..., Lab]") -> None:
     lab.plant("a/", "b/")
     found = lab.candidates()
     for score in (10.0, 90.0):
-        asyncio.run(lab.store.prioritise([(one, score) for one in found]))
+        lab.prioritise([(one, score) for one in found])
     assert {record.score for record in lab.records().values()} == {10.0}
     assert lab.candidates() == []
     assert lab.snapshot().waiting == 2
@@ -105,7 +104,7 @@ def test_candidates_come_in_the_order_of_discovery(open_lab: "Callable[..., Lab]
     names = [f"{host}/{page}" for page in range(5) for host in "abc"]
     lab.plant(*names)
     assert [one.url for one in lab.candidates()] == [lab.records()[name].url for name in names]
-    assert len(asyncio.run(lab.store.candidates(4))) == 4
+    assert len(lab.candidates(4)) == 4
 
 
 @pytest.mark.parametrize(

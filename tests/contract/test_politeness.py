@@ -294,6 +294,22 @@ def test_a_borrowed_place_is_a_place(open_lab: "Callable[..., Lab]") -> None:
     assert lab.borrow("a") is None
 
 
+def test_a_borrowed_place_is_the_only_one_when_the_host_asks_for_pauses(
+    open_lab: "Callable[..., Lab]",
+) -> None:
+    lab = open_lab(delay_s=0.0, host_connections=3, worker_queue=1)
+    lab.plant(*[f"a/{number}" for number in range(4)])
+    assert lab.borrow("a") is None
+    first, second = [*lab.take(), *lab.take()]
+    lab.route()
+    lab.miss(first)
+    lab.miss(second, Pace(ended=lab.now, crawl_delay_s=3.0))
+    lab.now += 10
+    assert lab.take() == []
+    lab.hand_back("a", Pace(ended=lab.now))
+    assert_next_at(lab, lab.now + 3.0)
+
+
 def test_who_waits_to_borrow_has_his_turn(open_lab: "Callable[..., Lab]") -> None:
     """A host with a long backlog lends every other place to who asks for it."""
     lab = open_lab(delay_s=1.0)

@@ -48,7 +48,7 @@ def test_tiny_queues_many_links_and_a_slow_host_come_to_an_end(
         strict=strict,
         delay_s=1.0,
         max_pages=100_000,
-        keep_twins=True,
+        similarity=None,
     )
     hosts = [f"h{number}" for number in range(12)]
     everything = [f"{host}/{page}" for host in hosts for page in range(12)]
@@ -69,7 +69,7 @@ def test_a_host_that_must_rest_for_an_hour_holds_nobody_up(
     open_lab: "Callable[..., Lab]",
 ) -> None:
     """Nor do forty of them, although they would fill the queue many times over."""
-    lab = open_lab(delay_s=1.0, worker_queue=8, keep_twins=True)
+    lab = open_lab(delay_s=1.0, worker_queue=8, similarity=None)
     sleepy = [f"s{number}" for number in range(40)]
     lab.plant(*[f"{host}/{page}" for host in sleepy for page in range(3)])
     asked = 0
@@ -130,7 +130,7 @@ def test_nothing_is_dealt_before_it_is_wanted_and_all_of_it_in_the_end(
     open_lab: "Callable[..., Lab]",
 ) -> None:
     """Ten thousand URLs of one host take no more room than its queue has."""
-    lab = open_lab(delay_s=0.0, worker_queue=100, host_connections=50, keep_twins=True)
+    lab = open_lab(delay_s=0.0, worker_queue=100, host_connections=50, similarity=None)
     lab.plant(*[f"a/{page}" for page in range(1000)])
     seen = set()
     for task in crawl(lab, 1, lambda _: []):

@@ -20,7 +20,7 @@ def finish_at(lab: "Lab", moment: float, name: str, *links: str) -> None:
 
 
 def test_a_link_is_known_for_its_time_and_new_after_it(open_lab: "Callable[..., Lab]") -> None:
-    lab = open_lab(delay_s=0.0, host_connections=9, ttl_s=3600.0, keep_twins=True)
+    lab = open_lab(delay_s=0.0, host_connections=9, ttl_s=3600.0, similarity=None)
     lab.plant("a/1", "b/1", "b/2", "b/3")
     start = lab.now
     tasks = {lab.name(task): task for task in lab.take()}

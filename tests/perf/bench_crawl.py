@@ -38,7 +38,7 @@ COMMAND = str(Path(sys.executable).with_name("gossamer"))
 GOSSAMER = (
     *(COMMAND, "crawl", "{url}", "--dir", "{folder}/crawl", "--quiet"),
     *("--delay", "0s", "--host-connections", str(AT_ONCE)),
-    *("--max-pages", "100000", "--max-bytes", "1GB", "--similarity", "off"),
+    *("--max-pages", "100000", "--max-bytes", "1GB"),
 )
 GOSSAMER_STATUS = (COMMAND, "status", "--dir", "{folder}/crawl", "--json")
 SCRAPY = (

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shlex
-import signal
 import sys
 from pathlib import Path
 
@@ -11,13 +10,13 @@ import msgspec
 import uvloop
 
 from gossamer.cli.options import with_options
+from gossamer.cli.signals import run_until_signalled
 from gossamer.config import load
 from gossamer.control import Crawl, Observer, Plan, Summary
 from gossamer.modules import load_modules
 from gossamer.observe import Wish, open_observer
 
 EXIT_INTERRUPTED = 130
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @with_options
@@ -36,31 +35,29 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
     loaded = load({"seeds": seeds or None, **given}, os.environ, config)
     options = loaded.options
     plan = Plan(options)
-    modules = load_modules(options.module)
+    load_modules(options.module)  # what is wrong with one is told before anything is done
     wish = Wish(log_format=options.log_format, verbose=options.verbose, quiet=options.quiet)
     with open_observer(wish, sys.stdout, sys.stderr, os.environ) as observer:
         try:
-            summary = uvloop.run(_run(Crawl(plan, modules, observer), observer))
+            summary = uvloop.run(_run(plan, observer))
         except asyncio.CancelledError:
             observer.say("warning", f"stopped at once; continue with: {_same_command()}")
             return EXIT_INTERRUPTED
         return _conclude(summary, observer)
 
 
-async def _run(one: Crawl, observer: Observer) -> Summary:
-    """Run the crawl; the first signal ends it softly, the second at once."""
-    running = asyncio.ensure_future(one.run())
-    loop = asyncio.get_running_loop()
+async def _run(plan: Plan, observer: Observer) -> Summary:
+    """Run the crawl, in this process or in several; the first signal ends it softly."""
 
-    def stop() -> None:
-        observer.say("info", "finishing what is in work; once more to stop at once")
-        one.stop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, running.cancel)
+    def say(words: str) -> None:
+        observer.say("info", words)
 
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop)
-    return await running
+    if plan.options.store.scheme == "redis":
+        from gossamer.control.cluster import SharedCrawl  # noqa: PLC0415 -- not needed by others
+
+        return await run_until_signalled(SharedCrawl(plan, observer), say)
+    modules = load_modules(plan.options.module)
+    return await run_until_signalled(Crawl(plan, modules, observer), say)
 
 
 def _conclude(summary: Summary, observer: Observer) -> int:

@@ -4,11 +4,13 @@ import time
 from collections.abc import Iterator
 
 from gossamer.cli.output import columns, moment, put_json, put_lines, section
-from gossamer.cli.parameters import Directory, Json, the_crawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
 from gossamer.control.explain import Explanation, Waits
 from gossamer.control.explain import explain as explained
+from gossamer.control.stored_crawl import View
 from gossamer.observe import printable
 from gossamer.observe.figures import counted, size, span
+from gossamer.stores.contract import PageRecord
 from gossamer.urls import parse_seed
 
 LONGEST = 10_000
@@ -16,7 +18,15 @@ STEPS_SHOWN = 12
 """A longer path is shown without its middle."""
 
 
-def explain(url: str, /, *, directory: Directory = None, json: Json = False) -> int:
+def explain(
+    url: str,
+    /,
+    *,
+    directory: Directory = None,
+    store: StoreUrl = None,
+    crawl: CrawlName = None,
+    json: Json = False,
+) -> int:
     """Tell why a URL is where it is: where it was found, what came of it, what it waits for.
 
     Parameters
@@ -25,13 +35,17 @@ def explain(url: str, /, *, directory: Directory = None, json: Json = False) -> 
         The URL, in any spelling.
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
+    store
+        Where the crawl is instead: redis://HOST, or sqlite:PATH.
+    crawl
+        The name of the crawl in a shared store; by default the only one there.
     json
         Print one JSON object.
 
     """
     asked = parse_seed(url, "URL")
-    with the_crawl(directory) as crawl:
-        found = explained(crawl, asked, time.time())
+    with the_crawl(directory, store, crawl, View(links=True)) as kept:
+        found = explained(kept, asked, time.time())
     if json:
         put_json([found])
     else:
@@ -57,7 +71,10 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
     if found.attempts:
         yield from section("attempts", columns(_attempts(found)))
     if found.page:
-        yield from section("page", _page(found))
+        yield from section("page", _page(found.page))
+    if found.repeats:
+        url = printable(found.repeats.url, LONGEST)
+        yield from section("repeats", [url, *_page(found.repeats)])
 
 
 def _state(found: Explanation) -> Iterator[str]:
@@ -151,9 +168,7 @@ def _attempts(found: Explanation) -> list[list[str]]:
     return rows
 
 
-def _page(found: Explanation) -> Iterator[str]:
-    page = found.page
-    assert page is not None
+def _page(page: PageRecord) -> Iterator[str]:
     kind = f", {printable(page.content_type)}" if page.content_type else ""
     title = f", titled {printable(page.title, 100)}" if page.title else ""
     yield f"number {page.id}, {size(page.bytes)}{kind}{title}"

@@ -8,8 +8,8 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.cli.output import put, put_json, put_lines
-from gossamer.cli.parameters import Directory, Json, the_crawl
-from gossamer.control.stored_crawl import SAVED_PAGES, StoredCrawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
+from gossamer.control.stored_crawl import SAVED_PAGES, StoredCrawl, View
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Outcome
 from gossamer.observe import printable
@@ -26,6 +26,8 @@ LONGEST = 10_000
 def pages(
     *,
     directory: Directory = None,
+    store: StoreUrl = None,
+    crawl: CrawlName = None,
     every: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
     state: StateName | None = None,
     outcome: Outcome | None = None,
@@ -38,6 +40,10 @@ def pages(
     ----------
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
+    store
+        Where the crawl is instead: redis://HOST, or sqlite:PATH.
+    crawl
+        The name of the crawl in a shared store; by default the only one there.
     every
         List every URL that is known, with where it stands.
     state
@@ -51,18 +57,18 @@ def pages(
         Print one JSON object a line.
 
     """
-    with the_crawl(directory) as crawl:
+    with the_crawl(directory, store, crawl, View(page=cat)) as kept:
         if cat is not None:
             if every or state or outcome or json:
                 raise UsageError("--cat writes one page as it is: give no other option with it")
-            _write_body(crawl, cat)
+            _write_body(kept, cat)
         elif every or state or outcome:
             places = [one for one in Place if state in (None, state_of(one).replace("_", "-"))]
-            urls = crawl.reader.urls(places, outcome)
+            urls = kept.reader.urls(places, outcome)
             _put(urls, _url_lines(urls), json=json)
         else:
-            found = crawl.reader.pages()
-            _put(found, _page_lines(crawl, found), json=json)
+            found = kept.reader.pages()
+            _put(found, _page_lines(kept, found), json=json)
     return 0
 
 
@@ -104,8 +110,8 @@ def _write_body(crawl: StoredCrawl, number: int) -> None:
 
 def _elsewhere(crawl: StoredCrawl, number: int) -> str:
     """Return where else the body may be."""
-    saved = crawl.directory / SAVED_PAGES / str(number)
-    if saved.is_file():
+    saved = crawl.results and crawl.results / SAVED_PAGES / str(number)
+    if saved and saved.is_file():
         return f"; it was saved as {saved}"
     return "; --ttl says how long bodies are kept, and the module 'save' writes them to files"
 

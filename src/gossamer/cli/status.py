@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gossamer.cli.output import columns, moment, put_json, put_lines, section
-from gossamer.cli.parameters import Directory, Json, the_crawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
 from gossamer.control.crawl_status import CrawlStatus, crawl_status
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, size, span
@@ -19,19 +19,29 @@ ENDINGS = {
 }
 
 
-def status(*, directory: Directory = None, json: Json = False) -> int:
+def status(
+    *,
+    directory: Directory = None,
+    store: StoreUrl = None,
+    crawl: CrawlName = None,
+    json: Json = False,
+) -> int:
     """Show how far a crawl is, while it runs or afterwards.
 
     Parameters
     ----------
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
+    store
+        Where the crawl is instead: redis://HOST, or sqlite:PATH.
+    crawl
+        The name of the crawl in a shared store; by default the only one there.
     json
         Print one JSON object.
 
     """
-    with the_crawl(directory) as crawl:
-        found = crawl_status(crawl)
+    with the_crawl(directory, store, crawl) as kept:
+        found = crawl_status(kept)
     if json:
         put_json([found])
     else:

@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator
 
 from gossamer.cli.output import put_json, put_lines
-from gossamer.cli.parameters import Directory, Json, the_crawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
+from gossamer.control.stored_crawl import View
 from gossamer.control.verify import Verification
 from gossamer.control.verify import verify as verified
 from gossamer.observe import printable
@@ -13,7 +14,13 @@ from gossamer.observe.figures import count, counted
 EXIT_BROKEN = 1
 
 
-def verify(*, directory: Directory = None, json: Json = False) -> int:
+def verify(
+    *,
+    directory: Directory = None,
+    store: StoreUrl = None,
+    crawl: CrawlName = None,
+    json: Json = False,
+) -> int:
     """Check from its stored state that a crawl lost nothing, did nothing twice and counted right.
 
     It may be running: it is checked as it is at one moment. The exit code is 1 if a promise is
@@ -23,12 +30,16 @@ def verify(*, directory: Directory = None, json: Json = False) -> int:
     ----------
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
+    store
+        Where the crawl is instead: redis://HOST, or sqlite:PATH.
+    crawl
+        The name of the crawl in a shared store; by default the only one there.
     json
         Print one JSON object.
 
     """
-    with the_crawl(directory) as crawl:
-        found = verified(crawl, time.time())
+    with the_crawl(directory, store, crawl, View(links=True, audit=True)) as kept:
+        found = verified(kept, time.time())
     if json:
         put_json([found])
     else:

@@ -76,8 +76,9 @@ class CrawlOptions:
     connections: Annotated[int, whole(1, 10_000), Group.LIMITS] = 100
     """How many requests may run at once, in all."""
 
-    workers: Annotated[int, whole(1, 1000), Group.FRONTIER] = 1
-    """How many workers share the work; a host is with one of them at a time."""
+    workers: Annotated[int, whole(0, 1000), Group.FRONTIER] = 1
+    """How many workers share the work; a host is with one of them at a time. 0 leaves it to
+    workers elsewhere, with a store that is shared."""
     scorer: Annotated[str, text(), Group.FRONTIER] = "auto"
     """What decides which URL comes first: a name, package.module:object or ./file.py:object;
     auto chooses by the scope and by what is known of the hosts."""
@@ -87,6 +88,9 @@ class CrawlOptions:
     """How many URLs may wait for their score."""
     worker_queue: Annotated[int, whole(1, _MANY), Group.FRONTIER] = 10_000
     """How many URLs may wait for one worker."""
+    lease_s: Annotated[float, duration(1.0, _HOUR_S), Group.FRONTIER] = 30.0
+    """How long the work of a worker that has fallen silent is kept for it, before others do it; for
+    a store that is shared."""
     random_seed: Annotated[int, whole(0, 2**63 - 1), Group.FRONTIER] = 0
     """Where the random draw of queues begins: the same number gives the same draw."""
     pagerank_key: Annotated[str | None, or_none(text(for_header)), Group.FRONTIER] = field(
@@ -100,14 +104,17 @@ class CrawlOptions:
     dir: Annotated[Path | None, or_none(folder(), "auto"), Group.STORAGE] = None
     """The directory for the state and the results of the crawl; auto makes a name from the seed."""
     store: Annotated[StoreAddress, store_address(), Group.STORAGE] = IN_DIRECTORY
-    """Where the state is kept: memory:, or sqlite:PATH, without PATH a file in the directory."""
+    """Where the state is kept: memory:, sqlite:PATH, without PATH a file in the directory, or
+    redis://HOST, a server for workers on many machines, its password better as a variable."""
+    insecure_store: Annotated[bool, switch(), Group.STORAGE] = False
+    """Accept a store on another machine without a password or TLS."""
     crawl: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
     """The name of the crawl in a store that it shares; auto makes one from the seed."""
     fresh: Annotated[bool, switch(), Group.STORAGE] = False
     """Begin anew: what an earlier crawl left in the directory is removed."""
     similarity: Annotated[float | None, or_none(share(), "off"), Group.STORAGE] = 0.9
-    """A page at least this similar to one that was seen is a duplicate and is dropped; off keeps
-    all. For now only the same content is recognised, whatever the number."""
+    """A page at least this similar to one that was seen is dropped; with 1 only the same content
+    is, and off keeps all."""
     ttl_s: Annotated[float, duration(1.0, 8760 * _HOUR_S), Group.STORAGE] = _HOUR_S
     """How long links and pages are remembered, to know them when they come again."""
 
@@ -140,6 +147,12 @@ def _conflicts(options: CrawlOptions) -> Iterator[OptionConflictError]:
             f"host-connections {options.host_connections} needs a delay of 0s, because requests "
             "at the same time leave no pause between them: give both for your own servers, or "
             "neither",
+        )
+    if not options.workers and options.store.scheme != "redis":
+        yield OptionConflictError(
+            ("workers", "store"),
+            "workers 0 leaves the work to others, who need a store that is shared: give at least "
+            "1, or a store such as redis://HOST",
         )
     if options.connections < options.workers:
         yield OptionConflictError(

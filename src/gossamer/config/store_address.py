@@ -1,22 +1,30 @@
 """Where the state of a crawl is kept, as `--store` writes it."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from gossamer.config.kinds import BadValueError, Kind
 from gossamer.config.texts import folder
 
+_PASSWORD = re.compile(r"^([a-z]+://[^:/@]*:).*(@)")
+"""Greedy: a password that was not escaped may hold any sign, and is hidden whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoreAddress:
-    """A store: its scheme and, for a file, its path."""
+    """A store: its scheme and, for a file, its path, for a server, its URL."""
 
-    scheme: Literal["memory", "sqlite"]
+    scheme: Literal["memory", "sqlite", "redis"]
     path: Path | None = None
     """The database; None is a file in the directory of the crawl."""
+    url: str = field(default="", repr=False)
+    """The URL of the server, perhaps with a password: not for people."""
 
     def __str__(self) -> str:
+        if self.scheme == "redis":
+            return _PASSWORD.sub(r"\1***\2", self.url)
         return f"{self.scheme}:{self.path or ''}"
 
 
@@ -25,7 +33,7 @@ IN_DIRECTORY = StoreAddress("sqlite")
 
 def store_address() -> Kind[StoreAddress]:
     """Return the kind of addresses of stores."""
-    return Kind(_take, metavar="memory:|sqlite:PATH")
+    return Kind(_take, metavar="memory:|sqlite:PATH|redis://HOST")
 
 
 def _take(value: object) -> StoreAddress:
@@ -38,8 +46,8 @@ def _take(value: object) -> StoreAddress:
         # sqlite:///x would be relative to some and absolute to others.
         case "sqlite" if not path.startswith(("//", ":")):
             return StoreAddress("sqlite", folder().take(path) if path else None)
-        case "redis" | "rediss" | "valkey":
-            complaint = "is a Redis, which is not yet supported"
+        case "redis" | "rediss" | "valkey" | "valkeys" | "unix" if path.startswith("//"):
+            return StoreAddress("redis", url=str(value).strip())
         case _:
             complaint = "is no store that is known"
-    raise BadValueError(f"{complaint}: write memory: or sqlite:PATH")
+    raise BadValueError(f"{complaint}: write memory:, sqlite:PATH or redis://HOST")

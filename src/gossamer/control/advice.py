@@ -25,6 +25,7 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
         Outcome.BAD_HTTP: "check that the port speaks HTTP",
         Outcome.BAD_REDIRECT: "begin at another page",
         Outcome.DUPLICATE: "begin at another page",
+        Outcome.SIMILAR: "begin at another page",
         Outcome.GAVE_UP: "try again later",
         Outcome.ADDRESS_REFUSED: (
             "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"

@@ -76,7 +76,7 @@ class ClassicCrawl:
             max_pages=UNLIMITED,
             max_bytes=UNLIMITED,
             ttl_s=FOR_EVER_S,
-            keep_twins=True,
+            similarity=None,
         )
         self._clock = steady_clock()
         self._store = EmbeddedStore(self._shelf, rules, self._clock())

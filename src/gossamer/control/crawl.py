@@ -9,12 +9,12 @@ import msgspec
 from gossamer.control.clock import steady_clock
 from gossamer.control.directory import CrawlDirectory
 from gossamer.control.engine import Engine
+from gossamer.control.kit import Surroundings, open_kit
 from gossamer.control.observer import Observer, Summary
-from gossamer.control.pagerank_http import build_pagerank
 from gossamer.control.plan import Plan
-from gossamer.download import Client, NameTable
+from gossamer.control.scoring import load_scorer
+from gossamer.download import NameTable
 from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.scorers import SafeScorer, Scorer, load
 from gossamer.model import Snapshot
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleRunner
 from gossamer.stores.contract import Store
@@ -22,9 +22,7 @@ from gossamer.stores.embedded import EmbeddedStore
 from gossamer.stores.memory import MemoryShelf
 from gossamer.stores.shelf import Shelf
 from gossamer.stores.sqlite import SqliteShelf
-from gossamer.worker.links import LinkFiler
 from gossamer.worker.pipeline import Kit, tell_depths
-from gossamer.worker.robots import PoliteRobots
 
 HOSTS_SHOWN = 5
 
@@ -48,7 +46,7 @@ class Crawl:
     ) -> None:
         self._plan = plan
         self._runner = ModuleRunner(modules, time_limit_s=module_limit_s)
-        self._scorer = _load_scorer(plan)
+        self._scorer = load_scorer(plan)
         self._observer = observer
         self._dns = dns
         self._clock = clock or steady_clock()
@@ -128,32 +126,18 @@ class Crawl:
 
     async def _set_up(self, store: EmbeddedStore, stack: AsyncExitStack, results: Path) -> Kit:
         """Open the client and the modules; the stack closes them again."""
-        plan, options = self._plan, self._plan.options
-        client = await stack.enter_async_context(
-            Client(plan.fetch_options(), plan.addresses, self._dns)
-        )
         stack.push_async_callback(self._scorer.close)
         context = ModuleContext(
             directory=results,
-            crawl=plan.name,
+            crawl=self._plan.name,
             worker=0,
             resumed_from=store.last_page,
             gaps=store.gaps,
         )
-        await self._runner.open(context)
-        stack.push_async_callback(self._runner.close)
-        return Kit(
-            store=store,
-            client=client,
-            robots=PoliteRobots(client, store, plan.domain_of, self._clock, options.delay_s),
-            filer=LinkFiler(plan.scope, plan.domain_of),
-            modules=self._runner,
-            clock=self._clock,
-            watch=self._observer.event if self._observer.wants_events else None,
-            ignored_robots=plan.ignored_robots,
-            markers=plan.markers,
-            max_depth=options.depth,
+        own = Surroundings(
+            runner=self._runner, clock=self._clock, observer=self._observer, dns=self._dns
         )
+        return await open_kit(self._plan, store, own, context, stack)
 
     async def _plant(self, kit: Kit, shelf: Shelf) -> None:
         """Add the seeds, and note the options with which the crawl has begun, in one step."""
@@ -188,18 +172,3 @@ class Crawl:
         elapsed_s = max(self._clock() - self._started, 1e-9)
         rate = (snapshot.pages - self._pages_before) / elapsed_s
         return msgspec.structs.replace(snapshot, elapsed_s=elapsed_s, pages_per_s=rate)
-
-
-def _load_scorer(plan: Plan) -> SafeScorer:
-    """Return the scorer that the plan names."""
-    options = plan.options
-
-    def pagerank() -> Scorer:
-        return build_pagerank(
-            options.pagerank_key,
-            plan.fetch_options(),
-            base_url=options.pagerank_url,
-            seed=options.random_seed,
-        )
-
-    return load(plan.scorer_name, {"pagerank": pagerank})

@@ -71,7 +71,7 @@ def crawl_status(crawl: StoredCrawl) -> CrawlStatus:
     left = states["waiting"] + states["in_work"]
     started_at, last_at = reader.active_between() or (None, None)
     return CrawlStatus(
-        directory=str(crawl.directory),
+        directory=crawl.name,
         state=crawl.state(left),
         ended_by=crawl.ended_by(left),
         waiting=states["waiting"],

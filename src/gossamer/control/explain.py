@@ -61,6 +61,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     detail: str = ""
     page: PageRecord | None = None
+    repeats: PageRecord | None = None
+    """The page of which it is a duplicate, or to which it is similar."""
     found_at: float | None = None
     finished_at: float | None = None
     path: list[Step] = []
@@ -97,6 +99,7 @@ def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
         outcome=known.outcome if known.place is Place.FINISHED else None,
         detail=known.detail if known.place is Place.FINISHED else "",
         page=None if known.page_id is None else reader.page(known.page_id),
+        repeats=None if known.twin_of is None else reader.page(known.twin_of),
         found_at=known.found_at,
         finished_at=known.finished_at,
         path=reader.path(known.id),

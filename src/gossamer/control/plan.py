@@ -80,7 +80,7 @@ class Plan:
             connections=options.connections,
         )
 
-    def store_rules(self, *, strict: bool) -> StoreRules:
+    def store_rules(self, *, strict: bool, lease_s: float = DeskRules().lease_s) -> StoreRules:
         """Return what the store goes by."""
         options = self.options
         return StoreRules(
@@ -90,13 +90,14 @@ class Plan:
                 delay_s=options.delay_s,
                 host_connections=options.host_connections,
                 worker_queue=options.worker_queue,
+                lease_s=lease_s,
             ),
             max_depth=options.depth,
             max_pages=options.max_pages,
             max_bytes=options.max_bytes,
             max_page_bytes=options.max_page_bytes,
             ttl_s=options.ttl_s,
-            keep_twins=options.similarity is None,
+            similarity=options.similarity,
         )
 
     def places(self) -> list[int]:

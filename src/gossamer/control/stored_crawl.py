@@ -1,9 +1,13 @@
-"""A crawl as its directory shows it, whether it runs, has ended or was killed."""
+"""A crawl as it is kept, whether it runs, has ended or was killed.
+
+It is looked at in the tables of a file. A crawl in a shared store is copied into such tables first
+(`shared_view`).
+"""
 
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +59,25 @@ class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
         return budget
 
 
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is wanted of a crawl that has to be copied to be looked at."""
+
+    links: bool = False
+    """Also by which keys URLs are known, and where their links lead."""
+    audit: bool = False
+    """Also contents, and whether the store agrees with itself."""
+    page: int | None = None
+    """Nothing but this page, with its content."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCrawl:
     """An open crawl: everything is read as it was at one moment."""
 
-    directory: Path
+    name: str
+    """What it is called where it is shown: its directory, or its place in a shared store."""
+    results: Path | None
+    """Where modules have written, as far as that is known."""
     connection: sqlite3.Connection
     reader: SqliteReader
     options: StoredOptions | None
@@ -68,13 +86,15 @@ class StoredCrawl:
     """Whether a process works on it."""
     closed: bool
     """Whether the last process that worked on it ended in order."""
+    disagreements: Sequence[str] | None = None
+    """What a shared store has beside the tables and does not agree with them; None: no such."""
 
     @property
     def bytes(self) -> int:
         """How much was downloaded so far."""
         note = self.reader.note("bytes") or b"0"
         if not note.isdigit():
-            raise CrawlError(f"the count of bytes in {self.directory} is damaged: {note[:40]!r}")
+            raise CrawlError(f"the count of bytes in {self.name} is damaged: {note[:40]!r}")
         return int(note)
 
     def exhausted_by(self) -> str | None:
@@ -102,27 +122,32 @@ class StoredCrawl:
 
 
 @contextmanager
-def open_crawl(directory: Path) -> Iterator[StoredCrawl]:
-    """Open the crawl in a directory to look at it; it is not disturbed."""
-    path = directory / DATABASE
+def open_crawl(directory: Path, file: Path | None = None) -> Iterator[StoredCrawl]:
+    """Open the crawl in a directory to look at it; it is not disturbed.
+
+    Its state is in another file if one is named.
+    """
+    path = file or directory / DATABASE
     if not path.is_file():
-        raise UsageError(f"there is no crawl in {directory}: name its directory with --dir")
+        where = directory if file is None else file
+        raise UsageError(f"there is no crawl in {where}: name its directory with --dir")
     with reading(path) as connection:
         reader = SqliteReader(connection)
         closed = reader.note("closed") == b"yes"
-        running = not closed and _is_locked(directory)
+        running = not closed and is_locked(directory)
         if not closed and not running:
             # It was killed, or has ended since the moment that we see: then look again, for a
             # process closes its crawl before it lets go of the lock.
             connection.execute("COMMIT")
             connection.execute("BEGIN")
             closed = reader.note("closed") == b"yes"
-            running = not closed and _is_locked(directory)
+            running = not closed and is_locked(directory)
         yield StoredCrawl(
-            directory=directory,
+            name=str(file or directory),
+            results=directory,
             connection=connection,
             reader=reader,
-            options=_options(reader, path),
+            options=read_options(reader, path),
             running=running,
             closed=closed,
         )
@@ -143,17 +168,18 @@ def find_crawl(directory: Path | None, here: Path) -> Path:
     raise UsageError(f"there are several crawls here: name one of {names} with --dir")
 
 
-def _options(reader: SqliteReader, path: Path) -> StoredOptions | None:
+def read_options(reader: SqliteReader, where: object) -> StoredOptions | None:
+    """Return the options that were kept with a crawl, if they were."""
     note = reader.note("options")
     if note is None:
         return None
     try:
         return msgspec.json.decode(note, type=StoredOptions)
     except msgspec.DecodeError as error:
-        raise CrawlError(f"the options in {path} are damaged: {error}") from error
+        raise CrawlError(f"the options in {where} are damaged: {error}") from error
 
 
-def _is_locked(directory: Path) -> bool:
+def is_locked(directory: Path) -> bool:
     """Tell whether a process crawls into the directory: whether it holds the lock."""
     try:
         lock = os.open(directory / LOCK, os.O_RDONLY)

@@ -59,7 +59,7 @@ def verify(crawl: StoredCrawl, now: float) -> Verification:
         pages = crawl.reader.page_count()
         findings += [_finding(*check) for check in _checks(crawl, audit, now)]
     return Verification(
-        directory=str(crawl.directory),
+        directory=crawl.name,
         running=crawl.running,
         sound=_kept(findings),
         complete=complete,
@@ -87,11 +87,15 @@ def _checks(crawl: StoredCrawl, audit: SqliteAudit, now: float) -> Iterator[Chec
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
     promise = "every stored body is the one that was fetched"
     yield "bodies", promise, spoilt_bodies(audit.bodies())
-    folder = crawl.directory / SAVED_PAGES
-    saving = options is not None and "save" in options.module
-    if saving or folder.is_dir():
-        saved = SavedPages(folder, complete=saving, at_rest=crawl.closed)
-        yield "saved", "every saved file is of its page", saved.wrong(audit.pages())
+    if crawl.disagreements is not None:
+        promise = "the queues and counters of the store agree with what is written down"
+        yield "store", promise, iter(crawl.disagreements)
+    if crawl.results is not None:
+        folder = crawl.results / SAVED_PAGES
+        saving = options is not None and "save" in options.module
+        if saving or folder.is_dir():
+            saved = SavedPages(folder, complete=saving, at_rest=crawl.closed)
+            yield "saved", "every saved file is of its page", saved.wrong(audit.pages())
 
 
 def _facts(crawl: StoredCrawl, now: float) -> Facts:

@@ -280,7 +280,9 @@ class Desk:
 
     def _announce(self, host: Host) -> None:
         """Have the worker ask the host in time, if it has something to ask and may."""
-        if host.dealt and host.in_work < self.rules.places(host):
+        if host.in_work >= self.rules.places(host):
+            host.ticket = 0  # it may have had more places when it was entered
+        elif host.dealt:
             self._agenda_of(host).enter(host)
 
     def _agenda_of(self, host: Host) -> Agenda:

@@ -55,6 +55,9 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
     """The largest id that is settled for good and does not come again; 0 at a fresh start."""
     gaps: frozenset[int] = frozenset()
     """The smaller ids that are not settled: a crash came in between."""
+    shared: bool = False
+    """Whether other processes work on the crawl too, perhaps in the same directory: then nothing
+    there is left over, and which pages are settled is not known."""
 
     @property
     def settled(self) -> int:

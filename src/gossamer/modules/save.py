@@ -7,7 +7,8 @@ without holes. After a loss of power files of the last half minute or so can be 
 although their pages are settled (Linux writes dirty pages back within about 30 seconds); the next
 start says so. To flush every file would cost more than fetching it.
 
-One process at a time writes to a directory.
+Of an embedded crawl one process at a time writes to a directory. The workers of a shared crawl may
+write to one together: no two of them have the same page.
 """
 
 import logging
@@ -49,6 +50,8 @@ class Save:
         self._path = str(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
+            if context.shared:
+                return  # the files of others are theirs
             present = sweep(path, context.is_settled)
         except OSError as error:
             raise self._failed("prepare", path.name, error) from error

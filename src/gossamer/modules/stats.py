@@ -9,7 +9,7 @@ before a crash are missing from it (the next start says how many).
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -40,8 +40,8 @@ class Numbers(msgspec.Struct):
     """By the depth a page had when it was fetched."""
     by_content_type: dict[str, int] = {}
     by_host: dict[str, int] = {}
-    recent: list[int] = []
-    """The ids counted last, by which a page that comes again is known."""
+    recent: list[tuple[int, int]] = []
+    """The ids counted last, from one to another, by which a page that comes again is known."""
 
 
 class Stats:
@@ -60,7 +60,7 @@ class Stats:
         """Go on with the numbers of a crawl that is continued."""
         suffix = f"-{context.worker}" if context.worker else ""
         self._path = context.directory / f"stats{suffix}.json"
-        if context.resumed_from:
+        if context.resumed_from or context.shared:
             self._resume(context)
         self._write()
 
@@ -94,7 +94,8 @@ class Stats:
                 f"the numbers so far cannot be read from {self._path} ({error}): remove the file "
                 "to count from here on"
             ) from error
-        self._recent = dict.fromkeys(self._numbers.recent)
+        for first, last in self._numbers.recent:
+            self._recent |= dict.fromkeys(range(first, min(last, first + RECENT) + 1))
         again = sum(not context.is_settled(number) for number in self._recent)
         counted, settled = self._numbers.pages - again, context.settled
         if counted < settled:
@@ -106,7 +107,7 @@ class Stats:
             )
 
     def _write(self) -> None:
-        self._numbers.recent = list(self._recent)
+        self._numbers.recent = runs(self._recent)
         content = msgspec.json.format(msgspec.json.encode(self._numbers))
         hidden = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
         try:
@@ -122,3 +123,14 @@ def count(table: dict[str, int], key: str) -> None:
     if key not in table and len(table) >= MAX_KEYS:
         key = OTHER
     table[key] = table.get(key, 0) + 1
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the numbers as runs, each from its first to its last."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found

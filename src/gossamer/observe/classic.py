@@ -44,6 +44,7 @@ OUTCOME_WORDS: Mapping[Outcome, str] = MappingProxyType(
         Outcome.BAD_REDIRECT: "BadRedir",
         Outcome.ADDRESS_REFUSED: "Unsafe",
         Outcome.DUPLICATE: "Twin",
+        Outcome.SIMILAR: "Similar",
         Outcome.GAVE_UP: "GaveUp",
     }
 )

@@ -4,8 +4,9 @@
 its steps are made of moves in the `ledger`, which keeps the desk of the frontier and a shelf in
 step.
 The desk decides; a `shelf` keeps the rows, in `memory/` or in a file (`sqlite/`). Beside them,
-each with one subject: `links` (adding, and exact depths), `claims` (the numbers of pages),
-`host_book` (the pace of hosts), `credit` (the importance of domains), `whole` (all or nothing).
+each with one subject: `links` (adding, and exact depths), `claims` (the numbers of pages), `twins`
+(which page another repeats) over `resemblance` (which may be alike), `host_book` (the pace of
+hosts), `credit` (the importance of domains), `whole` (all or nothing).
 """
 
 from gossamer.stores.contract import Link, Place, Store, Task

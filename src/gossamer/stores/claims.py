@@ -10,10 +10,15 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gossamer.content.similarity import Sketch
 
-class _Claim(msgspec.Struct):
+
+class HeldClaim(msgspec.Struct):
+    """A number that is given to a page which is not settled yet."""
+
     number: int
     digest: bytes
+    sketch: Sketch | None
     duplicates: set[int]
     """The URLs that were refused because of it, in work or finished as duplicates."""
 
@@ -33,7 +38,8 @@ class Claims:
     def __init__(self, last_page: int, gaps: Iterable[int]) -> None:
         self._next = last_page + 1
         self._free = sorted(gaps)
-        self._claims: dict[int, _Claim] = {}
+        self._claims: dict[int, HeldClaim] = {}
+        self._by_number: dict[int, int] = {}
         self._holders: dict[bytes, int] = {}
         self._refusals: dict[int, _Refusal] = {}
 
@@ -55,18 +61,27 @@ class Claims:
         claim = self._claims.get(url_id)
         return None if claim is None else claim.number
 
+    def held(self, url_id: int) -> HeldClaim | None:
+        """Return what the page of a URL has claimed."""
+        return self._claims.get(url_id)
+
     def holder_of(self, digest: bytes) -> int | None:
         """Return the URL in work whose page has claimed a number for that content."""
         return self._holders.get(digest)
 
-    def give(self, url_id: int, digest: bytes) -> int:
+    def holder_of_number(self, number: int) -> int | None:
+        """Return the URL in work whose page has claimed that number; None if the page is kept."""
+        return self._by_number.get(number)
+
+    def give(self, url_id: int, digest: bytes, sketch: Sketch | None) -> int:
         """Give the page of a URL its number: the smallest that is free."""
         if self._free:
             number = heapq.heappop(self._free)
         else:
             number = self._next
             self._next += 1
-        self._claims[url_id] = _Claim(number, digest, set())
+        self._claims[url_id] = HeldClaim(number, digest, sketch, set())
+        self._by_number[number] = url_id
         self._holders.setdefault(digest, url_id)
         return number
 
@@ -97,11 +112,15 @@ class Claims:
         """Note that a URL has ended as a duplicate; it still relies on the claim, if it is one."""
         self._refusals.pop(url_id, None)
 
-    def drop(self, url_id: int) -> set[int]:
-        """Note that a URL leaves work with no page; return the duplicates that relied on it."""
+    def withdraw(self, url_id: int) -> None:
+        """Forget that the page of a URL was refused: it leaves work, or asks again."""
         refusal = self._refusals.pop(url_id, None)
         if refusal is not None and refusal.holder in self._claims:
             self._claims[refusal.holder].duplicates.discard(url_id)
+
+    def drop(self, url_id: int) -> set[int]:
+        """Note that a URL leaves work with no page; return the duplicates that relied on it."""
+        self.withdraw(url_id)
         claim = self._end(url_id)
         if claim is None:
             return set()
@@ -110,8 +129,10 @@ class Claims:
             self._refusals[duplicate].void = True
         return claim.duplicates - self._refusals.keys()
 
-    def _end(self, url_id: int) -> _Claim | None:
+    def _end(self, url_id: int) -> HeldClaim | None:
         claim = self._claims.pop(url_id, None)
-        if claim is not None and self._holders.get(claim.digest) == url_id:
-            del self._holders[claim.digest]
+        if claim is not None:
+            del self._by_number[claim.number]
+            if self._holders.get(claim.digest) == url_id:
+                del self._holders[claim.digest]
         return claim

@@ -24,6 +24,7 @@ from typing import Protocol
 
 import msgspec
 
+from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 
 
@@ -82,7 +83,9 @@ class Claim(msgspec.Struct, frozen=True):
     page_id: int | None
     """Its number; None if it may not be kept."""
     twin_of: int | None = None
-    """The page with the same content."""
+    """The page with the same content, or with one that resembles it."""
+    similarity: float | None = None
+    """How much it resembles that page, from 0 to 1; None: the content is the same."""
     lost: bool = False
     """The lease was no longer ours."""
 
@@ -177,6 +180,8 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
     found_at: float
     finished_at: float | None
     attempts: int
+    twin_of: int | None = None
+    """The page that it repeats, if it ended as a duplicate or as similar."""
 
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,8 +240,12 @@ class Store(Protocol):
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
         """Extend leases; return the tasks whose lease was lost."""
 
-    async def claim(self, task: Task, digest: bytes, now: float) -> Claim:
-        """Give a page its number, unless the same content was kept within the TTL.
+    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+        """Give a page its number, unless its content or one that resembles it was kept.
+
+        Only what was kept within the TTL counts, and what others have claimed and not settled. The
+        same content comes first, then the page that it resembles most; of several, the first.
+        Without a sketch only the same content is recognised.
 
         Asked again, it answers the same. The number is free again if the page is not kept.
         """

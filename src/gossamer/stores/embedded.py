@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 
+from gossamer.content.similarity import Sketch
 from gossamer.errors import CrawlError
 from gossamer.frontier import Lease
 from gossamer.frontier.desk import ASK_AGAIN_S
-from gossamer.model import Candidate, HostKey, Outcome, Snapshot
+from gossamer.model import Candidate, HostKey, Snapshot
 from gossamer.policy.pace import is_hopeless
 from gossamer.stores.contract import (
     Attempt,
@@ -19,9 +20,10 @@ from gossamer.stores.contract import (
     Settlement,
     Task,
 )
-from gossamer.stores.ledger import Ledger, StoreRules
+from gossamer.stores.ledger import REPEATED, Ledger, StoreRules
 from gossamer.stores.shelf import Shelf
-from gossamer.stores.whole import whole
+from gossamer.stores.twins import Original
+from gossamer.stores.whole import wait_until_ready, whole
 
 __all__ = ["EmbeddedStore", "StoreRules"]
 
@@ -143,20 +145,16 @@ class EmbeddedStore:
         return [task for task in tasks if not renew(task.url_id, task.lease, now)]
 
     @whole
-    async def claim(self, task: Task, digest: bytes, now: float) -> Claim:
-        """Give a page its number, unless the same content was kept within the TTL."""
-        claims = self._ledger.claims
+    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+        """Give a page its number, unless its content or one that resembles it was kept."""
         if self._desk.leases.find(task.url_id, task.lease) is None:
             return Claim(None, lost=True)
-        if (number := claims.number_of(task.url_id)) is not None:
+        if (number := self._ledger.claims.number_of(task.url_id)) is not None:
             return Claim(number)
-        if not self._rules.keep_twins:
-            if (holder := claims.holder_of(digest)) is not None:
-                return Claim(None, twin_of=claims.refuse(task.url_id, holder=holder))
-            twin = self.shelf.twin(digest, now - self._rules.ttl_s)
-            if twin is not None:
-                return Claim(None, twin_of=claims.refuse(task.url_id, twin=twin))
-        return Claim(claims.give(task.url_id, digest))
+        given = self._ledger.twins.claim(task.url_id, digest, sketch, now)
+        if isinstance(given, Original):
+            return Claim(None, twin_of=given.number, similarity=given.similarity)
+        return Claim(given)
 
     @whole
     async def settle(self, settlement: Settlement, now: float) -> Settled:
@@ -171,8 +169,8 @@ class EmbeddedStore:
         self._budget.use(page=settlement.page is not None, size=settlement.size)
         self.shelf.count_bytes(settlement.size)
         attempt = _attempt(settlement, now)
-        is_duplicate = settlement.outcome is Outcome.DUPLICATE
-        if settlement.retry or (is_duplicate and ledger.claims.is_void(task.url_id)):
+        is_repeated = settlement.outcome in REPEATED
+        if settlement.retry or (is_repeated and ledger.claims.is_void(task.url_id)):
             ledger.wait_for_retry(task.url_id, host, attempt)
             return Settled(accepted=True)
         growth = ledger.finish(settlement, host, attempt)
@@ -224,7 +222,9 @@ class EmbeddedStore:
         self._ledger.hosts.save()
         self._ledger.credit.save()
         self._desk.hosts.forget_idle(now)
-        self.shelf.expire_content(now - self._rules.ttl_s, EXPIRED_AT_ONCE)
+        self._ledger.twins.forget(
+            self.shelf.expire_content(now - self._rules.ttl_s, EXPIRED_AT_ONCE)
+        )
         return len(overdue) + len(dismissed) + self._desk.end_rests(now)
 
     def _take_back(self, lease: Lease, pace: Pace | None, now: float) -> None:
@@ -291,6 +291,7 @@ class EmbeddedStore:
         Where something is still in work, nobody knows what its host was asked: then the next start
         goes by the same rules as after a crash.
         """
+        await wait_until_ready(self)
         try:
             if self._is_begun and self.broken is None:
                 if not len(self._desk.leases) and not self._borrowed:

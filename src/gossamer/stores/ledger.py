@@ -18,6 +18,10 @@ from gossamer.stores.credit import CreditBook
 from gossamer.stores.host_book import HostBook
 from gossamer.stores.links import Growth, LinkKeeper
 from gossamer.stores.shelf import Ending, Found, Shelf
+from gossamer.stores.twins import Twins
+
+REPEATED = frozenset({Outcome.DUPLICATE, Outcome.SIMILAR})
+"""How a URL ends whose page repeats another."""
 
 
 class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,8 +34,8 @@ class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
     max_page_bytes: int = 500_000
     ttl_s: float = 3600.0
     """How long a finished link and a content are remembered."""
-    keep_twins: bool = False
-    """Whether pages with the same content are kept all the same."""
+    similarity: float | None = 0.9
+    """How much like another a page must be not to be kept; None: all are kept, also the same."""
 
 
 class Ledger:
@@ -52,6 +56,7 @@ class Ledger:
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_page_bytes)
         self.budget.pages, self.budget.bytes = counts.pages, counts.bytes
         self.claims = Claims(counts.last_page, counts.gaps)
+        self.twins = Twins(shelf, self.claims, rules.similarity, rules.ttl_s, now)
         self.credit = CreditBook(shelf)
         self.links = LinkKeeper(shelf, rules.max_depth, rules.ttl_s)
         # Lease numbers grow across restarts: each start has four thousand million of its own.
@@ -163,22 +168,22 @@ class Ledger:
         ending = Ending(
             attempt=attempt,
             page_id=page.page_id if page else None,
-            twin_of=self.claims.twin_of(task.url_id),
+            twin_of=self.claims.twin_of(task.url_id) if attempt.outcome in REPEATED else None,
             targets=growth.ids,
             redirect=settlement.redirect,
         )
         self.shelf.finish(task.url_id, ending)
         self.outcomes[attempt.outcome] += 1
         if page is not None:
-            assert page.page_id == self.claims.number_of(task.url_id), (
-                "a page has claimed its number"
-            )
+            claim = self.claims.held(task.url_id)
+            assert claim is not None
+            assert page.page_id == claim.number, "a page has claimed its number"
             self.claims.keep(task.url_id)
-            self.shelf.add_page(task.url_id, page, task.depth)
+            self.shelf.add_page(task.url_id, page, task.depth, claim.sketch)
             self.hosts.count_page(host)
             if depth < task.depth:  # a shorter path turned up while it was in work
                 growth.nearer[page.page_id] = depth
-        elif ending.twin_of is not None and attempt.outcome is Outcome.DUPLICATE:
+        elif ending.twin_of is not None:
             self.claims.end_refusal(task.url_id)
         else:
             self.drop_claim(task.url_id)
@@ -188,6 +193,8 @@ class Ledger:
 
     def drop_claim(self, url_id: int) -> None:
         """Free the number of a page that is not kept; visit its duplicates again."""
+        if (claim := self.claims.held(url_id)) is not None:
+            self.twins.drop(claim)
         for duplicate in self.claims.drop(url_id):
             self.outcomes[self.shelf.reopen(duplicate)] -= 1
             self.unscored += 1

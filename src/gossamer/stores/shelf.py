@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from gossamer.content.similarity import Sketch
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, KeptPage, Link, PageRecord, Place, UrlRecord
 
@@ -73,6 +74,14 @@ class Visited(msgspec.Struct, frozen=True):
     page_id: int | None
     targets: Sequence[int]
     redirect: bool
+
+
+class Expired(msgspec.Struct, frozen=True):
+    """A page whose content was dropped."""
+
+    page_id: int
+    bands: bytes
+    """The bands of its sketch, one after the other; nothing if it had none."""
 
 
 class HostRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,11 +190,20 @@ class Shelf(Protocol):
 
     # -- pages -----------------------------------------------------------------------------------
 
-    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
-        """Keep a page and its content, and the depth that the modules were told."""
+    def add_page(self, url_id: int, page: KeptPage, depth: int, sketch: Sketch | None) -> None:
+        """Keep a page, its content and its sketch, and the depth that the modules were told."""
 
     def twin(self, digest: bytes, since: float) -> int | None:
         """Return a page of that content that was fetched after that moment."""
+
+    def bands(self, since: float) -> Iterable[tuple[int, bytes]]:
+        """Return the pages that have a sketch and were fetched after that moment, with its bands.
+
+        The bands are one after the other.
+        """
+
+    def sample(self, page_id: int, since: float) -> bytes | None:
+        """Return the sample of a page's sketch, if it was fetched after that moment and has one."""
 
     def set_told_depth(self, page_id: int, depth: int) -> None:
         """Note that the modules know a page's depth."""
@@ -193,8 +211,8 @@ class Shelf(Protocol):
     def untold(self) -> list[tuple[int, int]]:
         """Return the pages, by number, whose depth the modules do not know, with that depth."""
 
-    def expire_content(self, before: float, limit: int) -> int:
-        """Drop contents fetched before that moment, at most so many; return how many."""
+    def expire_content(self, before: float, limit: int) -> list[Expired]:
+        """Drop contents and sketches fetched before that moment, at most so many."""
 
     # -- hosts, domains, notes -------------------------------------------------------------------
 
@@ -243,6 +261,9 @@ class Shelf(Protocol):
         """Return a page's body, decompressed; None if it has expired."""
 
     # -- durability ------------------------------------------------------------------------------
+
+    def ready(self) -> bool:
+        """Tell whether something can be written now; False: another process is writing."""
 
     def commit(self) -> None:
         """Make what was written durable, whole."""

@@ -10,7 +10,8 @@ r"""A small web of one's own: real sockets, described in a few lines, kind or ho
 `Web` is the server and its lifetime, `Site` one host and what it answers, `Reply` and `Raw` the
 answers, `RequestRecord` what the server saw and `traffic_of` what that comes to. `demo_site`
 describes a little site to crawl, `GraphWeb` a web of any size that knows what a crawl must find.
-`crawl_into` crawls such a web, and `Crawled` is all that came of it.
+`crawl_into` crawls such a web, and `Crawled` is all that came of it. `TcpProxy` stands between a
+client and any server, and cuts, holds or delays what passes.
 """
 
 from gossamer.testing.crawled import Crawled, Witness, crawl_into, read_urls
@@ -19,6 +20,7 @@ from gossamer.testing.graph import GraphWeb
 from gossamer.testing.records import RequestRecord, min_gap_s
 from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, Repeat, Reply, Reset, Step
 from gossamer.testing.site import Site
+from gossamer.testing.tcp_proxy import TcpProxy
 from gossamer.testing.traffic import Traffic, most_at_once, traffic_of
 from gossamer.testing.web import Web
 
@@ -35,6 +37,7 @@ __all__ = [
     "Reset",
     "Site",
     "Step",
+    "TcpProxy",
     "Traffic",
     "Web",
     "Witness",

@@ -5,6 +5,7 @@ robots, download, parse, twin?, modules, links, settle. `Visitor` takes a single
 path without a store, for looking at one page.
 """
 
+from gossamer.worker.analysts import Analysts, has_spare_core
 from gossamer.worker.links import LinkFiler
 from gossamer.worker.loop import Worker
 from gossamer.worker.paced import PacedFetch
@@ -15,6 +16,7 @@ from gossamer.worker.visit import Visit, Visitor
 
 __all__ = [
     "MAX_REDIRECTS",
+    "Analysts",
     "Kit",
     "LinkFiler",
     "Modules",
@@ -24,4 +26,5 @@ __all__ = [
     "Visit",
     "Visitor",
     "Worker",
+    "has_spare_core",
 ]

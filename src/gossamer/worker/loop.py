@@ -6,7 +6,8 @@ from collections.abc import Callable
 from gossamer.stores.contract import Pace, Settled, Task
 from gossamer.worker.pipeline import Kit, Pipeline
 
-RENEW_EVERY_S = 30.0
+RENEWALS = 4
+"""How often a lease is renewed in the time that it holds."""
 
 
 class Worker:
@@ -105,7 +106,7 @@ class Worker:
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(RENEW_EVERY_S)
+            await asyncio.sleep(self._kit.lease_s / RENEWALS)
             store, now = self._kit.store, self._kit.clock()
             await store.join(self.number, now)
             await store.renew(list(self._tasks.values()), now)

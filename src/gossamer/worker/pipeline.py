@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
-import xxhash
 import zstandard
 
-from gossamer.content import Kind, Markers, ParsedPage, parse
+from gossamer.content import Analysis, AnalysisRules, Kind, RawPage, parse
 from gossamer.download import PRODUCT, Client
 from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response
 from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.stores.contract import KeptPage, Link, Pace, Settled, Settlement, Store, Task
 from gossamer.worker import settlements
+from gossamer.worker.analysts import AnalysisError, Analysts
 from gossamer.worker.links import LinkFiler
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.telling import tell_end, tell_links
@@ -45,8 +45,10 @@ class Kit:
     watch: Callable[[Event], None] | None = None
     """Wants to know each step; None: nobody does."""
     ignored_robots: frozenset[str] = frozenset()
-    markers: Markers | None = None
+    analysts: Analysts = field(default_factory=lambda: Analysts(AnalysisRules(), alone=True))
     max_depth: int | None = None
+    lease_s: float = 120.0
+    """How long a lease holds without being renewed."""
     retries: bool = True
     """Whether a failure that may pass is tried again."""
     telling_depths: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -79,13 +81,7 @@ class Pipeline:
             return await self._settle(settlements.redirected(task, response, targets, pace))
         if response.outcome is not Outcome.FETCHED:
             return await self._settle(settlements.failed(task, response, pace))
-        page = self._parse(task, response)
-        if page.kind is Kind.BINARY:
-            words = "the bytes are neither HTML nor text"
-            return await self._settle(
-                settlements.unkept(task, response, Outcome.NOT_HTML, words, pace)
-            )
-        return await self._keep(task, response, page, pace)
+        return await self._judge(task, response, pace)
 
     async def _ask_robots(self, task: Task) -> tuple[RobotsVerdict, Pace | None]:
         """Judge the task; with what was learnt of the host's pace, if it was asked for that."""
@@ -109,28 +105,30 @@ class Pipeline:
         now = self._kit.clock()
         return await self._settle(settlements.refused(task, verdict, asked, now, wait_s))
 
-    def _parse(self, task: Task, response: Response) -> ParsedPage:
-        return parse(
-            response.body,
-            url=task.url,
-            content_type=response.headers.get("content-type"),
-            markers=self._kit.markers,
-        )
+    async def _judge(self, task: Task, response: Response, pace: Pace) -> Settled | None:
+        """Find out what is in the body, and keep it if it is a page."""
+        raw = RawPage(task.url, response.headers.get("content-type"), response.body)
+        try:
+            analysis = await self._kit.analysts.analyse(raw)
+        except AnalysisError:
+            outcome, words = Outcome.GAVE_UP, "its bytes broke the process that read them, twice"
+        else:
+            if analysis.kind is not Kind.BINARY:
+                return await self._keep(task, response, analysis, pace)
+            outcome, words = Outcome.NOT_HTML, "the bytes are neither HTML nor text"
+        return await self._settle(settlements.unkept(task, response, outcome, words, pace))
 
     async def _keep(
-        self, task: Task, response: Response, parsed: ParsedPage, pace: Pace
+        self, task: Task, response: Response, parsed: Analysis, pace: Pace
     ) -> Settled | None:
         """Give the page its number, show it to the modules and settle it with its links."""
         kit = self._kit
-        digest = xxhash.xxh3_128_digest(response.body)
-        claim = await kit.store.claim(task, digest, kit.clock())
+        digest = parsed.digest
+        claim = await kit.store.claim(task, digest, parsed.sketch, kit.clock())
         if claim.lost:
             return None
         if claim.page_id is None:
-            words = f"the same content as page {claim.twin_of}"
-            return await self._settle(
-                settlements.unkept(task, response, Outcome.DUPLICATE, words, pace)
-            )
+            return await self._settle(settlements.repeated(task, response, claim, pace))
         page = _page(claim.page_id, task, response, parsed, pace.ended)
         if kit.watch is not None:
             kit.watch(Event(EventKind.FETCHED, task.depth, task.url))
@@ -150,12 +148,10 @@ class Pipeline:
         self._tell_links(task, parsed, settled, follow=follow)
         return settled
 
-    def _links(self, parsed: ParsedPage) -> list[Link]:
+    def _links(self, parsed: Analysis) -> list[Link]:
         return self._kit.filer.in_scope(link.url for link in parsed.links if link.url)
 
-    def _tell_links(
-        self, task: Task, parsed: ParsedPage, settled: Settled, *, follow: bool
-    ) -> None:
+    def _tell_links(self, task: Task, parsed: Analysis, settled: Settled, *, follow: bool) -> None:
         kit = self._kit
         if kit.watch is None or task.depth == kit.max_depth:
             return
@@ -207,19 +203,18 @@ async def tell_depths(store: Store, modules: Modules, pages: Sequence[tuple[int,
     await store.told(pages)
 
 
-def _page(
-    number: int, task: Task, response: Response, parsed: ParsedPage, fetched_at: float
-) -> Page:
+def _page(number: int, task: Task, response: Response, parsed: Analysis, fetched_at: float) -> Page:
+    content_type = response.headers.get("content-type")
     return Page(
         id=number,
         url=task.url,
         depth=task.depth,
         status=response.status or 0,
-        content_type=response.headers.get("content-type") or "",
+        content_type=content_type or "",
         encoding=parsed.encoding,
         title=parsed.title,
         body=response.body,
         links=tuple(link.url for link in parsed.links if link.url),
         fetched_at=fetched_at,
-        read_text=lambda: parsed.text,
+        read_text=lambda: parse(response.body, url=task.url, content_type=content_type).text,
     )

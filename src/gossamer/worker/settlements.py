@@ -1,5 +1,6 @@
 """What is recorded of a task: pure functions from what happened to a `Settlement`."""
 
+import math
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -8,7 +9,7 @@ import msgspec
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.retry import MAX_ATTEMPTS, asks_to_wait, may_retry, retry_after_s
-from gossamer.stores.contract import Link, Pace, Settlement, Task
+from gossamer.stores.contract import Claim, Link, Pace, Settlement, Task
 
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
@@ -116,6 +117,16 @@ def unkept(task: Task, response: Response, outcome: Outcome, detail: str, pace: 
         size=len(response.body),
         pace=pace,
     )
+
+
+def repeated(task: Task, response: Response, claim: Claim, pace: Pace) -> Settlement:
+    """Settle a page that repeats another, and say which."""
+    if claim.similarity is None:
+        words = f"the same content as page {claim.twin_of}"
+        return unkept(task, response, Outcome.DUPLICATE, words, pace)
+    # Rounded down: only what is alike throughout is alike to 100 per cent.
+    words = f"{math.floor(100 * claim.similarity)} % like page {claim.twin_of}"
+    return unkept(task, response, Outcome.SIMILAR, words, pace)
 
 
 def _words(response: Response) -> str:

@@ -76,9 +76,8 @@ def test_values_come_out_in_one_form() -> None:
         ({"delay_s": 1e-9}, "delay 1e-09 is out of range: write 0s, or from 1ms to 24h"),
         ({"delay_s": True}, "delay True is no duration: write 500ms, 1s, 5m or 1h"),
         ({"ttl_s": 0.0}, "ttl 0.0 is out of range: write 1s to 8760h"),
-        ({"workers": 0}, "workers 0 must be a whole number from 1 to 1000"),
-        ({"workers": True}, "workers True must be a whole number from 1 to 1000"),
-        ({"workers": 1.0}, "workers 1.0 must be a whole number from 1 to 1000"),
+        ({"workers": True}, "workers True must be a whole number from 0 to 1000"),
+        ({"workers": 1.0}, "workers 1.0 must be a whole number from 0 to 1000"),
         ({"depth": -1}, "depth -1 must be a whole number from 0 to 1000000, or none"),
         ({"max_page_bytes": 10**10}, "max-page-bytes 10000000000 is out of range: write 1B to 1GB"),
         ({"max_bytes": 0.5}, "max-bytes 0.5 is no size: write 500kB, 50MB, 1GB or 64KiB"),
@@ -107,7 +106,7 @@ def test_values_come_out_in_one_form() -> None:
         ),
         ({"fresh": "maybe"}, "fresh 'maybe' must be true or false"),
         ({"dir": ""}, "dir '' must be one line of printable text, or auto"),
-        ({"workers": "9" * 5000}, f"workers '{'9' * 78}… must be a whole number from 1 to 1000"),
+        ({"workers": "9" * 5000}, f"workers '{'9' * 78}… must be a whole number from 0 to 1000"),
     ],
 )
 def test_a_bad_value_is_named_with_its_remedy(values: dict[str, Any], message: str) -> None:
@@ -124,9 +123,27 @@ def test_a_store_is_a_file_unless_it_is_memory(text: str, path: Path | None) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("redis://h", "redis://h"),
+        (" rediss://u:secret@h:1/2", "rediss://u:***@h:1/2"),
+        ("unix://:s@c:r/e@t@/run/redis", "unix://:***@/run/redis"),
+        ("valkey://:secret@h", "valkey://:***@h"),
+    ],
+)
+def test_a_store_on_a_server_is_shown_without_its_password(text: str, told: str) -> None:
+    store: Any = text
+    options = CrawlOptions(store=store)
+    assert options.store.scheme == "redis"
+    assert options.store.url == text.strip()
+    assert str(options.store) == told
+    assert "secret" not in repr(options)
+
+
+@pytest.mark.parametrize(
     ("store", "complaint"),
     [
-        ("redis://u:secret@h/0", "'redis://…@h/0' is a Redis, which is not yet supported"),
+        ("redis:u:secret@h/0", "'redis:u:secret@h/0' is no store that is known"),
         ("mysql://root:p@ss@h/", "'mysql://…@h/' is no store that is known"),
         ("crawl.db", "'crawl.db' is no store that is known"),
         ("memory:x", "'memory:x' is no store that is known"),
@@ -136,7 +153,7 @@ def test_a_store_is_a_file_unless_it_is_memory(text: str, path: Path | None) -> 
     ],
 )
 def test_an_unknown_store_is_refused_with_the_known_ones(store: object, complaint: str) -> None:
-    assert refusal(store=store) == f"store {complaint}: write memory: or sqlite:PATH"
+    assert refusal(store=store) == f"store {complaint}: write memory:, sqlite:PATH or redis://HOST"
 
 
 @pytest.mark.parametrize(
@@ -149,6 +166,7 @@ def test_an_unknown_store_is_refused_with_the_known_ones(store: object, complain
             ("connections 4", "host-connections 8"),
         ),
         ({"quiet": True, "verbose": True}, ("quiet", "verbose")),
+        ({"workers": 0}, ("workers 0", "redis://HOST")),
     ],
 )
 def test_options_that_do_not_go_together(values: dict[str, Any], names: tuple[str, ...]) -> None:

@@ -162,8 +162,8 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
         ("delay = 'abc'", "delay 'abc' (FILE, line 1) is no duration: write 500ms, 1s, 5m or 1h"),
         ("delay = 1", "delay '1' (FILE, line 1) is no duration: write 500ms, 1s, 5m or 1h"),
         ("delay = nan", "delay 'nan' (FILE, line 1) is no duration: write 500ms, 1s, 5m or 1h"),
-        ("workers = 'two'", "workers 'two' (FILE, line 1) must be a whole number from 1 to 1000"),
-        ("workers = true", "workers True (FILE, line 1) must be a whole number from 1 to 1000"),
+        ("workers = 'two'", "workers 'two' (FILE, line 1) must be a whole number from 0 to 1000"),
+        ("workers = true", "workers True (FILE, line 1) must be a whole number from 0 to 1000"),
         (
             "similarity = true",
             "similarity True (FILE, line 1) must be a number above 0 and up to 1, such as 0.9, "

@@ -110,7 +110,7 @@ async def engine(
 
 def rules(*, max_pages: int = 1000) -> StoreRules:
     return StoreRules(
-        desk=DeskRules(delay_s=0.0, host_connections=2), max_pages=max_pages, keep_twins=True
+        desk=DeskRules(delay_s=0.0, host_connections=2), max_pages=max_pages, similarity=None
     )
 
 

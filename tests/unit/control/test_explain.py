@@ -70,6 +70,15 @@ def test_the_rule_that_decided_is_named(
     assert words in found.detail
 
 
+@pytest.mark.req("B5", "D9")
+def test_the_page_that_a_duplicate_repeats_is_told(finished_crawl: Path) -> None:
+    found = explained(finished_crawl, "http://a.test/twin")
+    assert found.repeats is not None
+    assert found.repeats.url == "http://a.test/2"
+    assert found.detail == f"the same content as page {found.repeats.id}"
+    assert explained(finished_crawl, "http://a.test/2").repeats is None
+
+
 @pytest.mark.req("B5", "C8")
 @pytest.mark.parametrize(
     "spelling",

@@ -66,11 +66,11 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert (rules.ttl_s, rules.desk.domain_ttl_s) == (3600, 300)
     assert (rules.desk.delay_s, rules.desk.host_connections) == (1, 1)
     assert rules.desk.worker_queue == 10_000
-    assert rules.keep_twins is False
+    assert rules.similarity == 0.9
 
 
 def test_similarity_off_keeps_twins() -> None:
-    assert plan(similarity="off").store_rules(strict=True).keep_twins is True
+    assert plan(similarity="off").store_rules(strict=True).similarity is None
 
 
 def test_hosts_whose_robots_txt_is_ignored_are_known_under_any_spelling() -> None:

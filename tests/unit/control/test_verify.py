@@ -46,7 +46,7 @@ def test_a_crawl_that_nobody_touched_is_sound(directory: Path) -> None:
     assert (found.sound, found.complete, found.running) == (True, True, False)
     assert (found.urls, found.pages) == (14, 9)
     names = [one.rule for one in found.findings]
-    assert len(names) == len(set(names)) == 28
+    assert len(names) == len(set(names)) == 30
 
 
 def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
@@ -116,6 +116,23 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
             "pages 1 and 2",
             "UPDATE pages SET digest = (SELECT digest FROM pages WHERE id = 1) WHERE id = 2",
         ),
+        (
+            "original",
+            "/twin is said to repeat page 77",
+            "UPDATE urls SET twin = 77 WHERE outcome = 'duplicate'",
+        ),
+        (
+            "original",
+            "/twin is said to repeat page nowhere",
+            "UPDATE urls SET twin = NULL WHERE outcome = 'duplicate'",
+        ),
+        ("original", "/missing is said", "UPDATE urls SET twin = 1 WHERE id = 6"),
+        (
+            "sketches",
+            "sketch of page 1",
+            "INSERT INTO sketches VALUES (1, 0.5, x'', x'')",
+        ),
+        ("values", "sketch of page 1", "INSERT INTO sketches VALUES (1, 0.5, x'00', x'')"),
         ("contents", "page 1", "DELETE FROM contents WHERE page = 1"),
         ("contents", "page 77", "UPDATE contents SET page = 77 WHERE page = 1"),
         ("contents", "page 1", "UPDATE contents SET fetched_at = 0.5 WHERE page = 1"),

@@ -38,7 +38,7 @@ async def visit(store: EmbeddedStore, body: bytes, links: list[str], now: float)
     await store.route([range(10)], now)
     (task,) = (await store.lease(0, 1, now)).tasks
     digest = xxhash.xxh3_128_digest(body)
-    page_id = (await store.claim(task, digest, now)).page_id
+    page_id = (await store.claim(task, digest, None, now)).page_id
     assert page_id is not None
     packed = zstandard.compress(body)
     page = KeptPage(page_id=page_id, size=len(body), digest=digest, content=packed, fetched_at=now)

@@ -7,6 +7,7 @@ from typing import TypeAlias, cast
 
 import pytest
 
+from gossamer.content.similarity import Sketch
 from gossamer.download import Client, FetchOptions
 from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Url
 from gossamer.policy import AddressPolicy
@@ -28,7 +29,9 @@ class FakeStore:
         self.settlements: list[Settlement] = []
         self.put_backs: list[Pace | None] = []
 
-    async def claim(self, _task: Task, _digest: bytes, _now: float) -> Claim:
+    async def claim(
+        self, _task: Task, _digest: bytes, _sketch: Sketch | None, _now: float
+    ) -> Claim:
         return self._claim
 
     async def settle(self, settlement: Settlement, _now: float) -> Settled:

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.policy import TREATMENTS, RobotsVerdict
-from gossamer.stores.contract import Link, Pace, Task
+from gossamer.stores.contract import Claim, Link, Pace, Task
 from gossamer.worker import MAX_REDIRECTS, settlements
 
 MakeTask = Callable[..., Task]
@@ -166,3 +166,22 @@ def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
 def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
     settled = settlements.gave_up(task(hopeless=True))
     assert (settled.outcome, settled.pace) == (Outcome.GAVE_UP, None)
+
+
+@pytest.mark.req("D9")
+@pytest.mark.parametrize(
+    ("similarity", "outcome", "words"),
+    [
+        (None, Outcome.DUPLICATE, "the same content as page 3"),
+        (0.9, Outcome.SIMILAR, "90 % like page 3"),
+        (0.9999, Outcome.SIMILAR, "99 % like page 3"),
+        (1.0, Outcome.SIMILAR, "100 % like page 3"),
+    ],
+)
+def test_a_page_that_repeats_another_names_it(
+    task: MakeTask, similarity: float | None, outcome: Outcome, words: str
+) -> None:
+    claim = Claim(None, twin_of=3, similarity=similarity)
+    settled = settlements.repeated(task(), response(), claim, PACE)
+    assert (settled.outcome, settled.detail) == (outcome, words)
+    assert (settled.page, settled.links, settled.retry) == (None, (), False)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import msgspec
 import zstandard
 
+from gossamer.content.similarity import Sketch
 from gossamer.model import Outcome
 from gossamer.stores.contract import KeptPage, PageRecord
 from gossamer.stores.memory.rows import Row
+from gossamer.stores.shelf import Expired
 
 
 @dataclass(slots=True, eq=False)
@@ -26,21 +28,38 @@ class MemoryPages:
         self._pages: dict[int, _Page] = {}
         self._contents: dict[int, bytes] = {}
         self._twins: dict[bytes, tuple[float, int]] = {}
+        self._sketches: dict[int, tuple[bytes, bytes]] = {}
+        """Bands and samples."""
 
     def _row(self, url_id: int) -> Row:
         return self._rows[url_id - 1]
 
-    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
-        """Keep a page and its content, and the depth that the modules were told."""
+    def add_page(self, url_id: int, page: KeptPage, depth: int, sketch: Sketch | None) -> None:
+        """Keep a page, its content and its sketch, and the depth that the modules were told."""
         without_content = msgspec.structs.replace(page, content=b"")
         self._pages[page.page_id] = _Page(self._row(url_id), without_content, depth)
         self._contents[page.page_id] = page.content
         self._twins[page.digest] = (page.fetched_at, page.page_id)
+        if sketch is not None:
+            self._sketches[page.page_id] = (b"".join(sketch.bands), sketch.sample)
 
     def twin(self, digest: bytes, since: float) -> int | None:
         """Return a page of that content that was fetched after that moment."""
         fetched_at, page_id = self._twins.get(digest, (since, 0))
         return page_id if fetched_at > since else None
+
+    def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
+        """Yield the pages that have a sketch and were fetched after that moment, with its bands."""
+        for page_id, (bands, _) in self._sketches.items():
+            if self._pages[page_id].kept.fetched_at > since:
+                yield page_id, bands
+
+    def sample(self, page_id: int, since: float) -> bytes | None:
+        """Return the sample of a page's sketch, if it was fetched after that moment and has one."""
+        sketch = self._sketches.get(page_id)
+        if sketch is None or self._pages[page_id].kept.fetched_at <= since:
+            return None
+        return sketch[1]
 
     def set_told_depth(self, page_id: int, depth: int) -> None:
         """Note that the modules know a page's depth."""
@@ -55,8 +74,8 @@ class MemoryPages:
             if page.row.known.depth != page.told_depth
         ]
 
-    def expire_content(self, before: float, limit: int) -> int:
-        """Drop contents fetched before that moment, at most so many; return how many."""
+    def expire_content(self, before: float, limit: int) -> list[Expired]:
+        """Drop contents and sketches fetched before that moment, at most so many."""
         old: list[int] = []
         for page_id in self._contents:  # about in the order of fetching
             if len(old) == limit or self._pages[page_id].kept.fetched_at > before:
@@ -67,7 +86,7 @@ class MemoryPages:
             digest = self._pages[page_id].kept.digest
             if self._twins.get(digest, (0.0, 0))[1] == page_id:
                 del self._twins[digest]
-        return len(old)
+        return [Expired(one, self._sketches.pop(one, (b"", b""))[0]) for one in old]
 
     def content(self, page_id: int) -> bytes | None:
         """Return a page's body, decompressed; None if it has expired."""

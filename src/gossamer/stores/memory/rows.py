@@ -49,4 +49,5 @@ class Row:
             found_at=self.found_at,
             finished_at=known.finished_at if finished else None,
             attempts=len(self.attempts),
+            twin_of=self.twin_of,
         )

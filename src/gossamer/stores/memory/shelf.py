@@ -208,6 +208,10 @@ class MemoryShelf(MemoryPages, MemoryHosts):
         """Return the URL's history."""
         return list(self._row(url_id).attempts)
 
+    def ready(self) -> bool:
+        """Return True: nobody else writes into this memory."""
+        return True
+
     def commit(self) -> None:
         """Do nothing: there is nothing more durable to go to."""
 

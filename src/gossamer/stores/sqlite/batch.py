@@ -15,6 +15,8 @@ class Batch:
         self.contents: list[tuple[object, ...]] = []
         self.twins: dict[bytes, tuple[float, int]] = {}
         """When pages of these digests were fetched, and their numbers."""
+        self.sketches: dict[int, tuple[float, bytes, bytes]] = {}
+        """When pages of these numbers were fetched, and the bands and samples of their sketches."""
 
     def write(self) -> None:
         """Write everything."""
@@ -31,3 +33,7 @@ class Batch:
             self.pages.clear()
             self.contents.clear()
             self.twins.clear()
+        if self.sketches:
+            rows = [(number, *sketch) for number, sketch in self.sketches.items()]
+            db.executemany("INSERT INTO sketches VALUES (?, ?, ?, ?)", rows)
+            self.sketches.clear()

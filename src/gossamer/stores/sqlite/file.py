@@ -8,7 +8,7 @@ from gossamer.errors import CrawlError
 
 APPLICATION_ID = 0x476F7373
 """Says in the header of the file whose it is; `schema.sql` writes it there."""
-VERSION = 1
+VERSION = 2
 """Of the schema."""
 
 CACHE_KIB = 65_536
@@ -25,7 +25,8 @@ def open_file(path: Path) -> sqlite3.Connection:
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-            db.execute("BEGIN")
+            db.execute("BEGIN IMMEDIATE")  # waits for others, as long as `connect` says
+            db.execute("PRAGMA busy_timeout = 0")  # from now on who waits lets others work
         except BaseException:
             db.close()
             raise
@@ -34,17 +35,40 @@ def open_file(path: Path) -> sqlite3.Connection:
     return db
 
 
+def begin(db: sqlite3.Connection) -> bool:
+    """Begin a transaction; False if another process is writing.
+
+    The right to write is taken at once, so nothing in the transaction can be refused later.
+    """
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the empty tables of a crawl."""
+    db.executescript(files("gossamer.stores.sqlite").joinpath("schema.sql").read_text("utf-8"))
+
+
 def _make_or_check(db: sqlite3.Connection, path: Path) -> None:
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not tables:
         db.execute("PRAGMA journal_mode = WAL")
-        schema = files("gossamer.stores.sqlite").joinpath("schema.sql").read_text("utf-8")
-        db.executescript(schema)
+        make_tables(db)
         return
     (owner,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
     if owner != APPLICATION_ID:
         raise CrawlError(f"{path} is not the file of a crawl: name another")
+    check_version(db, path)
+
+
+def check_version(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse the file of a crawl that another version of Gossamer has written."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
         age = "a newer" if version > VERSION else "an older"
         raise CrawlError(

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from gossamer.content.similarity import Sketch
 from gossamer.stores.contract import KeptPage, PageRecord
+from gossamer.stores.shelf import Expired
 from gossamer.stores.sqlite.hosts import SqliteHosts
 from gossamer.stores.sqlite.reader import SqliteReader
 
@@ -10,8 +12,8 @@ from gossamer.stores.sqlite.reader import SqliteReader
 class SqlitePages(SqliteHosts):
     """The kept pages."""
 
-    def add_page(self, url_id: int, page: KeptPage, depth: int) -> None:
-        """Keep a page and its content, and the depth that the modules were told."""
+    def add_page(self, url_id: int, page: KeptPage, depth: int, sketch: Sketch | None) -> None:
+        """Keep a page, its content and its sketch, and the depth that the modules were told."""
         number, fetched_at = page.page_id, page.fetched_at
         self._batch.pages.append(
             (
@@ -28,6 +30,8 @@ class SqlitePages(SqliteHosts):
         )
         self._batch.contents.append((number, fetched_at, page.content))
         self._batch.twins[page.digest] = (fetched_at, number)
+        if sketch is not None:
+            self._batch.sketches[number] = (fetched_at, b"".join(sketch.bands), sketch.sample)
 
     def twin(self, digest: bytes, since: float) -> int | None:
         """Return a page of that content that was fetched after that moment."""
@@ -39,6 +43,22 @@ class SqlitePages(SqliteHosts):
             (digest, since),
         ).fetchone()
         return None if found is None else int(found[0])
+
+    def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
+        """Yield the pages that have a sketch and were fetched after that moment, with its bands."""
+        self._batch.write()
+        return self._db.execute("SELECT page, bands FROM sketches WHERE fetched_at > ?", (since,))
+
+    def sample(self, page_id: int, since: float) -> bytes | None:
+        """Return the sample of a page's sketch, if it was fetched after that moment and has one."""
+        found = self._batch.sketches.get(page_id)
+        if found is not None:
+            fetched_at, _, sample = found
+            return sample if fetched_at > since else None
+        row = self._db.execute(
+            "SELECT sample FROM sketches WHERE page = ? AND fetched_at > ?", (page_id, since)
+        ).fetchone()
+        return None if row is None else bytes(row[0])
 
     def set_told_depth(self, page_id: int, depth: int) -> None:
         """Note that the modules know a page's depth."""
@@ -53,14 +73,19 @@ class SqlitePages(SqliteHosts):
             "WHERE told_depth <> depth ORDER BY pages.id"
         ).fetchall()
 
-    def expire_content(self, before: float, limit: int) -> int:
-        """Drop contents fetched before that moment, at most so many; return how many."""
+    def expire_content(self, before: float, limit: int) -> list[Expired]:
+        """Drop contents and sketches fetched before that moment, at most so many."""
         self._batch.write()
-        return self._db.execute(
-            "DELETE FROM contents WHERE page IN "
-            "(SELECT page FROM contents WHERE fetched_at <= ? ORDER BY fetched_at LIMIT ?)",
+        rows = self._db.execute(
+            "SELECT contents.page, coalesce(bands, x'') FROM contents LEFT JOIN sketches "
+            "ON sketches.page = contents.page WHERE contents.fetched_at <= ? "
+            "ORDER BY contents.fetched_at LIMIT ?",
             (before, limit),
-        ).rowcount
+        ).fetchall()
+        numbers = [(number,) for number, _ in rows]
+        self._db.executemany("DELETE FROM contents WHERE page = ?", numbers)
+        self._db.executemany("DELETE FROM sketches WHERE page = ?", numbers)
+        return [Expired(number, bands) for number, bands in rows]
 
     def content(self, page_id: int) -> bytes | None:
         """Return a page's body, decompressed; None if it has expired."""

@@ -21,7 +21,8 @@ State = Literal["waiting", "in_work", "finished", "beyond"]
 
 _URL = """
     SELECT urls.id, url, hosts.key AS host, domain, place, depth, parent, score, queue, outcome,
-           coalesce(detail, '') AS detail, page AS page_id, found_at, finished_at, attempts
+           coalesce(detail, '') AS detail, page AS page_id, found_at, finished_at, attempts,
+           twin AS twin_of
     FROM urls JOIN hosts ON hosts.id = urls.host
 """
 _PAGE = """

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.errors import CrawlError
+from gossamer.stores.sqlite.file import check_version
 
 TABLES = ("attempts", "contents", "hosts", "notes", "pages", "urls")
 
@@ -23,6 +24,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         connection = _connected(path)
         try:
+            check_version(connection, path)
             yield connection
         finally:
             connection.close()

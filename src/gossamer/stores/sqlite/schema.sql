@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -39,7 +39,7 @@ CREATE TABLE urls (
     outcome     TEXT,
     detail      TEXT,
     page        INTEGER,
-    twin        INTEGER,                  -- the page with the same content
+    twin        INTEGER,                  -- the page with the same content, or a similar one
     finished_at REAL,
     attempts    INTEGER NOT NULL DEFAULT 0,
     redirect    INTEGER NOT NULL DEFAULT 0,
@@ -81,6 +81,13 @@ CREATE TABLE contents (
 );
 
 CREATE INDEX contents_by_age ON contents (fetched_at);
+
+CREATE TABLE sketches (
+    page       INTEGER PRIMARY KEY,
+    fetched_at REAL NOT NULL,
+    bands      BLOB NOT NULL,             -- 8 bytes each
+    sample     BLOB NOT NULL
+);
 
 CREATE TABLE notes (
     name  TEXT PRIMARY KEY,

@@ -32,7 +32,7 @@ from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, Link, Place, UrlRecord
 from gossamer.stores.shelf import Begun, Counts, Ending, Found, Known, Unscored, Visited
 from gossamer.stores.sqlite.cache import KnownCache
-from gossamer.stores.sqlite.file import explain, open_file
+from gossamer.stores.sqlite.file import begin, explain, open_file
 from gossamer.stores.sqlite.pages import SqlitePages
 from gossamer.stores.sqlite.reader import SqliteReader
 
@@ -286,7 +286,7 @@ class SqliteShelf(SqlitePages):
         self._batch.write()
         rows = self._db.execute(
             "SELECT urls.id, url, hosts.key, domain, place, depth, parent, score, queue, outcome, "
-            "coalesce(detail, ''), page, found_at, finished_at, attempts "
+            "coalesce(detail, ''), page, found_at, finished_at, attempts, twin "
             "FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
         )
         names = UrlRecord.__struct_fields__
@@ -297,12 +297,16 @@ class SqliteShelf(SqlitePages):
         self._batch.write()
         return SqliteReader(self._db).attempts(url_id)
 
+    def ready(self) -> bool:
+        """Tell whether a transaction is open, or could be opened now."""
+        return self._db.in_transaction or begin(self._db)
+
     def commit(self) -> None:
         """Make what was written durable, whole."""
         self._batch.write()
         self.put("bytes", str(self._bytes).encode())
         self._db.execute("COMMIT")
-        self._db.execute("BEGIN")
+        begin(self._db)  # if it cannot, the next step does
 
     def close(self) -> None:
         """Let go; what was not committed is lost."""

@@ -58,11 +58,12 @@ _COLUMNS = {
     "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
     "urls": "url:text key:blob host:integer place:integer depth:integer parent:integer? "
     "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
-    "page:integer? finished_at:real? attempts:integer redirect:integer targets:blob?",
+    "page:integer? twin:integer? finished_at:real? attempts:integer redirect:integer targets:blob?",
     "attempts": "url:integer at:real outcome:text cause:text? detail:text status:integer?",
     "pages": "url:integer size:integer digest:blob content_type:text encoding:text title:text "
     "fetched_at:real told_depth:integer",
     "contents": "fetched_at:real body:blob",
+    "sketches": "fetched_at:real bands:blob sample:blob",
 }
 """The types of the columns; a question mark allows for NULL."""
 
@@ -93,6 +94,8 @@ FORM = (
         WHERE outcome NOT IN ({_OUTCOMES})
         UNION ALL
         SELECT 'page ' || id FROM pages WHERE id < 1 OR size < 0 OR length(digest) <> 16
+        UNION ALL
+        SELECT 'sketch of page ' || page FROM sketches WHERE length(bands) % 8 <> 0
         UNION ALL
         SELECT 'host ' || key FROM hosts WHERE failures < 0 OR delay_s < 0
         """,  # noqa: S608 -- our own words
@@ -233,6 +236,26 @@ CONTENT = (
         needs=("ttl_s", "keep_twins"),
     ),
     Rule(
+        "original",
+        "what repeats a page, and only that, names one that is there",
+        # While a crawl goes on, that page may be in work; after a crash it may be visited again.
+        """
+        SELECT url || ' is said to repeat page ' || coalesce(twin, 'nowhere to be found')
+        FROM urls
+        WHERE place = 4 AND (outcome IN ('duplicate', 'similar')) <> (twin IS NOT NULL)
+           OR :closed AND twin NOT IN (SELECT id FROM pages)
+        """,
+    ),
+    Rule(
+        "sketches",
+        "a page has a sketch for no longer than its content",
+        """
+        SELECT 'sketch of page ' || sketches.page FROM sketches
+        LEFT JOIN contents ON contents.page = sketches.page
+        WHERE contents.fetched_at IS NOT sketches.fetched_at
+        """,
+    ),
+    Rule(
         "contents",
         "the content of every page is there until its TTL is over, and no other",
         """
@@ -256,12 +279,14 @@ CONTENT = (
     Rule(
         "bytes",
         "the bytes of the pages are counted, and so are those of what was not kept",
-        # What was fetched and not kept is a duplicate or no HTML; how large it was nobody knows.
+        # What was fetched and not kept repeats a page or is no HTML; how large it was nobody knows.
         """
         SELECT bytes || ' counted, ' || total || ' kept'
         FROM counted, (SELECT coalesce(sum(size), 0) AS total FROM pages)
         WHERE bytes < total OR bytes > total
-          AND NOT EXISTS (SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'not_html'))
+          AND NOT EXISTS (
+              SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'not_html')
+          )
         """,
     ),
 )

@@ -1,0 +1,70 @@
+"""All that is computed from the bytes of a page, as one record that can travel."""
+
+import msgspec
+import xxhash
+
+from gossamer.content.kind import Kind
+from gossamer.content.links import FoundLink
+from gossamer.content.markers import Markers
+from gossamer.content.page import ParsedPage, parse
+from gossamer.content.similarity import Sketch, sketch
+from gossamer.model import Url
+
+
+class AnalysisRules(msgspec.Struct, frozen=True):
+    """What a crawl wants to know of its pages."""
+
+    markers: Markers | None = None
+    similarity: float | None = None
+    """From where on pages are alike; None, or 1: only the same content is."""
+
+
+class RawPage(msgspec.Struct, frozen=True, array_like=True):
+    """A page as it came."""
+
+    url: Url
+    content_type: str | None
+    body: bytes
+
+
+class Analysis(msgspec.Struct, frozen=True, array_like=True):
+    """What was found."""
+
+    kind: Kind
+    digest: bytes
+    """The hash of the bytes, by which the same content is known again."""
+    encoding: str
+    title: str
+    links: tuple[FoundLink, ...]
+    metas: tuple[tuple[str, str], ...]
+    sketch: Sketch | None = None
+    """What like pages are known by; None if only the same content counts."""
+
+
+class Analyser:
+    """Analyses pages, by the rules of one crawl."""
+
+    def __init__(self, rules: AnalysisRules) -> None:
+        self.rules = rules
+
+    def analyse(self, page: RawPage) -> Analysis:
+        """Return what is on the page; whatever the bytes are, this never fails."""
+        parsed = parse(
+            page.body, url=page.url, content_type=page.content_type, markers=self.rules.markers
+        )
+        return Analysis(
+            kind=parsed.kind,
+            digest=xxhash.xxh3_128_digest(page.body),
+            encoding=parsed.encoding,
+            title=parsed.title,
+            links=parsed.links,
+            metas=parsed.metas,
+            sketch=self._sketch(parsed),
+        )
+
+    def _sketch(self, parsed: ParsedPage) -> Sketch | None:
+        threshold = self.rules.similarity
+        if threshold is None or threshold >= 1 or parsed.kind is Kind.BINARY:
+            return None
+        # Not `parsed.text`: what parts words is of no account here, and to tidy it up takes time.
+        return sketch(parsed.take_text(), threshold)

@@ -1,0 +1,193 @@
+"""The stores between which a crawl can be moved: a file, and a shared store."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from redis.asyncio import Redis
+
+from gossamer.config import StoreAddress
+from gossamer.control.cluster import frontier_role, shared_crawl
+from gossamer.control.directory import DATABASE, CrawlDirectory
+from gossamer.control.migrate import Haven, Tell, crawl_name, is_written, look_at_file
+from gossamer.control.shared_view import asking, find_shared_crawl
+from gossamer.control.stored_crawl import find_crawl
+from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.ledger import StoreRules
+from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.alive import is_at_work
+from gossamer.stores.redis.checks import require
+from gossamer.stores.redis.export import export
+from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.open import NAME, delete_crawl
+from gossamer.stores.redis.probe import check
+from gossamer.stores.redis.restore import restore
+from gossamer.stores.sqlite.file import make_tables
+
+FILE_ENDINGS = {".sqlite", ".sqlite3", ".db"}
+"""Where nothing is yet, a path that ends so is a file; any other is a directory."""
+ROLES = (frontier_role.ROLE, shared_crawl.ROLE)
+
+
+def haven(address: StoreAddress, crawl: str | None, *, allow_insecure: bool = False) -> Haven:
+    """Return the store at that address."""
+    match address.scheme:
+        case "redis":
+            return SharedHaven(parse_address(address.url), crawl, allow_insecure=allow_insecure)
+        case "sqlite":
+            path = find_crawl(None, Path()) if address.path is None else address.path
+            is_file = path.is_file() or (not path.is_dir() and path.suffix in FILE_ENDINGS)
+            return FileHaven(path if is_file else path / DATABASE)
+        case _:
+            raise UsageError("a crawl in memory cannot be moved: it is gone with its process")
+
+
+class FileHaven:
+    """A crawl in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        is_usual = self._path.name == DATABASE
+        return str(self._path.parent if is_usual else self._path)
+
+    def look(self, tell: Tell) -> AbstractContextManager[sqlite3.Connection]:
+        """Give the tables of the file."""
+        return look_at_file(self._path)
+
+    def check_free(self, *, replace: bool) -> None:
+        """Refuse to be a target where there is a crawl, or one on which a process works."""
+        if not self._path.exists():
+            return
+        if not replace:
+            raise UsageError(f"there is a crawl in {self}: name another, or replace it (--replace)")
+        if is_written(self._path):
+            raise CrawlError(f"another process is writing to {self._path}: let it end first")
+
+    def take_in(self, tables: sqlite3.Connection, rules: StoreRules, tell: Tell) -> None:
+        """Keep the crawl of these tables; the file is there when it is whole, and not before."""
+        directory = CrawlDirectory(self._path.parent)
+        part = self._path.with_name(f"{self._path.name}.part")
+        with directory:
+            directory.clear(part)
+            try:
+                _write(tables, part)
+                directory.clear(self._path)
+                part.replace(self._path)
+            finally:
+                directory.clear(part)
+
+    def continue_with(self, seeds: list[str]) -> list[str]:
+        """Return the command that goes on with the crawl there."""
+        if self._path.name == DATABASE:
+            return ["gossamer", "crawl", *seeds, "--dir", str(self._path.parent)]
+        return ["gossamer", "crawl", *seeds, "--store", f"sqlite:{self._path}"]
+
+
+def _write(tables: sqlite3.Connection, path: Path) -> None:
+    try:
+        copy = sqlite3.connect(path, isolation_level=None)
+        try:
+            tables.backup(copy)
+            copy.execute("PRAGMA journal_mode = WAL")
+            copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            copy.close()
+    except sqlite3.Error as error:
+        raise CrawlError(f"cannot write {path}: {error}") from error
+
+
+class SharedHaven:
+    """A crawl in a shared store."""
+
+    def __init__(
+        self, address: RedisAddress, crawl: str | None, *, allow_insecure: bool = False
+    ) -> None:
+        if crawl is not None and not NAME.fullmatch(crawl):
+            raise UsageError(
+                f"{crawl!r} is no name for a crawl in the store: write letters, digits, '.', '_', "
+                "'-'"
+            )
+        self._address = address
+        self._crawl = crawl
+        self._allow_insecure = allow_insecure
+        self._replace = False
+
+    def __str__(self) -> str:
+        return f"the crawl {self._crawl} in {self._address}"
+
+    @contextmanager
+    def look(self, tell: Tell) -> Iterator[sqlite3.Connection]:
+        """Give a copy of the crawl."""
+        tables = sqlite3.connect("", isolation_level=None)
+
+        async def copy(client: Redis) -> None:
+            self._crawl = await find_shared_crawl(client, self._crawl)
+            if await is_at_work(client, self._crawl, ROLES):
+                raise CrawlError(f"processes work on {self}: let them end first")
+            copied = await export(client, self._crawl, tables, tell=_telling(tell, "read"))
+            if copied.unreadable:
+                raise CrawlError(f"{self} is damaged: {copied.unreadable[0]}")
+
+        try:
+            make_tables(tables)
+            tables.execute("BEGIN")
+            asyncio.run(asking(self._address, copy))
+            tables.execute("COMMIT")
+            yield tables
+        except sqlite3.Error as error:
+            raise CrawlError(f"{self} cannot be copied: {error}") from error
+        finally:
+            tables.close()
+
+    def check_free(self, *, replace: bool) -> None:
+        """Refuse to be a target where there is a crawl, or one on which a process works."""
+        self._replace = replace
+        findings = asyncio.run(check(self._address, allow_insecure=self._allow_insecure))
+        require(findings, self._address)
+        if self._crawl is not None:
+            self._refuse_if_taken(self._crawl)
+
+    def _refuse_if_taken(self, crawl: str) -> None:
+        async def look(client: Redis) -> tuple[bool, bool]:
+            names = [key(crawl, name) for name in ("rules", "urls", "counts")]
+            return bool(await client.exists(*names)), await is_at_work(client, crawl, ROLES)
+
+        is_there, at_work = asyncio.run(asking(self._address, look))
+        if is_there and not self._replace:
+            raise UsageError(
+                f"there is {self}: choose another name (--crawl), or replace it (--replace)"
+            )
+        if at_work:
+            raise CrawlError(f"processes work on {self}: let them end first")
+
+    def take_in(self, tables: sqlite3.Connection, rules: StoreRules, tell: Tell) -> None:
+        """Keep the crawl of these tables; what was there is gone, also if this fails."""
+        if self._crawl is None:
+            self._crawl = crawl_name(tables)
+            self._refuse_if_taken(self._crawl)
+        crawl = self._crawl
+
+        async def bring(client: Redis) -> None:
+            if self._replace:
+                await delete_crawl(self._address, crawl)
+            try:
+                await restore(tables, client, crawl, rules, _telling(tell, "written"))
+            except BaseException:
+                with suppress(Exception):  # what has failed first is told
+                    await delete_crawl(self._address, crawl)
+                raise
+
+        asyncio.run(asking(self._address, bring))
+
+    def continue_with(self, seeds: list[str]) -> list[str]:
+        """Return the command that goes on with the crawl there."""
+        shared = ["--store", str(self._address), "--crawl", str(self._crawl)]
+        return ["gossamer", "crawl", *seeds, *shared]
+
+
+def _telling(tell: Tell, what: str) -> Callable[[int, int], None]:
+    return lambda done, total: tell(what, done, total)

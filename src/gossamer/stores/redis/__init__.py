@@ -1,0 +1,16 @@
+"""A crawl in Redis or Valkey, for any number of processes on any number of machines.
+
+Every step of the contract is one Lua script, so that it happens whole and nobody comes in between
+(`lua/`; `scripts` puts them together). Python sends and reads: `courier` carries the calls of one
+process together, again if they got lost; `store` is the contract; `messages` and `rules` are what
+goes over the wire; `acquaintances` spares the server the links that everybody knows; `reader`
+looks on (`unpack`). Every key has its name in `keys`. `open` begins it all, after `probe`
+has asked the server what it is (`address`, `checks`, `no_answer`).
+"""
+
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.open import Opening, open_redis
+from gossamer.stores.redis.reader import RedisReader
+from gossamer.stores.redis.store import RedisStore
+
+__all__ = ["Opening", "RedisAddress", "RedisReader", "RedisStore", "open_redis"]

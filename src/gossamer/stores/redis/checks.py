@@ -1,0 +1,213 @@
+"""Whether a server can be trusted with a crawl, decided before the first URL is planted.
+
+A crawl runs for days; what its server would do to it on the third day is known on the first. Each
+finding says what is the case, what that costs in numbers and what to do. `judge` is pure: what it
+needs to know is in `ServerFacts`, which `probe` gathers.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from gossamer.errors import CrawlError
+from gossamer.stores.redis.address import RedisAddress
+
+OLDEST = (6, 2, 0)
+"""The first version that has every command the store uses."""
+FULL, NEARLY_FULL = 0.90, 0.75
+"""How much of maxmemory may be used: beyond the first no crawl begins."""
+EVERYSEC_LOSS_S = 2
+"""An fsync may be put off once more while the last one is still running."""
+KERNEL_LOSS_S = 35
+"""When Linux writes by itself: pages older than 30 s, looked for every 5 s."""
+
+
+class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server says of itself; None is what it would not say."""
+
+    product: str = "Redis"
+    version: tuple[int, ...] = OLDEST
+    loading: bool = False
+    loading_left_s: int | None = None
+    is_replica: bool = False
+    aof: bool = True
+    aof_broken: bool = False
+    """The last write to the AOF failed: the server takes no writes."""
+    fsync: str | None = None
+    """The setting `appendfsync`."""
+    fsync_on_rewrite: bool | None = None
+    """False: `no-appendfsync-on-rewrite` is on."""
+    save_s: tuple[int, ...] | None = None
+    """The intervals of the setting `save`, in seconds."""
+    eviction: str = "noeviction"
+    used_bytes: int = 0
+    max_bytes: int = 0
+    """The setting `maxmemory`; 0 is no limit."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as it should be."""
+
+    severity: Literal["refuse", "warn"]
+    what: str
+    why: str
+    """What it costs."""
+    remedy: str
+    passing: bool = False
+    """It may be otherwise in a moment: worth waiting for."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}; {self.remedy}"
+
+
+def judge(
+    facts: ServerFacts, address: RedisAddress, *, allow_insecure: bool = False
+) -> list[Finding]:
+    """Return everything that speaks against keeping a crawl there, what refuses it first."""
+    if facts.loading:  # whatever else it says now may change when it is done
+        return [_loading(facts)]
+    findings = [
+        *_version(facts),
+        *_role(facts),
+        *_memory(facts),
+        *_durability(facts),
+        *_access(address, allow_insecure=allow_insecure),
+    ]
+    return sorted(findings, key=lambda one: one.severity != "refuse")
+
+
+def require(findings: Sequence[Finding], address: RedisAddress) -> list[Finding]:
+    """Return the warnings; CrawlError if anything refuses the crawl, naming all that does."""
+    refusals = [str(one) for one in findings if one.severity == "refuse"]
+    if refusals:
+        raise CrawlError(f"the store {address} cannot be used: {'. Also: '.join(refusals)}")
+    return list(findings)
+
+
+def _loading(facts: ServerFacts) -> Finding:
+    left = "" if facts.loading_left_s is None else f", about {facts.loading_left_s} s to go"
+    return Finding(
+        severity="refuse",
+        what=f"the server is still loading its data{left}",
+        why="until then it answers nothing",
+        remedy="wait",
+        passing=True,
+    )
+
+
+def _version(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.version < OLDEST:
+        yield Finding(
+            severity="refuse",
+            what=f"{facts.product} {_dotted(facts.version)} is too old",
+            why=f"commands that came with {_dotted(OLDEST)} are used for every page",
+            remedy="upgrade to Redis 6.2 or later, or any Valkey",
+        )
+
+
+def _role(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.is_replica:
+        yield Finding(
+            severity="refuse",
+            what="the server is a replica",
+            why="what is written to it is refused or thrown away",
+            remedy="give the address of its primary",
+            passing=True,
+        )
+
+
+def _memory(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.eviction != "noeviction":
+        yield Finding(
+            severity="refuse",
+            what=f"maxmemory-policy is {facts.eviction}",
+            why="when memory is full, URLs and pages of the crawl are deleted without a word",
+            remedy="CONFIG SET maxmemory-policy noeviction",
+        )
+    share = facts.used_bytes / facts.max_bytes if facts.max_bytes else 0
+    if share > NEARLY_FULL:
+        left = facts.max_bytes - facts.used_bytes
+        yield Finding(
+            severity="refuse" if share > FULL else "warn",
+            what=f"{share:.0%} of maxmemory is in use",
+            why=f"{max(left, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
+            remedy="raise maxmemory, or delete crawls that are not needed any more",
+        )
+
+
+def _durability(facts: ServerFacts) -> Iterator[Finding]:
+    if not facts.aof:
+        yield Finding(
+            severity="warn",
+            what="the append-only file is off",
+            why=f"a restart of the server loses {_loss_without_aof(facts)}, to be fetched again",
+            remedy="CONFIG SET appendonly yes, and write it into the configuration",
+        )
+    elif facts.aof_broken:
+        yield Finding(
+            severity="refuse",
+            what="the last write to the append-only file failed",
+            why="the server refuses all writes until one succeeds",
+            remedy="look at its log and at the space on its disk",
+            passing=True,
+        )
+    else:
+        yield from _flushing(facts)
+
+
+def _flushing(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.fsync is None:
+        yield Finding(
+            severity="warn",
+            what="appendfsync could not be checked, as CONFIG is not allowed",
+            why=f"a power failure costs 0 s of work with always, {EVERYSEC_LOSS_S} s with everysec,"
+            f" about {KERNEL_LOSS_S} s with no",
+            remedy="ask whoever runs the server, or allow CONFIG GET",
+        )
+    elif facts.fsync not in {"everysec", "always"}:
+        yield Finding(
+            severity="warn",
+            what=f"appendfsync is {facts.fsync}",
+            why=f"a power failure costs about the last {KERNEL_LOSS_S} s of work, to be done again",
+            remedy=f"CONFIG SET appendfsync everysec, which loses at most {EVERYSEC_LOSS_S} s",
+        )
+    elif facts.fsync_on_rewrite is False:
+        yield Finding(
+            severity="warn",
+            what="no-appendfsync-on-rewrite is on",
+            why=f"a power failure during a rewrite costs about the last {KERNEL_LOSS_S} s of work",
+            remedy="CONFIG SET no-appendfsync-on-rewrite no",
+        )
+
+
+def _loss_without_aof(facts: ServerFacts) -> str:
+    if facts.save_s is None:
+        return "everything since its last snapshot (how often it makes one could not be checked)"
+    if not facts.save_s:
+        return "the whole crawl, as there are no snapshots either"
+    return f"up to the last {max(facts.save_s)} s of work, since the last snapshot"
+
+
+def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[Finding]:
+    if address.is_local:
+        return
+    if address.password is None:
+        yield Finding(
+            severity="warn" if allow_insecure else "refuse",
+            what=f"{address.host} is another machine and asks for no password",
+            why="whoever reaches its port can read the crawl, change it and delete it",
+            remedy="set a password and use TLS (rediss://)"
+            + ("" if allow_insecure else ", or accept the risk with --insecure-store"),
+        )
+    elif not address.tls:
+        yield Finding(
+            severity="warn",
+            what=f"the connection to {address.host} is not encrypted",
+            why="the password and every page can be read on the way",
+            remedy="use TLS (rediss://), or a network that nobody else is on",
+        )
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

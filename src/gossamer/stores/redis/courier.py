@@ -1,0 +1,229 @@
+"""Carries the calls of one process to Redis, many at a time, and again if they got lost.
+
+What is called while a round trip is under way goes out together with the next one. A call that
+was on its way when the connection broke is repeated as such: the server keeps its last answers, so
+that nothing happens twice.
+"""
+
+import asyncio
+import logging
+import random
+import secrets
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import msgspec
+from redis import exceptions
+from redis.asyncio.connection import AbstractConnection
+
+from gossamer.errors import CrawlError
+from gossamer.stores.redis.scripts import Script
+
+log = logging.getLogger("gossamer.store")
+
+PATIENCE_S = 60.0
+"""How long a call is repeated before the crawl is given up."""
+ANSWER_S = 30.0
+"""How long the server may take for the answers of one round trip."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
+AT_ONCE = 128
+"""How many calls go out together: other guests of the server want to be served as well."""
+
+PASSING = ("BUSY", "LOADING", "READONLY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS")
+"""How the answers begin that may be others in a moment; nothing was carried out."""
+LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Call(msgspec.Struct, eq=False):
+    """One call that waits for its answer."""
+
+    script: Script
+    arguments: Sequence[bytes]
+    asked_at: float
+    """By the caller's clock."""
+    number: int
+    answer: asyncio.Future[bytes]
+    give_up_at: float
+    """By the clock of the event loop."""
+    again: bool = False
+    """It was sent before, and perhaps carried out."""
+    whole: bool = False
+    """The server does not know the script."""
+    connection: int = 0
+    """The number of the connection on which it was asked for."""
+    elsewhere: Callable[[], Sequence[bytes]] | None = None
+    """The arguments for a server that perhaps does not know what that of this connection knew."""
+
+
+class Courier:
+    """One connection, used by one event loop."""
+
+    def __init__(
+        self,
+        connection: AbstractConnection,
+        prefix: str,
+        patience_s: float = PATIENCE_S,
+        tell: Callable[[str], None] = log.warning,
+    ) -> None:
+        self._connection = connection
+        self._prefix = prefix.encode()
+        self._patience_s = patience_s
+        self._tell = tell
+        self._client = secrets.token_hex(8)
+        self._waiting: deque[Call] = deque()
+        self._round: asyncio.Task[None] | None = None
+        self._calls = 0
+        self._pause_s = 0.0
+        self.rules = b""
+        """What every script gets first."""
+        self.round_trips = 0
+        self.connections = 0
+        """How often it has connected. A server that has lost its last seconds is always another
+        connection: what was learnt on one holds there alone."""
+
+    def __repr__(self) -> str:
+        return f"<Courier: {len(self._waiting)} calls waiting, {self.round_trips} round trips>"
+
+    async def ask(
+        self,
+        script: Script,
+        asked_at: float,
+        *arguments: bytes,
+        elsewhere: Callable[[], Sequence[bytes]] | None = None,
+    ) -> bytes:
+        """Return what a script answers; `elsewhere` as in `Call`."""
+        loop = asyncio.get_running_loop()
+        self._calls += 1
+        answer: asyncio.Future[bytes] = loop.create_future()
+        give_up_at = loop.time() + self._patience_s
+        call = Call(script, arguments, asked_at, self._calls, answer, give_up_at)
+        call.connection, call.elsewhere = self.connections, elsewhere
+        self._waiting.append(call)
+        if self._round is None:
+            self._round = loop.create_task(self._go())
+        return await answer
+
+    async def close(self) -> None:
+        """Let go of the connection; what still waits is not carried out."""
+        if self._round is not None:
+            self._round.cancel()
+            await asyncio.gather(self._round, return_exceptions=True)
+        for call in self._waiting:
+            call.answer.cancel()
+        self._waiting.clear()
+        await self._connection.disconnect(nowait=True)
+
+    async def _go(self) -> None:
+        """Make round trips while something waits."""
+        try:
+            while self._waiting:
+                if self._pause_s:
+                    await asyncio.sleep(self._pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+                count = min(len(self._waiting), AT_ONCE)
+                calls = [self._waiting.popleft() for _ in range(count)]
+                await self._carry([call for call in calls if not call.answer.done()])
+        finally:
+            self._round = None
+
+    async def _carry(self, calls: list[Call]) -> None:
+        """Carry calls out; those that must be repeated go first the next time."""
+        answered, trouble = 0, None
+        try:
+            await self._send(calls)
+            async with asyncio.timeout(ANSWER_S):
+                for call in calls:
+                    trouble = self._hand_over(call, await self._reply()) or trouble
+                    answered += 1
+        except LOST as error:
+            trouble = str(error) or type(error).__name__
+            await self._connection.disconnect(nowait=True)
+        except BaseException as error:
+            self._abandon(calls, error)
+            await self._connection.disconnect(nowait=True)
+            if not isinstance(error, Exception):
+                raise
+        left = [call for call in calls if not call.answer.done()]
+        if trouble is None:
+            self._pause_s = 0.0
+        else:
+            self._rest(trouble, left)
+        self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
+
+    async def _send(self, calls: Sequence[Call]) -> None:
+        if not self._connection.is_connected:
+            await self._connection.connect()  # type: ignore[no-untyped-call]
+            self.connections += 1
+        commands = self._connection.pack_commands([self._command(call) for call in calls])
+        for call in calls:
+            call.again = True
+        self.round_trips += 1
+        try:
+            await self._connection.send_packed_command(commands)
+        except RuntimeError as error:  # how uvloop says that the other side has hung up
+            raise exceptions.ConnectionError(str(error)) from error
+
+    def _command(self, call: Call) -> tuple[bytes | str, ...]:
+        script = call.script
+        head = ("EVAL", script.source) if call.whole else ("EVALSHA", script.sha)
+        asked = _pack((call.asked_at, self._client, call.number, call.again))
+        if call.elsewhere is not None and call.connection != self.connections:
+            call.arguments, call.elsewhere = call.elsewhere(), None
+        return (*head, "1", self._prefix, self.rules, asked, *call.arguments)
+
+    async def _reply(self) -> object:
+        try:
+            return await self._connection.read_response(disable_decoding=True)
+        except exceptions.ResponseError as error:
+            return error
+
+    def _hand_over(self, call: Call, reply: object) -> str | None:
+        """Hand an answer over; return what is wrong if the call is to be repeated later."""
+        if isinstance(reply, exceptions.NoScriptError):
+            call.again, call.whole = False, True
+            return None
+        if isinstance(reply, Exception) and _is_passing(reply):
+            call.again = False
+            return str(reply)
+        if not call.answer.done():
+            if isinstance(reply, bytes):
+                call.answer.set_result(reply)
+            else:
+                call.answer.set_exception(CrawlError(_complaint(call.script.name, reply)))
+        return None
+
+    def _rest(self, trouble: str, left: Sequence[Call]) -> None:
+        """Pause before the next try, longer each time, and give up what has been tried enough."""
+        now = asyncio.get_running_loop().time()
+        if not self._pause_s:
+            self._tell(f"The store does not answer ({trouble}); trying again.")
+        self._pause_s = min(max(2 * self._pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+        for call in left:
+            if call.give_up_at <= now:
+                call.answer.set_exception(
+                    CrawlError(
+                        f"the store did not answer for {self._patience_s:g} s ({trouble}): nothing "
+                        "that was settled is lost, and the same command continues from there"
+                    )
+                )
+
+    def _abandon(self, calls: Sequence[Call], error: BaseException) -> None:
+        for call in calls:
+            if not call.answer.done():
+                if isinstance(error, asyncio.CancelledError):
+                    call.answer.cancel()
+                else:
+                    call.answer.set_exception(error)
+
+
+def _is_passing(error: Exception) -> bool:
+    words = str(error)
+    return isinstance(error, LOST) or words.startswith(PASSING)
+
+
+def _complaint(step: str, reply: object) -> str:
+    words = " ".join(str(reply).split())
+    if words.startswith(("OOM", "MISCONF")):
+        return f"the store takes nothing more ({words}): give it room, then continue"
+    return f"the store did not understand the step {step} ({words[:300]})"

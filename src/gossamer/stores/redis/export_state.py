@@ -1,0 +1,90 @@
+"""How it is with a crawl at the moment at which it was copied."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gossamer.stores.ledger import StoreRules
+
+AT_WORK, IN_ORDER = 2, 1
+"""How the last process was seen or has ended, as `lua/base.lua` counts."""
+LEASES_OF_A_START = 32
+"""How many bits of a lease's number count the leases of one start of an embedded store."""
+
+_CLOSED = {AT_WORK: b"no", IN_ORDER: b"yes"}
+_LOCAL_NOTES = frozenset({b"workers"})
+"""What is of use only to processes that share the store."""
+
+
+class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes with the tables."""
+
+    now: float
+    """The moment, by the server's clock."""
+    rules: StoreRules
+    counts: dict[str, float]
+    outcomes: dict[str, int]
+    untold: list[int]
+    """Pages of which the modules know a larger depth."""
+    last_seen: float | None
+    """When a worker gave the last sign of life."""
+    notes: dict[str, bytes]
+    """The notes of a crawl in a file."""
+    unreadable: list[str]
+    """What is wrong with records that nobody can read."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker is alive, as far as one can tell: seen within the time of a lease."""
+        if self.last_seen is None or self.counts.get("closed") != AT_WORK:
+            return False
+        return self.last_seen + self.rules.desk.lease_s > self.now
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody works on it and nothing is in work."""
+        left = self.counts.get("in_work", 0) + self.counts.get("borrowed", 0)
+        return not self.is_running and left == 0
+
+
+def read_state(
+    answer: Sequence[Any],
+    rules: StoreRules,
+    notes: Mapping[bytes, bytes],
+    unreadable: Sequence[str],
+) -> CopiedCrawl:
+    """Return what the step that was the moment has answered (`lua/catch_up.lua`)."""
+    _, _, _, _, (seconds, micros), counts, outcomes, untold, seen = answer
+    counted = {name.decode(): float(value) for name, value in _pairs(counts)}
+    state = CopiedCrawl(
+        now=int(seconds) + int(micros) / 1e6,
+        rules=rules,
+        counts=counted,
+        outcomes={name.decode(): int(value) for name, value in _pairs(outcomes)},
+        untold=sorted(int(page) for page, _ in _pairs(untold)),
+        last_seen=float(seen[1]) if seen else None,
+        notes={},
+        unreadable=list(unreadable),
+    )
+    own = {name.decode(): value for name, value in notes.items() if name not in _LOCAL_NOTES}
+    return msgspec.structs.replace(state, notes=own | _notes(state))
+
+
+def _notes(state: CopiedCrawl) -> dict[str, bytes]:
+    """Return the notes that an embedded store goes by, as `stores/ledger.py` writes them."""
+    counts = state.counts
+    numbers = {
+        "bytes": int(counts.get("bytes", 0)),
+        "queues": state.rules.desk.queues,
+        "starts": int(counts.get("lease", 0)) >> LEASES_OF_A_START,
+        "unsure_since": counts.get("unsure") or "-inf",
+    }
+    notes = {name: str(value).encode() for name, value in numbers.items()}
+    if ended := int(counts.get("closed", 0)):
+        notes["closed"] = b"yes" if state.is_closed else _CLOSED[ended]
+    return notes
+
+
+def _pairs(flat: Sequence[bytes]) -> Iterable[tuple[bytes, bytes]]:
+    return zip(flat[::2], flat[1::2], strict=True)

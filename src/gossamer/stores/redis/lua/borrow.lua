@@ -1,0 +1,30 @@
+-- needs: base urls hosts rings agenda desk
+-- Takes one of the host's places for a request without a URL of its own. Answers false if it may
+-- be sent now, else when to ask again: the place is kept until then. A host that is always at work
+-- would never have one; but it lends only every other time.
+local h = host_named(A[1], A[2])
+
+local function promise(moment)
+  if not h.lent then
+    h.promised = moment + const.PROMISE_S
+    touch(h)
+  end
+  return done_once(moment - offset)
+end
+
+if h.in_work >= places(h) then
+  return promise(now + math.max(delay(h), const.ASK_AGAIN_S))
+end
+if h.next > now then
+  return promise(h.next)
+end
+h.promised = -INF
+h.lent = true
+h.in_work = h.in_work + 1
+C.borrowed = C.borrowed + 1
+call('HINCRBY', P .. K.borrowed, h.hid, 1)
+if h.in_work >= places(h) then
+  cross_out(h)
+end
+touch(h)
+return done_once(false)

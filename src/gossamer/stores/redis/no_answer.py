@@ -1,0 +1,108 @@
+"""Why a server did not tell what it is, in one sentence for whoever wrote its address."""
+
+import os
+import ssl
+
+from redis import exceptions
+
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.checks import Finding, ServerFacts, judge
+
+NOTHING_GOES = "without the store nothing can be crawled"
+IS_IT_THERE = "look whether the server runs and whether its address is right"
+
+
+def explain(error: Exception, address: RedisAddress, patience_s: float) -> Finding:
+    """Return what the failure of the first questions to a server means."""
+    words = " ".join(str(error).split())
+    if address.password:  # some servers quote what they did not understand
+        words = words.replace(address.password, "***")
+    match error:
+        case exceptions.BusyLoadingError():
+            return judge(ServerFacts(loading=True), address)[0]
+        case exceptions.AuthenticationError():
+            return _no_entry(words, address)
+        case exceptions.ResponseError():
+            return _denied(error, words, address)
+        case TimeoutError() | exceptions.TimeoutError():
+            return _silent(address, patience_s)
+        case exceptions.ConnectionError() | OSError():
+            return _no_connection(error, words, address)
+    what = f"what answers at {_place(address)} is no Redis"
+    maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
+    return _refusal(what, f"look at host and port{maybe_tls}")
+
+
+def _refusal(what: str, remedy: str, *, passing: bool = False) -> Finding:
+    return Finding(severity="refuse", what=what, why=NOTHING_GOES, remedy=remedy, passing=passing)
+
+
+def _place(address: RedisAddress) -> str:
+    return address.socket or f"{address.host}:{address.port}"
+
+
+def _no_entry(words: str, address: RedisAddress) -> Finding:
+    if address.password is None:
+        return _refusal(
+            "the server wants a password and the address has none",
+            "write it as redis://:password@host, best in the variable GOSSAMER_STORE",
+        )
+    if "without any password configured" in words:
+        return _refusal(
+            "the address has a password and the server has none",
+            "set one on the server (requirepass, or ACL SETUSER)",
+        )
+    who = f"user {address.user}" if address.user else "default user"
+    return _refusal(
+        f"the server did not accept the password of the {who}",
+        "compare it with the server's; other characters than letters and digits are"
+        " percent-encoded in a URL",
+    )
+
+
+def _denied(error: Exception, words: str, address: RedisAddress) -> Finding:
+    if isinstance(error, exceptions.NoPermissionError):
+        return _refusal(f"the user may not use INFO ({words})", "ACL SETUSER … +info")
+    if "protected mode" in words:
+        return _refusal(
+            f"{_place(address)} speaks to its own machine only (protected mode)",
+            "set a password on the server",
+        )
+    if "DB index" in words:
+        return _refusal(f"the server has no database {address.db}", "use 0 or leave it away")
+    return _refusal(f"the server refused the first command ({words})", "look at its settings")
+
+
+def _silent(address: RedisAddress, patience_s: float) -> Finding:
+    remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
+    return _refusal(f"{_place(address)} said nothing within {patience_s:g} s", remedy, passing=True)
+
+
+def _no_connection(error: Exception, words: str, address: RedisAddress) -> Finding:
+    place = _place(address)
+    cause = error.__context__ or error
+    match cause:
+        case ssl.SSLCertVerificationError():
+            return _refusal(
+                f"the certificate of {place} is not trusted ({cause.verify_message})",
+                "give its authority's file in the variable SSL_CERT_FILE",
+            )
+        case ssl.SSLError():
+            return _refusal(f"{place} does not speak TLS", "write redis://, or set TLS up there")
+    if isinstance(cause, ConnectionResetError | BrokenPipeError) or "closed" in words:
+        return _refusal(
+            f"{place} closed the connection at once",
+            "look whether it is a Redis, and whether it wants TLS (rediss://)",
+            passing=True,
+        )
+    return _refusal(
+        f"{place} cannot be reached ({_reason(cause, words)})", IS_IT_THERE, passing=True
+    )
+
+
+def _reason(cause: BaseException, words: str) -> str:
+    """Return the system's words for it, which are shorter than the libraries'."""
+    if not isinstance(cause, OSError):
+        return words
+    number = cause.errno or 0
+    return os.strerror(number) if number > 0 else cause.strerror or words

@@ -1,0 +1,107 @@
+"""What the processes of a crawl tell each other beside the crawl itself.
+
+The options with which it was begun, who has which role, which workers are alive, and the next
+worker's number.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Any, Self
+
+from redis.exceptions import RedisError
+
+from gossamer.errors import CrawlError
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.client import CONNECT_S, connect
+from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.no_answer import explain
+
+_WORKERS = "workers"
+
+
+class CrawlNotes:
+    """The notes of one crawl; to be used in an async with statement.
+
+    A server that does not answer is a `CrawlError`; nothing is tried again here.
+    """
+
+    def __init__(self, address: RedisAddress, crawl: str) -> None:
+        self._address = address
+        self._client = connect(address)
+        self._crawl = crawl
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.aclose()
+
+    def __repr__(self) -> str:
+        return f"<CrawlNotes: {self._crawl}>"
+
+    async def get(self, name: str) -> bytes | None:
+        """Return a note."""
+        async with self._explained():
+            found = await self._client.hget(self._key("notes"), name)
+        return found if isinstance(found, bytes) else None
+
+    async def put(self, name: str, value: bytes) -> None:
+        """Keep a note."""
+        async with self._explained():
+            await self._client.hset(self._key("notes"), name, value)
+
+    async def lead(self, role: str, who: str, for_s: float) -> bool:
+        """Take a role that nobody has, or keep it; False while somebody else has it."""
+        async with self._explained():
+            return bool(
+                await self._client.eval(
+                    _source("lead"), 1, self._key("leader") + role, who, str(round(for_s * 1000))
+                )
+            )
+
+    async def resign(self, role: str, who: str) -> None:
+        """Give up a role."""
+        async with self._explained():
+            await self._client.eval(_source("resign"), 1, self._key("leader") + role, who)
+
+    async def is_led(self, role: str) -> bool:
+        """Tell whether somebody has the role."""
+        async with self._explained():
+            return bool(await self._client.exists(self._key("leader") + role))
+
+    async def silence_s(self) -> dict[int, float]:
+        """Return for each worker how long ago it was last heard of."""
+        async with self._explained():
+            seconds, micros = await self._client.time()
+            seen: Any = await self._client.zrange(self._key("seen"), 0, -1, withscores=True)
+        now = seconds + micros / 1e6
+        return {int(worker): now - float(moment) for worker, moment in seen}
+
+    async def new_worker(self) -> int:
+        """Return a number that no worker has."""
+        taken = await self.silence_s()
+        while True:
+            async with self._explained():
+                number = int(await self._client.hincrby(self._key("notes"), _WORKERS, 1)) - 1
+            if number not in taken:
+                return number
+
+    @asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                yield
+        except (RedisError, OSError) as error:
+            raise CrawlError(str(explain(error, self._address, CONNECT_S))) from error
+        except RuntimeError as error:  # how uvloop says that the other side has hung up
+            lost = ConnectionError(str(error))
+            raise CrawlError(str(explain(lost, self._address, CONNECT_S))) from error
+
+    def _key(self, name: str) -> str:
+        return key(self._crawl, name)
+
+
+def _source(name: str) -> str:
+    return (files(__package__) / "lua" / f"{name}.lua").read_text(encoding="utf-8")

@@ -1,0 +1,145 @@
+"""Opens a crawl in Redis: new, to take part in it, or to continue where others have left it."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+from redis import exceptions
+from redis.asyncio import Redis
+
+from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.ledger import StoreRules
+from gossamer.stores.redis import rules as stored
+from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.checks import require
+from gossamer.stores.redis.client import CONNECT_S, connect, connection_to
+from gossamer.stores.redis.courier import PATIENCE_S, Courier
+from gossamer.stores.redis.keys import NAMES, REGISTRY, key, prefix
+from gossamer.stores.redis.messages import pack
+from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.probe import check
+from gossamer.stores.redis.reader import RedisReader
+from gossamer.stores.redis.scripts import script
+from gossamer.stores.redis.store import RedisStore
+
+log = logging.getLogger("gossamer.store")
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """How a crawl is opened."""
+
+    take_over: bool = False
+    """Nobody else is at work: what others have left waits again at once."""
+    clock: Literal["server", "given"] = "server"
+    """Whose time counts: the server's, or what the callers of the store say (for tests)."""
+    now: float | None = None
+    """When it is opened, by the caller's clock; None: now."""
+    patience_s: float = PATIENCE_S
+    """How long a server that does not answer is waited for, before the crawl is given up."""
+    allow_insecure: bool = False
+    """A server elsewhere may do without password and TLS."""
+    is_checked: bool = False
+    """The server was asked before whether it is fit for a crawl."""
+    tell: Callable[[str], None] = log.warning
+    """Who is told what people should know."""
+
+
+TAKE_PART = Opening()
+"""Work beside others, by the server's clock."""
+
+
+async def open_redis(
+    url: str, crawl: str, rules: StoreRules | None, how: Opening = TAKE_PART
+) -> RedisStore:
+    """Return the store of a crawl; a CrawlError says why there is none.
+
+    The first process lays the rules down for all of them. Who comes later brings the same, or none;
+    who takes over may lay down others.
+    """
+    if not NAME.fullmatch(crawl):
+        raise UsageError(
+            f"{crawl!r} is no name for a crawl in the store: write letters, digits, '.', '_', '-'"
+        )
+    address = parse_address(url)
+    if not how.is_checked:
+        findings = await check(address, allow_insecure=how.allow_insecure)
+        for finding in require(findings, address):
+            how.tell(f"The store {address}: {finding}.")
+    now = time.time() if how.now is None else how.now
+    client = connect(address)
+    try:
+        before, agreed = await _agree(client, crawl, rules, take_over=how.take_over)
+    except (exceptions.RedisError, OSError) as error:
+        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
+    finally:
+        await client.aclose()
+    courier = Courier(connection_to(address), prefix(crawl), how.patience_s, how.tell)
+    courier.rules = stored.for_scripts(agreed, given=how.clock == "given")
+    if how.take_over:
+        queues = (before or agreed).desk.queues
+        try:
+            await courier.ask(script("take_over"), now, pack([queues]), stored.write(agreed))
+        except BaseException:
+            await courier.close()
+            raise
+    return RedisStore(courier, agreed, now)
+
+
+async def open_reader(address: RedisAddress, crawl: str) -> RedisReader:
+    """Return a way to look at a crawl, whoever works on it."""
+    client = connect(address)
+    try:
+        laid_down = await client.get(key(crawl, "rules"))
+    except (exceptions.RedisError, OSError) as error:
+        await client.aclose()
+        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
+    if not isinstance(laid_down, bytes):
+        await client.aclose()
+        raise CrawlError(f"the store {address} has no crawl with the name {crawl}")
+    return RedisReader(client, crawl, stored.read(laid_down, crawl).desk.queues)
+
+
+async def delete_crawl(address: RedisAddress, crawl: str) -> None:
+    """Delete all that there is of a crawl, without holding others up."""
+    client = connect(address)
+    try:
+        await client.srem(REGISTRY, crawl)
+        await client.unlink(*[key(crawl, name) for name in NAMES])
+        async for name in client.scan_iter(match=f"{prefix(crawl)}*", count=1000):
+            await client.unlink(name)
+    except (exceptions.RedisError, OSError) as error:
+        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
+    finally:
+        await client.aclose()
+
+
+async def _agree(
+    client: Redis, crawl: str, rules: StoreRules | None, *, take_over: bool
+) -> tuple[StoreRules | None, StoreRules]:
+    """Return the rules that were laid down before, if any, and those that hold from now on.
+
+    Other rules are laid down by the script with which a crawl is taken over.
+    """
+    name = key(crawl, "rules")
+    laid_down = await client.get(name)
+    if laid_down is None and rules is not None:
+        if await client.set(name, stored.write(rules), nx=True):
+            await client.sadd(REGISTRY, crawl)
+            return None, rules
+        laid_down = await client.get(name)
+    if not isinstance(laid_down, bytes):
+        raise CrawlError(f"the store has no crawl with the name {crawl}")
+    before = stored.read(laid_down, crawl)
+    if rules is None or rules == before:
+        return before, before
+    if not take_over:
+        raise CrawlError(
+            f"the crawl {crawl} goes on with other limits or another pace: take part with the "
+            "same, or end it first"
+        )
+    return before, rules

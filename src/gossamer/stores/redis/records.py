@@ -1,0 +1,159 @@
+"""The records of URLs, hosts and pages as the scripts pack them, in Python.
+
+Who writes a record here has it read by `lua/urls.lua` and `lua/hosts.lua`, and the other way round.
+"""
+
+import math
+import struct
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.stores.contract import Place
+from gossamer.stores.redis.scripts import RECORD_VERSION
+
+SCORED, REDIRECT = 1, 2
+"""The flags of a URL."""
+MOST_HOPS = 255
+LAST_PLACE = max(Place)
+
+NOBODY = bytes(5)
+"""Who claims a content or a sample, once its page is kept."""
+
+_RECORD = struct.Struct(">BBBIdI5sHBBd5s5sd3s")
+_PAGE = struct.Struct(">d5s")
+_ARRAY_16 = b"\xdc"
+"""How msgpack begins an array whose length is given in two bytes."""
+
+PackedAttempt = tuple[float, str, str, str, int | bool]
+"""Moment, outcome, cause, detail, status; false where there was none."""
+
+_read_attempts = msgspec.msgpack.Decoder(list[PackedAttempt]).decode
+_read_steps = msgspec.msgpack.Decoder(list[int]).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+UNREADABLE = (ValueError, struct.error, msgspec.MsgspecError)
+"""What reading a record that is none of ours raises."""
+
+
+class UrlRow(NamedTuple):
+    """A record of a URL; 0 stands for no parent, page or twin, infinity for not finished."""
+
+    place: int
+    hops: int
+    depth: int
+    finished: float
+    host: int
+    parent: int
+    flags: int
+    score: float
+    page: int
+    twin: int
+    found: float
+    url: str
+    attempts: Sequence[PackedAttempt]
+
+
+def read_url(packed: bytes) -> UrlRow:
+    """Return a URL; one of `UNREADABLE` is raised for what is none."""
+    version, place, hops, depth, finished, host, parent, tried, *more = _RECORD.unpack_from(packed)
+    _deaths, flags, score, page, twin, found, size = more
+    if version != RECORD_VERSION or place > LAST_PLACE:
+        raise ValueError(f"a record of version {version}, of a URL at place {place}")
+    number = int.from_bytes
+    end = _RECORD.size + number(size, "big")
+    tail = _ARRAY_16 + tried.to_bytes(2, "big") + packed[end:]
+    return UrlRow(
+        place,
+        hops,
+        depth,
+        finished,
+        host,
+        number(parent, "big"),
+        flags,
+        score,
+        number(page, "big"),
+        number(twin, "big"),
+        found,
+        packed[_RECORD.size : end].decode("ascii"),
+        _read_attempts(tail) if tried else (),
+    )
+
+
+def write_url(row: UrlRow) -> bytes:
+    """Return the record of a URL on which no worker has died."""
+    url = row.url.encode("ascii")
+    head = _RECORD.pack(
+        RECORD_VERSION,
+        row.place,
+        min(row.hops, MOST_HOPS),
+        row.depth,
+        row.finished,
+        row.host,
+        row.parent.to_bytes(5, "big"),
+        len(row.attempts),
+        0,
+        row.flags,
+        row.score,
+        row.page.to_bytes(5, "big"),
+        row.twin.to_bytes(5, "big"),
+        row.found,
+        len(url).to_bytes(3, "big"),
+    )
+    return head + url + b"".join(map(_encode, row.attempts))
+
+
+def read_targets(packed: bytes) -> list[int]:
+    """Return where the links of a URL lead."""
+    return list(accumulate(_read_steps(packed)))
+
+
+def write_targets(ids: Sequence[int]) -> bytes:
+    """Return where the links of a URL lead, as steps from id to id."""
+    return _encode([after - before for before, after in pairwise([0, *ids])])
+
+
+def name_of(url_id: int) -> bytes:
+    """Return how a URL is named in shelves and queues."""
+    return url_id.to_bytes(5, "big")
+
+
+class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """A record of a host, as `lua/hosts.lua` has it."""
+
+    name: str
+    domain: str
+    next: float
+    failures: int
+    unanswered: int
+    failed_at: float = -math.inf
+    crawl_delay: float = 0.0
+    promised: float = -math.inf
+    lent: bool = False
+    in_work: int = 0
+    waiting: int = 0
+    dealt: int = 0
+    aside: bool = False
+    rank: int = 0
+    requests: int = 0
+    failed: int = 0
+    pages: int = 0
+    took: float = 0.0
+    stock: list[int] | dict[str, int] = []
+    """How many wait in each queue; left empty it is counted anew."""
+    ringed: list[int] | dict[str, int] = []
+
+
+read_host = msgspec.msgpack.Decoder(HostRow).decode
+
+
+def write_host(host: HostRow) -> bytes:
+    """Return the record of a host."""
+    return _encode(host)
+
+
+def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
+    """Return the record of a page."""
+    return _PAGE.pack(fetched_at, url_id.to_bytes(5, "big")) + note

@@ -1,0 +1,197 @@
+"""The contract over Redis: every method is one script, and one answer."""
+
+import math
+from collections.abc import Sequence
+
+from gossamer.content.similarity import Sketch
+from gossamer.model import Candidate, HostKey, Snapshot
+from gossamer.stores.contract import (
+    Claim,
+    HostView,
+    Leased,
+    Link,
+    Pace,
+    Settled,
+    Settlement,
+    Task,
+)
+from gossamer.stores.ledger import StoreRules
+from gossamer.stores.redis import messages
+from gossamer.stores.redis.acquaintances import Acquaintances
+from gossamer.stores.redis.courier import Courier
+from gossamer.stores.redis.messages import SnapshotAnswer, pack
+from gossamer.stores.redis.scripts import script
+
+
+class RedisStore:
+    """One crawl, kept by a Redis that any number of processes may use.
+
+    A step is durable as soon as it is answered, as far as the server's own settings go. The
+    moments that go by count on the server's clock; what callers say and hear is in theirs.
+    """
+
+    def __init__(self, courier: Courier, rules: StoreRules, now: float) -> None:
+        self.rules = rules
+        self.courier = courier
+        """Who carries the calls."""
+        self._started = now
+        self._now = now
+        self._joined: set[int] = set()
+        self._known = Acquaintances(rules.ttl_s)
+
+    def __repr__(self) -> str:
+        return f"<RedisStore: {self.courier!r}>"
+
+    async def _ask(self, step: str, now: float | None, arguments: object, *blobs: bytes) -> bytes:
+        """Return the answer to a step; where no time is told, it is as late as the last time."""
+        if now is not None:
+            self._now = now
+        return await self.courier.ask(script(step), self._now, pack(arguments), *blobs)
+
+    # -- the frontier's side ---------------------------------------------------------------------
+
+    async def plant(self, seeds: Sequence[Link], now: float) -> int:
+        """Add seeds at depth 0; return how many are new."""
+        links = messages.bundle(seeds, {})
+        keys = b"".join(links.keys)
+        message = messages.PlantMessage(links.hosts, links.links, links.places)
+        answer = await self._ask("plant", now, message, keys)
+        return messages.read_number(answer)
+
+    async def candidates(self, limit: int) -> list[Candidate]:
+        """Return the first URLs of the URL queue, which stay there until they are prioritised."""
+        top_credit, rows = messages.read_candidates(await self._ask("candidates", None, [limit]))
+        return [Candidate(*row, top_credit) for row in rows]
+
+    async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
+        """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
+        bounded = [
+            (candidate.id, 100.0 if math.isnan(score) else min(max(score, 0.0), 100.0))
+            for candidate, score in scores
+        ]
+        await self._ask("prioritise", None, bounded)
+
+    async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
+        """Deal URLs to workers: for each draw, from the first of its queues that has any."""
+        return messages.read_number(await self._ask("route", now, [*map(tuple, draws)]))
+
+    # -- the workers' side -----------------------------------------------------------------------
+
+    async def join(self, worker: int, now: float) -> None:
+        """Let a worker take part, or say that it still does."""
+        await self._ask("join", now, [worker])
+        self._joined.add(worker)
+
+    async def lease(self, worker: int, limit: int, now: float) -> Leased:
+        """Hand out URLs whose hosts may be asked now, within the budgets."""
+        rows, wake_at = messages.read_leased(await self._ask("lease", now, (worker, limit)))
+        tasks = [messages.task_of(row) for row in rows]
+        return Leased(tasks, None if isinstance(wake_at, bool) else wake_at)
+
+    async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
+        """Extend leases; return the tasks whose lease was lost."""
+        leases = [(task.url_id, task.lease) for task in tasks]
+        lost = messages.read_numbers(await self._ask("renew", now, leases))
+        return [tasks[place - 1] for place in lost]
+
+    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+        """Give a page its number, unless the same content or one like it is kept."""
+        bands, sample = (b"".join(sketch.bands), sketch.sample) if sketch else (b"", b"")
+        lease = (task.url_id, task.lease)
+        return messages.read_claim(await self._ask("claim", now, lease, digest, bands, sample))
+
+    async def settle(self, settlement: Settlement, now: float) -> Settled:
+        """Record everything that came of a task, if its lease is still the newest."""
+        task, page, links = settlement.task, settlement.page, settlement.links
+        step = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
+        connection = self.courier.connections
+        packed = messages.bundle(links, self._known.on(connection).recognise(links, *step, now))
+        kept = (messages.page_note(page), page.content) if page else (b"", b"")
+
+        def arguments(links: messages.Bundle) -> tuple[bytes, ...]:
+            message = pack(messages.settle_message(settlement, links))
+            return (message, b"".join(links.keys), *kept)
+
+        self._now = now
+        reply = await self.courier.ask(
+            script("settle"),
+            now,
+            *arguments(packed),
+            elsewhere=lambda: arguments(messages.bundle(links, {})),
+        )
+        answer = messages.read_settled(reply)
+        if answer.learnt and connection == self.courier.connections:
+            self._known.meet(packed.keys, answer.learnt, answer.depth, answer.hops, now)
+        new = [links[place - 1].key for place in answer.new]
+        return Settled(answer.accepted, new, answer.nearer)
+
+    async def untold(self) -> list[tuple[int, int]]:
+        """Return the pages of which the modules know a larger depth, with their depth."""
+        return messages.read_pairs(await self._ask("untold", None, []))
+
+    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Note that the modules know the depth of these pages."""
+        await self._ask("told", None, list(pages))
+
+    async def put_back(self, task: Task, pace: Pace | None, now: float) -> bool:
+        """Give a task back undone; False if the lease was lost."""
+        arguments = (task.url_id, task.lease, pace or False)
+        return messages.read_truth(await self._ask("put_back", now, arguments))
+
+    async def borrow(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take the host's place for a request without a task; None: now, else when to ask again."""
+        moment = messages.read_moment(await self._ask("borrow", now, (host, domain)))
+        return None if isinstance(moment, bool) else moment
+
+    async def hand_back(self, host: HostKey, domain: str, pace: Pace, now: float) -> None:
+        """Give a borrowed place back."""
+        await self._ask("hand_back", now, (host, domain, pace))
+
+    async def reap(self, now: float) -> int:
+        """Give back what the dead have left, and forget what has expired."""
+        return messages.read_number(await self._ask("reap", now, []))
+
+    # -- keeping and counting --------------------------------------------------------------------
+
+    async def counts(self) -> SnapshotAnswer:
+        """Return the counters, and which numbers of pages are given and free."""
+        return messages.read_snapshot(await self._ask("snapshot", None, []))
+
+    async def snapshot(self, now: float) -> Snapshot:
+        """Count."""
+        counts = await self.counts()
+        outcomes = {name: count for name, count in counts.outcomes if count}
+        return Snapshot(
+            waiting=counts.waiting,
+            in_work=counts.in_work,
+            finished=sum(outcomes.values()),
+            pages=counts.pages,
+            bytes=counts.bytes,
+            outcomes=outcomes,
+            hosts=counts.hosts,
+            elapsed_s=now - self._started,
+            pages_per_s=0.0,
+            ended_by=counts.ended_by,
+            max_pages=self.rules.max_pages,
+            max_bytes=self.rules.max_bytes,
+        )
+
+    async def ended_by(self) -> str | None:
+        """Tell what ended the crawl; None while it goes on."""
+        return (await self.counts()).ended_by
+
+    async def hosts(self, limit: int, now: float) -> list[HostView]:
+        """Return the hosts with most to do, and the slowest ones, at most so many of each."""
+        rows = messages.read_hosts(await self._ask("look_at_hosts", now, [limit]))
+        return [messages.host_view(row) for row in rows]
+
+    async def commit(self) -> None:
+        """Do nothing: what was answered is as durable as the server makes it."""
+
+    async def close(self) -> None:
+        """Say that this process ends in order, and let go."""
+        try:
+            if self._joined:
+                await self._ask("close", None, sorted(self._joined))
+        finally:
+            await self.courier.close()

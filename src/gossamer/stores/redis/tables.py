@@ -1,0 +1,195 @@
+"""The rows of a crawl in a file, as they are brought into Redis."""
+
+import math
+import sqlite3
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from typing import NamedTuple, TypeVar
+
+from gossamer.stores.contract import Place
+from gossamer.stores.redis.records import REDIRECT, SCORED, HostRow, PackedAttempt, UrlRow
+
+T = TypeVar("T")
+
+# A duplicate of a page that was claimed and never kept must be visited again, as after a crash.
+_URLS = """
+SELECT id, key, url, host, place, depth, coalesce(parent, 0), hops, found_at, score,
+       coalesce(outcome, ''), coalesce(page, 0), coalesce(twin, 0), finished_at, redirect,
+       coalesce(targets, x''), twin IS NOT NULL AND twin NOT IN (SELECT id FROM pages)
+FROM urls ORDER BY id
+"""
+_ATTEMPTS = """
+SELECT url, at, outcome, coalesce(cause, ''), detail, status FROM attempts ORDER BY url, rowid
+"""
+_HOSTS = """
+SELECT id, key, domain, next_start, failures, unanswered, coalesce(crawl_delay_s, 0.0), requests,
+       failed, pages, took_s, coalesce(waiting, 0), known IS NOT NULL
+FROM hosts LEFT JOIN (
+    SELECT host, count(*) AS known, sum(place IN (1, 2, 3)) AS waiting FROM urls GROUP BY host
+) ON host = id
+ORDER BY id
+"""
+_PAGES = """
+SELECT id, url, size, digest, content_type, encoding, title, fetched_at FROM pages ORDER BY id
+"""
+_BODIES = """
+SELECT pages.id, pages.fetched_at, pages.digest, contents.body, sketches.bands, sketches.sample
+FROM pages LEFT JOIN contents ON contents.page = pages.id
+LEFT JOIN sketches ON sketches.page = pages.id
+WHERE pages.fetched_at > ? ORDER BY pages.id
+"""
+
+
+class TableUrl(NamedTuple):
+    """A row of `urls`."""
+
+    id: int
+    key: bytes
+    url: str
+    host: int
+    place: int
+    depth: int
+    parent: int
+    hops: int
+    found_at: float
+    score: float | None
+    outcome: str
+    page: int
+    twin: int
+    finished_at: float | None
+    redirect: int
+    targets: bytes
+    is_orphan: int
+
+    def record(self, attempts: Sequence[PackedAttempt]) -> UrlRow:
+        """Return the record of the URL, on which nobody works."""
+        place, score, twin = self.place, self.score, self.twin
+        if self.is_orphan:
+            place, score, twin = Place.UNSCORED, None, 0
+        elif place in {Place.DEALT, Place.IN_WORK}:
+            place = Place.SHELVED
+        is_finished = place == Place.FINISHED and self.finished_at is not None
+        return UrlRow(
+            place=place,
+            hops=self.hops,
+            depth=self.depth,
+            finished=self.finished_at or 0.0 if is_finished else math.inf,
+            host=self.host,
+            parent=self.parent,
+            flags=(REDIRECT if self.redirect else 0) | (0 if score is None else SCORED),
+            score=score or 0.0,
+            page=self.page,
+            twin=twin,
+            found=self.found_at,
+            url=self.url,
+            attempts=attempts,
+        )
+
+    def leads_to(self) -> Sequence[int]:
+        """Return the ids of its links."""
+        found = array("q")
+        found.frombytes(self.targets)
+        return found
+
+
+class TableHost(NamedTuple):
+    """A row of `hosts`, with how many of its URLs have a score and wait."""
+
+    id: int
+    key: str
+    domain: str
+    next_start: float
+    failures: int
+    unanswered: int
+    crawl_delay_s: float
+    requests: int
+    failed: int
+    pages: int
+    took_s: float
+    waiting: int
+    is_met: int
+
+    def record(self) -> HostRow:
+        """Return the record of the host; it is aside if anything waits."""
+        return HostRow(
+            name=self.key,
+            domain=self.domain,
+            next=self.next_start,
+            failures=self.failures,
+            unanswered=self.unanswered,
+            crawl_delay=self.crawl_delay_s,
+            requests=self.requests,
+            failed=self.failed,
+            pages=self.pages,
+            took=self.took_s,
+            waiting=self.waiting,
+            aside=self.waiting > 0,
+        )
+
+
+class TablePage(NamedTuple):
+    """A row of `pages`."""
+
+    id: int
+    url: int
+    size: int
+    digest: bytes
+    content_type: str
+    encoding: str
+    title: str
+    fetched_at: float
+
+
+class TableBody(NamedTuple):
+    """What is kept of a page for a time."""
+
+    id: int
+    fetched_at: float
+    digest: bytes
+    body: bytes | None
+    bands: bytes | None
+    sample: bytes | None
+
+
+def urls(db: sqlite3.Connection) -> Iterator[tuple[TableUrl, list[PackedAttempt]]]:
+    """Yield every URL with the attempts at it."""
+    tries = _attempts(db)
+    tried = next(tries, None)
+    for url in map(TableUrl._make, db.execute(_URLS)):
+        while tried is not None and tried[0] < url.id:
+            tried = next(tries, None)
+        yield url, tried[1] if tried is not None and tried[0] == url.id else []
+
+
+def _attempts(db: sqlite3.Connection) -> Iterator[tuple[int, list[PackedAttempt]]]:
+    for url_id, rows in groupby(db.execute(_ATTEMPTS), lambda row: int(row[0])):
+        yield (
+            url_id,
+            [
+                (at, outcome, cause, detail, False if status is None else status)
+                for _, at, outcome, cause, detail, status in rows
+            ],
+        )
+
+
+def hosts(db: sqlite3.Connection) -> Iterator[TableHost]:
+    """Yield every host."""
+    return map(TableHost._make, db.execute(_HOSTS))
+
+
+def pages(db: sqlite3.Connection) -> Iterator[TablePage]:
+    """Yield every page by its number."""
+    return map(TablePage._make, db.execute(_PAGES))
+
+
+def bodies(db: sqlite3.Connection, since: float) -> Iterator[TableBody]:
+    """Yield what is kept of the pages that were fetched after that moment."""
+    return map(TableBody._make, db.execute(_BODIES, (since,)))
+
+
+def portions(rows: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the rows in lists of that size."""
+    line = iter(rows)
+    while some := list(islice(line, size)):
+        yield some

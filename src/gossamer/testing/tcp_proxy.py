@@ -1,0 +1,165 @@
+"""A TCP proxy that misbehaves on command: what a network does to a connection, as five methods.
+
+    async with TcpProxy(("127.0.0.1", 6379)) as proxy:
+        client = Redis(port=proxy.port)
+        proxy.cut()        # every connection is reset; new ones are taken
+        proxy.pause()      # connections stand, and not a byte passes
+        proxy.refuse()     # new connections are refused
+        proxy.delay(0.2)   # whatever is sent arrives 200 ms later
+        proxy.resume()     # all is well again
+
+It lives in the event loop it was entered in; its methods take effect at once.
+"""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from types import TracebackType
+from typing import Self
+
+LOOPBACK = "127.0.0.1"
+_PIECE = 65536
+_RESET = struct.pack("ii", 1, 0)
+"""For SO_LINGER: closing throws away what is unsent and tells the other side so."""
+
+
+class TcpProxy:
+    """A port on loopback that leads to the target for as long as it is entered."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.target = target
+        """Where new connections lead to; it may be changed."""
+        self._delay_s = 0.0
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._listener: socket.socket | None = None
+        self._is_listening = False
+        self._connections: dict[asyncio.Task[None], list[asyncio.StreamWriter]] = {}
+        self.port = 0
+        """Where to connect to; the same over `refuse` and `resume`."""
+        self.accepted = 0
+        """How many connections were taken so far."""
+
+    @property
+    def connections(self) -> int:
+        """How many connections stand."""
+        return len(self._connections)
+
+    async def __aenter__(self) -> Self:
+        self._bind()
+        self._listen()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._unbind()
+        ending = list(self._connections)
+        self.cut()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Reset every connection, in both directions, with what is under way."""
+        for task, writers in self._connections.items():
+            for writer in writers:
+                _reset(writer)
+            task.cancel()
+
+    def pause(self) -> None:
+        """Let nothing pass; connections stand, and new ones are taken."""
+        self._flowing.clear()
+
+    def refuse(self) -> None:
+        """Refuse new connections; those that stand go on."""
+        if self._is_listening:
+            self._unbind()
+            self._bind()  # bound and not listening: refused, and the port stays ours
+
+    def delay(self, seconds: float) -> None:
+        """Hold each piece back for so long, in both directions."""
+        self._delay_s = seconds
+
+    def resume(self) -> None:
+        """Undo `pause`, `refuse` and `delay`."""
+        self._delay_s = 0.0
+        self._flowing.set()
+        self._listen()
+
+    def _bind(self) -> None:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.bind((LOOPBACK, self.port))
+        self.port = listener.getsockname()[1]
+        self._listener = listener
+
+    def _listen(self) -> None:
+        if self._listener is not None and not self._is_listening:
+            self._listener.listen(1024)
+            asyncio.get_running_loop().add_reader(self._listener, self._accept)
+            self._is_listening = True
+
+    def _unbind(self) -> None:
+        if self._listener is not None:
+            if self._is_listening:
+                asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+        self._listener, self._is_listening = None, False
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        try:
+            client, _ = self._listener.accept()
+        except OSError:  # it has left again
+            return
+        self.accepted += 1
+        writers: list[asyncio.StreamWriter] = []
+        task = asyncio.get_running_loop().create_task(self._serve(client, writers))
+        self._connections[task] = writers
+        task.add_done_callback(lambda done: self._connections.pop(done, None))
+
+    async def _serve(self, client: socket.socket, writers: list[asyncio.StreamWriter]) -> None:
+        """Carry bytes both ways until both sides have ended or one is gone."""
+        try:
+            near, to_near = await asyncio.open_connection(sock=client)
+            writers.append(to_near)
+            try:
+                far, to_far = await asyncio.open_connection(*self.target)
+            except OSError:
+                _reset(to_near)
+                return
+            writers.append(to_far)
+            await asyncio.gather(self._carry(near, to_far), self._carry(far, to_near))
+        finally:
+            for writer in writers:
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+            client.close()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while piece := await reader.read(_PIECE):
+                await self._hold_back()
+                writer.write(piece)
+                await writer.drain()
+            await self._hold_back()
+            writer.write_eof()
+        except OSError:  # one side is gone: the other learns it the same way
+            _reset(writer)
+
+    async def _hold_back(self) -> None:
+        if self._delay_s:
+            await asyncio.sleep(self._delay_s)
+        await self._flowing.wait()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    if not writer.transport.is_closing():
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    writer.transport.abort()

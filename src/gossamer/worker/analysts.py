@@ -1,0 +1,108 @@
+"""Who analyses the pages: this process, and where it has much to do another one beside it.
+
+To analyse a page takes about as long as everything else that is done for it. So a crawl that is
+fast enough to be held up by that, and has a second core, gets a process for it; until that is
+ready, and whenever it has enough to do, pages are analysed here. A page on which that process dies
+is tried once more and then given up: what breaks a parser does not break the crawl.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+
+from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage
+from gossamer.worker.analyst_process import AnalystDiedError, AnalystProcess
+
+LOG = logging.getLogger("gossamer.worker")
+
+WINDOW_S = 0.1
+BUSY_SHARE = 0.25
+"""From this share of our time on, pages are worth a process of their own."""
+
+MOST_IN_HAND = 6
+"""How many pages the other process has at most: enough not to wait for the next."""
+
+
+class AnalysisError(Exception):
+    """A page broke whoever analysed it, twice."""
+
+
+class Analysts:
+    """Analyses pages; to be closed at the end."""
+
+    def __init__(
+        self,
+        rules: AnalysisRules,
+        *,
+        alone: bool = False,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._analyser = Analyser(rules)
+        self._clock = clock
+        self._alone = alone
+        self.process: AnalystProcess | None = None
+        """The other process, while there is one."""
+        self._window_began = clock()
+        self._busy_s = 0.0
+
+    def __repr__(self) -> str:
+        return f"<Analysts: {self.process or 'only us'}>"
+
+    async def analyse(self, page: RawPage) -> Analysis:
+        """Return what is on the page; raise `AnalysisError` if that cannot be found out."""
+        process = self.process
+        if process is None or not process.ready or process.in_hand >= MOST_IN_HAND:
+            return self._analyse_here(page)
+        try:
+            return await process.analyse(page)
+        except AnalystDiedError as death:
+            await self._part_from(process)
+            return await self._again(page) if death.culprit else self._analyse_here(page)
+
+    async def close(self) -> None:
+        """Let the other process go."""
+        if self.process is not None:
+            await self._part_from(self.process)
+
+    async def _part_from(self, process: AnalystProcess) -> None:
+        if self.process is process:
+            self.process = None
+        await process.close()
+
+    def _analyse_here(self, page: RawPage) -> Analysis:
+        began = self._clock()
+        analysis = self._analyser.analyse(page)
+        ended = self._clock()
+        self._busy_s += ended - began
+        if ended - self._window_began >= WINDOW_S:
+            if self._busy_s >= BUSY_SHARE * (ended - self._window_began):
+                self._get_help()
+            self._window_began, self._busy_s = ended, 0.0
+        return analysis
+
+    def _get_help(self) -> None:
+        if self.process is not None or self._alone:
+            return
+        try:
+            self.process = AnalystProcess(self._analyser.rules)
+        except OSError as error:
+            self._alone = True
+            LOG.warning("pages are analysed without a process of their own: %s", error)
+
+    async def _again(self, page: RawPage) -> Analysis:
+        """Have another process look at a page on which one died."""
+        process = AnalystProcess(self._analyser.rules)
+        try:
+            return await process.analyse(page)
+        except AnalystDiedError as death:
+            raise AnalysisError from death
+        finally:
+            await process.close()
+
+
+def has_spare_core() -> bool:
+    """Tell whether another process would have a core of its own to run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) > 1  # fewer than the machine has, in many containers
+    return (os.cpu_count() or 1) > 1

@@ -1,0 +1,99 @@
+"""kill -9 of any process of a shared crawl: the crawl comes to the same end."""
+
+import os
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Crawl, Result
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.req("B1", "B3", "D16")
+@pytest.mark.parametrize("seed", range(3))
+def test_workers_and_frontiers_that_are_killed_at_random_moments(
+    seed: int, crawl: "Crawl", expected: "Result"
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 -- repeatable, no secret
+    run = crawl.crawl(workers=3)
+    asked = 0
+    for role in ("worker", "frontier", "worker", "worker"):
+        asked += rng.randint(4, 20)
+        crawl.await_requests(asked)
+        time.sleep(rng.uniform(0, 0.1))
+        kill(rng.choice(crawl.await_pids(role, 1)))
+        if rng.random() < 0.5:
+            crawl.verify()
+    said = run.succeed()
+    assert said.count("died (signal 9) and is replaced") == 4
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("B1", "B3", "D16")
+def test_all_processes_are_killed_and_the_same_command_continues(
+    crawl: "Crawl", expected: "Result"
+) -> None:
+    for requests in (12, 40):
+        run = crawl.crawl()
+        crawl.await_requests(requests)
+        for role in ("crawl", "frontier", "worker"):
+            for pid in crawl.pids(role):
+                kill(pid)
+        assert run.end() == -signal.SIGKILL
+        crawl.verify()
+    crawl.crawl().succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("B1", "B3", "D16")
+def test_the_command_itself_is_killed_and_its_crew_does_not_go_on_without_it(
+    crawl: "Crawl", expected: "Result"
+) -> None:
+    run = crawl.crawl()
+    crawl.await_requests(20)
+    kill(run.pid)
+    run.end()
+    crawl.await_gone("worker", "frontier")
+    assert len(crawl.web.requests) < 60
+    crawl.verify()
+    assert "every URL that was found is settled" in crawl.crawl().succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("B1")
+def test_a_page_that_kills_whoever_has_it_is_given_up(crawl: "Crawl", expected: "Result") -> None:
+    """Three workers die of it, and then nobody tries again."""
+    poison = f"{crawl.folder}/poison.py:Poison"
+    with open(f"{crawl.folder}/poison.py", "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(
+            "import os, signal\n"
+            "class Poison:\n"
+            "    def page(self, page):\n"
+            "        if page.url.endswith('/leaf/3') and 'b.localhost' in page.url:\n"
+            "            os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+    said = crawl.crawl("--module", poison).succeed()
+    assert said.count("died (signal 9) and is replaced") == 3
+    (poisoned,) = [row for row in expected.urls if row[0] == "http://b.localhost/leaf/3"]
+    result = crawl.result()
+    assert ("http://b.localhost/leaf/3", "gave_up", poisoned[2]) in result.urls
+    assert [row for row in result.urls if row[0] != poisoned[0]] == [
+        row for row in expected.urls if row[0] != poisoned[0]
+    ]
+    url = f"http://b.localhost:{crawl.web.address[1]}/leaf/3"
+    assert "three workers died" in crawl.run("explain", url).succeed()
+    crawl.assert_polite()
+    crawl.verify()

@@ -1,0 +1,100 @@
+"""The Redis under a crawl dies, stands still, or is hard to reach."""
+
+import signal
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Crawl, MakeCrawl, Proxy, RedisServer, Result, StartServer
+
+
+@pytest.mark.req("B1", "B3")
+@pytest.mark.parametrize("sync", ["always", "everysec"])
+def test_the_server_is_killed_and_started_again(
+    sync: str,
+    start_server: "StartServer",
+    make_crawl: "MakeCrawl",
+    expected: "Result",
+) -> None:
+    """A process that is killed loses nothing that it has answered: the file was written before."""
+    server = start_server("--appendonly", "yes", "--appendfsync", sync)
+    crawl = make_crawl(server.url)
+    run = crawl.crawl()
+    for requests in (15, 45):
+        crawl.await_requests(requests)
+        server.kill()
+        time.sleep(0.3)
+        server.start()
+    said = run.succeed()
+    assert "The store does not answer" in said
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("B1")
+def test_the_server_loses_power_and_with_it_the_last_seconds(
+    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
+) -> None:
+    """What the disk did not have is gone; whoever worked meanwhile has to be told so."""
+    server = start_server("--appendonly", "yes", "--appendfsync", "everysec")
+    crawl = make_crawl(server.url)
+    run = crawl.crawl()
+    crawl.await_requests(25)
+    on_disk = server.log_file.stat().st_size
+    time.sleep(1.0)
+    server.kill()
+    with server.log_file.open("r+b") as file:
+        file.truncate(on_disk)
+    server.start()
+    run.succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite(exceptions=4)
+    crawl.verify()
+
+
+@pytest.mark.req("B1", "B3")
+def test_the_server_stands_still_for_longer_than_a_lease(
+    server: "RedisServer", crawl: "Crawl", expected: "Result"
+) -> None:
+    run = crawl.crawl()
+    crawl.await_requests(20)
+    server.signal(signal.SIGSTOP)
+    time.sleep(3.5)
+    server.signal(signal.SIGCONT)
+    run.succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("B1", "B3")
+def test_connections_are_cut_delayed_and_refused(
+    server: "RedisServer",
+    make_proxy: "Callable[[int], Proxy]",
+    crawl: "Crawl",
+    expected: "Result",
+) -> None:
+    proxy = make_proxy(server.port)
+    run = crawl.crawl(GOSSAMER_STORE=proxy.url)
+    for requests in (10, 20, 30, 40):
+        crawl.await_requests(requests)
+        proxy.act(lambda one: one.cut())
+    crawl.await_requests(50)
+    proxy.act(lambda one: one.delay(0.05))
+    crawl.await_requests(60)
+    proxy.act(lambda one: one.refuse())
+    proxy.act(lambda one: one.cut())
+    time.sleep(0.5)
+    proxy.act(lambda one: one.resume())
+    crawl.await_requests(70)
+    proxy.act(lambda one: one.pause())
+    time.sleep(1.0)
+    proxy.act(lambda one: one.resume())
+    run.succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()

@@ -1,0 +1,28 @@
+"""A worker that stands still past its lease comes back to find its work done by others."""
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Crawl, Result
+
+
+@pytest.mark.req("B1", "B3", "D16")
+def test_a_worker_that_stood_still_is_refused(crawl: "Crawl", expected: "Result") -> None:
+    run = crawl.crawl(workers=3)
+    crawl.await_requests(30)
+    stalled = crawl.pids("worker")[:2]
+    for pid in stalled:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(4.0)
+    crawl.verify()
+    for pid in stalled:
+        os.kill(pid, signal.SIGCONT)
+    run.succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()

@@ -1,0 +1,458 @@
+"""A Redis, a small web on several hosts, the processes that crawl it, and what must come of that."""
+
+import asyncio
+import os
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import msgspec
+import pytest
+import redis
+from fetch_servers import find_server
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from gossamer.stores.contract import PageRecord, Place, UrlRecord
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.open import open_reader
+from gossamer.testing import Reply, RequestRecord, TcpProxy, Web, read_urls
+
+LOOPBACK = "127.0.0.1"
+PATIENCE_S = 45.0
+HOSTS = ("a.localhost", "b.localhost", "c.localhost", "d.localhost")
+"""Names that lead to this machine without anybody being asked."""
+LEAVES = 14
+DELAY_S = 0.12
+LEASE_S = 2.0
+
+
+class RedisServer:
+    """A redis-server that may be killed and started again, on the same port and data."""
+
+    def __init__(self, folder: Path, *settings: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._settings = settings
+        with socket.create_server((LOOPBACK, 0)) as listener:
+            self.port: int = listener.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://{LOOPBACK}:{self.port}"
+
+    @property
+    def client(self) -> "redis.Redis":
+        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0), socket_timeout=10)
+
+    @property
+    def log_file(self) -> Path:
+        """The part of the append-only file that grows."""
+        (found,) = self.folder.glob("appendonlydir/*.incr.aof")
+        return found
+
+    def start(self) -> Self:
+        program = find_server("redis-server")
+        if program is None:
+            reason = "no redis-server here: run 'make test', which fetches it"
+            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+        place = ["--port", str(self.port), "--bind", LOOPBACK, "--dir", str(self.folder)]
+        kept = ["--save", "", "--logfile", str(self.folder / "log"), *self._settings]
+        self._process = subprocess.Popen([str(program), *place, *kept])
+        wait_until(self._answers)
+        return self
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self.folder / "log").read_text()[-1000:]
+        try:
+            with self.client as client:
+                client.ping()
+        except (redis.ConnectionError, redis.BusyLoadingError):
+            return False
+        except redis.ResponseError:
+            return True
+        return True
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def wait_until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+    """Return as soon as the condition holds."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.005)
+
+
+class StartServer(msgspec.Struct):
+    """Starts servers that end with the test."""
+
+    folder: Path
+    servers: list[RedisServer] = msgspec.field(default_factory=list)
+
+    def __call__(self, *settings: str) -> RedisServer:
+        server = RedisServer(self.folder / f"redis-{len(self.servers)}", *settings)
+        self.servers.append(server)
+        return server.start()
+
+
+ALWAYS = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[StartServer]:
+    starting = StartServer(tmp_path)
+    yield starting
+    for server in starting.servers:
+        server.kill()
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> RedisServer:
+    """A server that has on its disk whatever it has answered."""
+    return start_server(*ALWAYS)
+
+
+class Proxy:
+    """A `TcpProxy` in a thread of its own; its methods may be called from here."""
+
+    def __init__(self, port: int) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._proxy = TcpProxy((LOOPBACK, port))
+        self._run(self._proxy.__aenter__())
+
+    @property
+    def url(self) -> str:
+        return f"redis://{LOOPBACK}:{self._proxy.port}"
+
+    def act(self, what: Callable[[TcpProxy], object]) -> None:
+        """Have something done to the connections."""
+
+        async def act() -> None:
+            what(self._proxy)
+
+        self._run(act())
+
+    @property
+    def port(self) -> int:
+        return self._proxy.port
+
+    def close(self) -> None:
+        self._run(self._proxy.__aexit__(None, None, None))
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, what: Coroutine[Any, Any, object]) -> None:
+        asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE_S)
+
+
+@pytest.fixture
+def make_proxy() -> Iterator[Callable[[int], Proxy]]:
+    """Put a proxy before a port."""
+    proxies: list[Proxy] = []
+
+    def make(port: int) -> Proxy:
+        proxies.append(Proxy(port))
+        return proxies[-1]
+
+    yield make
+    for proxy in proxies:
+        proxy.close()
+
+
+class Running:
+    """One process of `gossamer`, with what it prints in a file."""
+
+    def __init__(self, output: Path, arguments: list[str], environment: dict[str, str]) -> None:
+        self._output = output
+        with output.open("wb") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "gossamer", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env={**os.environ, **environment},
+                cwd=output.parent,
+            )
+        self.pid = self._process.pid
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self._output.read_text()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def end(self, patience_s: float = PATIENCE_S) -> int:
+        """Wait for the end; return the exit code."""
+        try:
+            return self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"it goes on after {patience_s:g} s: {self.output}")
+
+    def succeed(self) -> str:
+        """Wait for a good end; return what it has printed."""
+        assert self.end() == 0, self.output
+        return self.output
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What came of a crawl, without what may differ: ports, numbers, and which twin came first."""
+
+    urls: list[tuple[str, str | None, int]]
+    """URL, outcome (None: beyond the depth limit) and depth."""
+    files: list[tuple[str, int, bytes]]
+    """URL, depth and body."""
+
+
+class Crawl:
+    """A crawl of a web over a store, under a name of its own, and its processes."""
+
+    def __init__(self, folder: Path, web: Web, url: str) -> None:
+        self.web = web
+        self.url = url
+        self.name = f"test-{secrets.token_hex(4)}"
+        self.folder = folder / self.name
+        self.folder.mkdir()
+        self._runs: list[Running] = []
+
+    # -- its processes ---------------------------------------------------------------------------
+
+    def run(self, command: str, *arguments: object, **environment: str) -> Running:
+        """Start a command about this crawl, with variables of its environment."""
+        words = [command, *map(str, arguments), "--crawl", self.name]
+        variables = {"GOSSAMER_STORE": self.url, **environment}
+        output = self.folder / f"output-{len(self._runs)}"
+        self._runs.append(Running(output, words, variables))
+        return self._runs[-1]
+
+    def crawl(self, *options: object, workers: int = 2, **environment: str) -> Running:
+        """Start the command that crawls."""
+        usual = seed_and_options(self.web, self.folder, workers)
+        return self.run("crawl", *usual, *options, **environment)
+
+    def worker(self, *options: object, **environment: str) -> Running:
+        """Have one more worker join."""
+        return self.run("worker", "--dir", self.folder, *options, **environment)
+
+    def pids(self, role: str) -> list[int]:
+        """Return the processes that play a role, oldest first."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError, ValueError):
+                words = entry.joinpath("cmdline").read_bytes().split(b"\0")
+                if role.encode() in words and self.name.encode() in words:
+                    found.append(int(entry.name))
+        return sorted(found)
+
+    def await_pids(self, role: str, count: int) -> list[int]:
+        """Return the processes that play a role once there are so many."""
+        wait_until(lambda: len(self.pids(role)) >= count)
+        return self.pids(role)
+
+    def await_gone(self, *roles: str) -> None:
+        """Wait until nobody plays these roles."""
+        wait_until(lambda: not any(self.pids(role) for role in roles))
+
+    def await_requests(self, count: int) -> None:
+        """Wait until the web was asked so often."""
+        self.web.wait_for_requests(count, PATIENCE_S)
+
+    def close(self) -> None:
+        """End what a failed test has left."""
+        for role in ("crawl", "frontier", "worker"):
+            for pid in self.pids(role):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for run in self._runs:
+            run.end()
+
+    # -- what came of it -------------------------------------------------------------------------
+
+    def verify(self) -> None:
+        """Have the stored state checked."""
+        assert "is sound" in self.run("verify").succeed()
+
+    def result(self) -> Result:
+        """Return what is in the store, once it is sure that the saved files say the same."""
+        records, pages, bodies = asyncio.run(read_all(self.url, self.name))
+        assert {record.place for record in records} <= {Place.FINISHED, Place.BEYOND}
+        assert [page.id for page in pages] == [*range(1, len(pages) + 1)]
+        assert Counter(page.url for page in pages).most_common(1)[0][1] == 1
+        found = [(page.url, page.depth, body) for page, body in zip(pages, bodies, strict=True)]
+        assert saved_files(self.folder) == {
+            number: b"%s\n%d\n%s" % (url.encode(), depth, body)
+            for number, (url, depth, body) in enumerate(found, 1)
+        }
+        return as_result(self.web, records, found)
+
+    def assert_polite(self, *, exceptions: int = 0, delay_s: float = DELAY_S) -> None:
+        """The server's log shows never two requests to a host at once, nor one too soon."""
+        found = impolite(self.web.requests, delay_s)
+        assert len(found) <= exceptions, found
+
+
+async def read_all(url: str, name: str) -> tuple[list[UrlRecord], list[PageRecord], list[bytes]]:
+    """Return every URL, every page, and the bodies of the pages."""
+    reader = await open_reader(parse_address(url), name)
+    try:
+        records = [record async for record in reader.records()]
+        pages = [page async for page in reader.pages()]
+        bodies = [await reader.content(page.id) or b"" for page in pages]
+    finally:
+        await reader.close()
+    return records, pages, bodies
+
+
+def saved_files(folder: Path) -> dict[int, bytes]:
+    """Return what the module `save` has written; a killed worker leaves hidden files."""
+    entries = folder.joinpath("pages").iterdir()
+    return {int(one.name): one.read_bytes() for one in entries if not one.name.startswith(".")}
+
+
+def as_result(web: Web, records: list[UrlRecord], pages: list[tuple[str, int, bytes]]) -> Result:
+    port = f":{web.address[1]}"
+
+    def plain(url: str) -> str:
+        return re.sub("twin-[0-9]+", "twin", url.replace(port, ""))
+
+    return Result(
+        sorted(
+            ((plain(one.url), one.outcome, one.depth) for one in records),
+            key=lambda row: (row[0], row[2]),
+        ),
+        sorted((plain(url), depth, body.replace(port.encode(), b"")) for url, depth, body in pages),
+    )
+
+
+def impolite(records: list[RequestRecord], delay_s: float) -> list[tuple[str, str, float]]:
+    """Return each request that came too soon after another to its host: both paths and the gap."""
+    found = []
+    for host in {record.host for record in records}:
+        mine = sorted((one for one in records if one.host == host), key=lambda one: one.started)
+        for one, following in pairwise(mine):
+            gap_s = following.started - one.ended
+            if gap_s < delay_s:
+                found.append((host + one.path, following.path, gap_s))
+    return found
+
+
+def describe(web: Web) -> None:
+    """Describe four hosts that link to each other, with one of everything that can happen."""
+    port = web.address[1]
+    homes = [f"http://{host}:{port}/" for host in HOSTS]
+    for host in HOSTS:
+        site = web.site(host)
+        site.robots("User-agent: *\nDisallow: /private/\n")
+        leaves = [f"/leaf/{number}" for number in range(LEAVES)]
+        endings = ["/gone", "/missing", "/private/x", "/old", "/twin-1", "/twin-2", "/flaky"]
+        site.page("/", links=["/way/1", *endings, *leaves, *homes], text=host * 30)
+        for number in range(1, 8):
+            site.page(f"/way/{number}", links=[f"/way/{number + 1}", "/"], text=f"{host} {number}")
+        for leaf in leaves:
+            site.page(leaf, links=["/", homes[0], "/leaf/0"], text=f"{host}{leaf} " * 50)
+        for twin in ("/twin-1", "/twin-2"):
+            site.page(twin, html=f"<p>I am unique on {host}.")
+        site.status("/gone", 410)
+        site.redirect("/old", "/new")
+        site.redirect("/new", "/way/2")
+        site.reply("/flaky", Reply(status=500), Reply(body=f"<p>Better now, says {host}."))
+
+
+def seed_and_options(web: Web, folder: Path, workers: int) -> list[str]:
+    """Return what to crawl and how."""
+    seed = f"http://{HOSTS[0]}:{web.address[1]}/"
+    pace = ["--delay", f"{DELAY_S * 1000:g}ms", "--lease", f"{LEASE_S:g}s"]
+    limits = ["--scope", "any", "--depth", "5", "--similarity", "1"]
+    own = ["--allow-network", f"{LOOPBACK}/32", "--allow-network", "::1/128"]
+    rest = ["--workers", str(workers), "--dir", str(folder), "--module", "save"]
+    return [seed, *pace, *limits, *own, *rest]
+
+
+@pytest.fixture
+def make_web() -> Iterator[Callable[[], Web]]:
+    """Serve the small web once more."""
+    with ExitStack() as stack:
+
+        def make() -> Web:
+            web = stack.enter_context(Web())
+            describe(web)
+            return web
+
+        yield make
+
+
+@pytest.fixture
+def web(make_web: Callable[[], Web]) -> Web:
+    """The small web."""
+    return make_web()
+
+
+class MakeCrawl(Protocol):
+    """Makes a crawl over the store at a URL, of the small web or of another."""
+
+    def __call__(self, url: str, web: Web | None = None) -> Crawl: ...
+
+
+@pytest.fixture
+def make_crawl(tmp_path: Path, web: Web) -> Iterator[MakeCrawl]:
+    small_web, made = web, list[Crawl]()
+
+    def make(url: str, web: Web | None = None) -> Crawl:
+        made.append(Crawl(tmp_path, web or small_web, url))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def crawl(make_crawl: MakeCrawl, server: RedisServer) -> Crawl:
+    """A crawl of the small web over the server."""
+    return make_crawl(server.url)
+
+
+@pytest.fixture(scope="session")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What comes of the crawl in one process, with a file for a store."""
+    folder = tmp_path_factory.mktemp("embedded")
+    with Web() as web:
+        describe(web)
+        arguments = ["crawl", *seed_and_options(web, folder, 1)]
+        run = Running(folder / "output", arguments, {})
+        run.succeed()
+        records = [*read_urls(folder).values()]
+        assert impolite(web.requests, DELAY_S) == []
+        pages = [content.split(b"\n", 2) for content in saved_files(folder).values()]
+        found = [(url.decode(), int(depth), body) for url, depth, body in pages]
+        return as_result(web, records, found)

@@ -1,0 +1,42 @@
+"""The evaluation of near duplicates, made small: its targets are met, and it can fail."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / ".cache" / "docs" / "site"
+
+pytestmark = pytest.mark.skipif(not SITE.is_dir(), reason="needs the documentation site")
+
+
+def evaluate(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+SMALL = """
+import sys
+from tests.eval import corpus, duplicates
+corpus.MAX_PAGES = 200
+{change}
+sys.exit(duplicates.main(["--pairs", "800", "--only", "site"]))
+"""
+
+
+@pytest.mark.req("B8")
+def test_edited_copies_of_real_pages_are_told_apart_at_the_threshold() -> None:
+    done = evaluate(SMALL.format(change=""))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all targets met" in done.stdout
+
+
+def test_a_missed_target_fails_the_evaluation() -> None:
+    change = "duplicates.MIN_RECALL, duplicates.MAX_FALSE, duplicates.MAX_ERROR = 1.1, -1, 0.0001"
+    done = evaluate(SMALL.format(change=change))
+    assert done.returncode == 1, done.stdout + done.stderr
+    for name in ("recall", "false", "mean error"):
+        assert f"MISSED: {name}" in done.stdout

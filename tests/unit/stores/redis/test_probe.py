@@ -1,0 +1,292 @@
+"""What is found out about real servers, and about what is none."""
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+import redis
+import trustme
+
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.checks import Finding
+from gossamer.stores.redis.probe import check
+from gossamer.testing import TcpProxy
+
+LOOPBACK = "127.0.0.1"
+SOUND = ("appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction")
+every_server = pytest.mark.parametrize(
+    "redis_program", ["redis-server", "redis-server-6.2", "valkey-server"], indirect=True
+)
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class StartRedis(Protocol):
+    def __call__(self, *settings: str, directory: Path | None = None) -> int: ...
+
+
+def found(url: str, patience_s: float = 5.0) -> list[Finding]:
+    return asyncio.run(check(parse_address(url), patience_s=patience_s))
+
+
+def only(findings: list[Finding]) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+def refusal(url: str, patience_s: float = 5.0) -> str:
+    finding = only(found(url, patience_s))
+    assert finding.severity == "refuse"
+    return str(finding)
+
+
+def warning(url: str) -> str:
+    finding = only(found(url))
+    assert finding.severity == "warn"
+    return str(finding)
+
+
+def found_at(answer: Answer, before: str = "redis://", patience_s: float = 5.0) -> Finding:
+    """Return what is said of a server that answers like this."""
+
+    served: list[asyncio.Task[None]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+            await answer(reader, writer)
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.append(asyncio.create_task(serve(reader, writer)))
+
+    async def run() -> Finding:
+        server = await asyncio.start_server(accept, LOOPBACK, 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, contextlib.AsyncExitStack() as ending:
+            ending.push_async_callback(lambda: asyncio.wait(served))
+            address = parse_address(f"{before}{LOOPBACK}:{port}")
+            return (await check(address, patience_s=patience_s))[0]
+
+    return asyncio.run(run())
+
+
+def resp_server(info: str) -> Answer:
+    """Return a server that has nothing but INFO to say."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while True:
+                count = int((await reader.readuntil(b"\r\n"))[1:])
+                words = []
+                for _ in range(count):
+                    size = int((await reader.readuntil(b"\r\n"))[1:])
+                    words.append((await reader.readexactly(size + 2))[:-2].upper())
+                body = info.encode()
+                known = b"$%d\r\n%s\r\n" % (len(body), body)
+                writer.write(known if words[0] == b"INFO" else b"-ERR unknown command\r\n")
+
+    return answer
+
+
+@every_server
+def test_a_sound_server_is_taken(start_redis: StartRedis) -> None:
+    assert found(f"redis://{LOOPBACK}:{start_redis(*SOUND)}") == []
+
+
+def test_a_unix_socket_is_taken(start_redis: StartRedis, tmp_path: Path) -> None:
+    start_redis(*SOUND, f"unixsocket {tmp_path}/s")
+    assert found(f"unix://{tmp_path}/s") == []
+
+
+def test_nobody_there() -> None:
+    finding = only(found(f"redis://{LOOPBACK}:1"))
+    assert finding.what == "127.0.0.1:1 cannot be reached (Connection refused)"
+    assert finding.passing, "it may be starting"
+    assert "reached (No such file or directory)" in refusal("unix:///no/such/socket")
+    assert "name.invalid:6379 cannot be reached" in refusal("redis://name.invalid")
+
+
+@every_server
+def test_passwords(start_redis: StartRedis) -> None:
+    port = start_redis(*SOUND, "requirepass s3cret", "user bob on >builder ~* +@all")
+    assert found(f"redis://:s3cret@{LOOPBACK}:{port}") == []
+    assert found(f"redis://bob:builder@{LOOPBACK}:{port}") == []
+    assert "wants a password" in refusal(f"redis://{LOOPBACK}:{port}")
+    wrong = refusal(f"redis://:wr0ng@{LOOPBACK}:{port}")
+    assert "did not accept the password of the default user" in wrong
+    assert "wr0ng" not in wrong
+    assert "of the user bob" in refusal(f"redis://bob:wr0ng@{LOOPBACK}:{port}")
+
+
+def test_a_password_that_the_server_does_not_ask_for(start_redis: StartRedis) -> None:
+    port = start_redis(*SOUND)
+    assert "the server has none" in refusal(f"redis://:s3cret@{LOOPBACK}:{port}")
+
+
+def test_a_server_that_quotes_the_password() -> None:
+    async def quote(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told = (await reader.read(1000)).decode().split()
+        writer.write(f"-ERR unknown command, args beginning with: {told}\r\n".encode())
+
+    finding = found_at(quote, before="redis://:s3cret@")
+    assert "refused the first command" in finding.what
+    assert "***" in finding.what
+    assert "s3cret" not in str(finding)
+
+
+def test_a_user_who_may_not_ask(start_redis: StartRedis) -> None:
+    port = start_redis(*SOUND, "user bob on >pw ~* +get +select")
+    assert "may not use INFO" in refusal(f"redis://bob:pw@{LOOPBACK}:{port}")
+
+
+def test_a_database_that_is_not_there(start_redis: StartRedis) -> None:
+    assert "no database 99" in refusal(f"redis://{LOOPBACK}:{start_redis(*SOUND)}/99")
+
+
+def test_a_web_server_is_no_redis() -> None:
+    async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    finding = found_at(http)
+    assert "is no Redis" in finding.what
+    assert not finding.passing
+    assert "does not speak TLS" in found_at(http, before="rediss://").what
+
+
+@pytest.mark.parametrize("info", ["", "redis_version:\r\n", "<html>", "redis_version:x\r\n"])
+def test_what_answers_nonsense_is_no_redis(info: str) -> None:
+    assert "is no Redis" in found_at(resp_server(info)).what
+
+
+def test_a_silent_server_is_not_waited_for() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    before = time.monotonic()
+    finding = found_at(silent, patience_s=0.2)
+    assert time.monotonic() - before < 2
+    assert "said nothing within 0.2 s" in finding.what
+    assert finding.passing
+    assert "whether it speaks TLS" in found_at(silent, before="rediss://", patience_s=0.2).remedy
+
+
+@pytest.mark.parametrize("after_bytes", [0, 1000])
+def test_a_server_that_hangs_up(after_bytes: int) -> None:
+    asked: list[bytes] = []
+
+    async def hang_up(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        asked.append(await reader.read(after_bytes))
+
+    finding = found_at(hang_up)
+    assert len(asked) == 1, "a start-up check does not keep knocking"
+    assert "closed the connection at once" in finding.what
+    assert "TLS" in finding.remedy
+
+
+def test_a_server_that_stops_in_the_middle(start_redis: StartRedis) -> None:
+    port = start_redis(*SOUND)
+
+    async def run() -> Finding:
+        async with TcpProxy((LOOPBACK, port)) as proxy:
+            proxy.pause()
+            return only(
+                await check(parse_address(f"redis://{LOOPBACK}:{proxy.port}"), patience_s=0.2)
+            )
+
+    assert "said nothing" in asyncio.run(run()).what
+
+
+@pytest.mark.parametrize("version", ["6.0.16", "5.0.14", "2.8.4"])
+def test_an_old_server_is_told_its_version(version: str) -> None:
+    finding = found_at(resp_server(f"# Server\r\nredis_version:{version}\r\naof_enabled:1\r\n"))
+    assert finding.what == f"Redis {version} is too old"
+
+
+def test_a_server_that_loads(start_redis: StartRedis, tmp_path: Path) -> None:
+    folder = tmp_path / "loading"
+    port = start_redis(directory=folder)
+    with redis.Redis(port=port) as client:
+        client.config_set("rdbcompression", "no")
+        client.mset({f"key{number}": "x" * 1000 for number in range(1000)})
+        client.save()
+    slow = ("key-load-delay 20000", "loading-process-events-interval-bytes 1024")
+    finding = only(found(f"redis://{LOOPBACK}:{start_redis(*slow, directory=folder)}"))
+    assert "still loading" in finding.what
+    assert finding.passing
+
+
+@every_server
+def test_a_replica_is_refused(start_redis: StartRedis) -> None:
+    primary = start_redis(*SOUND)
+    replica = start_redis(*SOUND, f"replicaof {LOOPBACK} {primary}")
+    assert "is a replica" in refusal(f"redis://{LOOPBACK}:{replica}")
+
+
+@every_server
+def test_without_an_append_only_file(start_redis: StartRedis) -> None:
+    assert "loses the whole crawl" in warning(f"redis://{LOOPBACK}:{start_redis()}")
+    port = start_redis("save 900 1", "save 60 1000")
+    assert "loses up to the last 900 s of work" in warning(f"redis://{LOOPBACK}:{port}")
+
+
+@every_server
+def test_fsync_left_to_the_kernel(start_redis: StartRedis) -> None:
+    port = start_redis("appendonly yes", "appendfsync no")
+    assert "the last 35 s" in warning(f"redis://{LOOPBACK}:{port}")
+    port = start_redis("appendonly yes", "no-appendfsync-on-rewrite yes")
+    assert "during a rewrite" in warning(f"redis://{LOOPBACK}:{port}")
+
+
+def test_a_server_that_forgets(start_redis: StartRedis) -> None:
+    port = start_redis(*SOUND, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
+    assert "noeviction" in refusal(f"redis://{LOOPBACK}:{port}")
+
+
+@every_server
+def test_a_server_that_is_full(start_redis: StartRedis) -> None:
+    port = start_redis(*SOUND, "maxmemory 100mb")
+    with redis.Redis(port=port) as client:
+        for number in range(500):
+            client.set(f"filling{number}", b"x" * 100_000)
+        used = int(client.info("memory")["used_memory"])
+        client.config_set("maxmemory", int(used / 0.95))
+        assert "95% of maxmemory" in refusal(f"redis://{LOOPBACK}:{port}")
+        client.config_set("maxmemory", int(used / 0.80))
+        assert "80% of maxmemory" in warning(f"redis://{LOOPBACK}:{port}")
+
+
+@pytest.mark.parametrize("hiding", ['rename-command CONFIG ""', "user default on nopass ~* +info"])
+def test_without_config_it_is_said_what_was_not_checked(
+    start_redis: StartRedis, hiding: str
+) -> None:
+    port = start_redis(*SOUND, hiding)
+    assert "appendfsync could not be checked" in warning(f"redis://{LOOPBACK}:{port}")
+
+
+def test_tls(start_redis: StartRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert(LOOPBACK)
+    pems = {
+        "ca": authority.cert_pem,
+        "cert": issued.cert_chain_pems[0],
+        "key": issued.private_key_pem,
+    }
+    files = {name: tmp_path / f"{name}.pem" for name in pems}
+    for name, pem in pems.items():
+        pem.write_to_path(str(files[name]))
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
+    plain = start_redis(
+        *(*SOUND, f"tls-port {port}", "tls-auth-clients no"),
+        *(f"tls-cert-file {files['cert']}", f"tls-key-file {files['key']}"),
+        f"tls-ca-cert-file {files['ca']}",
+    )
+    assert "is not trusted" in refusal(f"rediss://{LOOPBACK}:{port}")
+    assert "whether it wants TLS" in refusal(f"redis://{LOOPBACK}:{port}")
+    assert "speaks TLS" in refusal(f"rediss://{LOOPBACK}:{plain}", patience_s=0.5)
+    monkeypatch.setenv("SSL_CERT_FILE", str(files["ca"]))
+    assert found(f"rediss://{LOOPBACK}:{port}") == []
