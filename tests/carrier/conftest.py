@@ -42,7 +42,7 @@ def web() -> Iterator[Web]:
         yield running
 
 
-class Died(Exception):
+class DiedError(Exception):
     """A process did not end in order."""
 
 
@@ -50,7 +50,7 @@ class Lab:
     """Crawls the web into stores."""
 
     seed = str(WEB.seed_url)
-    died = Died
+    died = DiedError
 
     def __init__(self, web: Web, redis_url: str, folder: Path) -> None:
         self.web = web
@@ -97,7 +97,7 @@ class Lab:
             async with CrawlNotes(parse_address(self.url), crawl) as notes:
                 await notes.put("options", pack_options(plan.options))
             yield store
-        except Died:
+        except DiedError:
             await store.courier.close()  # without a word
         else:
             await store.close()

@@ -4,7 +4,7 @@ import msgspec
 import xxhash
 
 from gossamer.content.kind import Kind
-from gossamer.content.links import FoundLink
+from gossamer.content.links import FoundLink, ResolvedLinks
 from gossamer.content.markers import Markers
 from gossamer.content.page import ParsedPage, parse
 from gossamer.content.similarity import Sketch, sketch
@@ -46,11 +46,16 @@ class Analyser:
 
     def __init__(self, rules: AnalysisRules) -> None:
         self.rules = rules
+        self._resolved = ResolvedLinks()
 
     def analyse(self, page: RawPage) -> Analysis:
         """Return what is on the page; whatever the bytes are, this never fails."""
         parsed = parse(
-            page.body, url=page.url, content_type=page.content_type, markers=self.rules.markers
+            page.body,
+            url=page.url,
+            content_type=page.content_type,
+            markers=self.rules.markers,
+            resolved=self._resolved,
         )
         return Analysis(
             kind=parsed.kind,

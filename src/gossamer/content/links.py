@@ -12,6 +12,9 @@ MAX_LINKS: Final = 10_000
 """Links to so many different pages are kept, the first ones; an index may repeat them."""
 
 
+MAX_REMEMBERED_LENGTH: Final = 200
+
+
 class FoundLink(msgspec.Struct, frozen=True):
     """A link of a page."""
 
@@ -21,13 +24,41 @@ class FoundLink(msgspec.Struct, frozen=True):
     """Where it leads; None when that is no usable http(s) URL."""
 
 
+class ResolvedLinks:
+    """Remembers where links lead: most links of a page stood on the one before.
+
+    A link that begins with a name or a path is resolved against the folder of its page, whatever
+    the page is called, so the pages of a folder share it.
+    """
+
+    def __init__(self, most: int = 50_000) -> None:
+        self._urls: dict[tuple[str, str], Url | None] = {}
+        self._most = most
+
+    def resolve(self, target: str, base: Url, folder: str, encoding: str) -> Url | None:
+        """Return where a link without its fragment leads, as `resolve` does."""
+        if not _depends_on_folder(target):
+            return resolve(target, base, encoding)
+        key = folder, target
+        if key in self._urls:
+            return self._urls[key]
+        if len(self._urls) >= self._most:
+            self._urls.clear()
+        url = self._urls[key] = resolve(target, base)
+        return url
+
+
 class Links:
     """Resolves the links of one page."""
 
-    def __init__(self, page: Url, bases: Iterable[str], encoding: str) -> None:
+    def __init__(
+        self, page: Url, bases: Iterable[str], encoding: str, resolved: ResolvedLinks | None = None
+    ) -> None:
         self.were_cut = False
         self._base = _base_url(page, bases)
+        self._folder = self._base[: self._base.partition("?")[0].rfind("/")]
         self._encoding = encoding
+        self._resolved = resolved or ResolvedLinks()
         self._known: dict[str, Url | None] = {}
 
     def resolve(self, hrefs: Iterable[str]) -> tuple[FoundLink, ...]:
@@ -40,9 +71,21 @@ class Links:
                 if len(known) >= MAX_LINKS:
                     self.were_cut = True
                     continue
-                known[target] = resolve(target, self._base, self._encoding)
+                known[target] = self._resolved.resolve(
+                    target, self._base, self._folder, self._encoding
+                )
             links.append(FoundLink(href[:MAX_URL_LENGTH], known[target]))
         return tuple(links)
+
+
+def _depends_on_folder(target: str) -> bool:
+    """Tell whether the rest of the page's URL, and its encoding, are surely of no account."""
+    return (
+        (target[:1].isalnum() or target[:1] in {"/", "."})
+        and target.isascii()
+        and (":" not in target or target.startswith(("http://", "https://")))
+        and len(target) <= MAX_REMEMBERED_LENGTH
+    )
 
 
 def _base_url(page: Url, bases: Iterable[str]) -> Url:

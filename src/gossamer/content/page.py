@@ -7,7 +7,7 @@ from typing import Final
 
 from gossamer.content.charset import decode
 from gossamer.content.kind import Kind, kind_of, parse_content_type
-from gossamer.content.links import FoundLink, Links
+from gossamer.content.links import FoundLink, Links, ResolvedLinks
 from gossamer.content.markers import Markers
 from gossamer.content.reader import PageReader
 from gossamer.model import Url
@@ -45,11 +45,17 @@ class ParsedPage:
 
 
 def parse(
-    body: bytes, *, url: Url, content_type: str | None, markers: Markers | None = None
+    body: bytes,
+    *,
+    url: Url,
+    content_type: str | None,
+    markers: Markers | None = None,
+    resolved: ResolvedLinks | None = None,
 ) -> ParsedPage:
     """Return what is on a page; whatever the bytes are, this never fails.
 
     `content_type` is the value of the header. With `markers`, only the links between them count.
+    Who parses many pages may pass what `resolved` links they have in common.
     """
     label = parse_content_type(content_type)
     kind = kind_of(label, body)
@@ -59,7 +65,7 @@ def parse(
     if kind is Kind.TEXT:
         return ParsedPage(kind=kind, encoding=encoding, take_text=lambda: text)
     reader = PageReader(text, markers)
-    links = Links(url, reader.bases, encoding)
+    links = Links(url, reader.bases, encoding, resolved)
     return ParsedPage(
         kind=kind,
         encoding=encoding,

@@ -42,6 +42,8 @@ async def open_kit(
         AnalysisRules(plan.markers, options.similarity), alone=own.alone or not has_spare_core()
     )
     stack.push_async_callback(analysts.close)
+    if options.host_connections > 1:  # somebody is in a hurry, at a server of his own
+        analysts.expect_much()
     return Kit(
         store=store,
         client=client,

@@ -49,6 +49,10 @@ class Analysts:
     def __repr__(self) -> str:
         return f"<Analysts: {self.process or 'only us'}>"
 
+    def expect_much(self) -> None:
+        """Get help now: there will be so much to do that it is needed."""
+        self._get_help()
+
     async def analyse(self, page: RawPage) -> Analysis:
         """Return what is on the page; raise `AnalysisError` if that cannot be found out."""
         process = self.process

@@ -6,6 +6,9 @@ process together, again if they got lost; `store` is the contract; `messages` an
 goes over the wire; `acquaintances` spares the server the links that everybody knows; `reader`
 looks on (`unpack`). Every key has its name in `keys`. `open` begins it all, after `probe`
 has asked the server what it is (`address`, `checks`, `no_answer`).
+
+`export` copies a crawl, as it is at one moment, into the tables of a crawl in a file (`carrier`),
+`restore` brings such tables back; `records` are packed and unpacked for both.
 """
 
 from gossamer.stores.redis.address import RedisAddress

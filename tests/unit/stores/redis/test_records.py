@@ -1,0 +1,75 @@
+"""Records that Python packs are those that the scripts read, and the other way round."""
+
+import math
+import re
+from importlib.resources import files
+
+import pytest
+
+from gossamer.stores.contract import Place
+from gossamer.stores.redis.records import (
+    UNREADABLE,
+    HostRow,
+    UrlRow,
+    read_host,
+    read_targets,
+    read_url,
+    write_host,
+    write_targets,
+    write_url,
+)
+
+URL = UrlRow(
+    place=int(Place.FINISHED),
+    hops=2,
+    depth=3,
+    finished=1700.5,
+    host=2**31,
+    parent=2**33,
+    flags=3,
+    score=12.5,
+    page=2**34,
+    twin=2**35,
+    found=1600.25,
+    url="http://a.test/?q=%C3%A4",
+    attempts=[(1650.0, "server_error", "STATUS_SERVER_ERROR", "ä", 503), (1, "fetched", "", "", 0)],
+)
+
+
+def test_the_fields_of_a_host_are_those_of_the_scripts() -> None:
+    source = files("gossamer.stores.redis").joinpath("lua", "hosts.lua").read_text("utf-8")
+    (listed,) = re.findall(r"local HOST = \{(.*?)\}", source, re.DOTALL)
+    assert tuple(re.findall(r"'(\w+)'", listed)) == HostRow.__struct_fields__
+
+
+def test_a_url_comes_back() -> None:
+    assert read_url(write_url(URL)) == URL
+    waiting = URL._replace(place=int(Place.SHELVED), finished=math.inf, attempts=())
+    assert read_url(write_url(waiting)) == waiting
+
+
+def test_a_host_comes_back() -> None:
+    host = HostRow(name="a.test", domain="a.test", next=5.5, failures=1, unanswered=0, aside=True)
+    assert read_host(write_host(host)) == host
+
+
+@pytest.mark.parametrize("ids", [[], [1], [5, 3, 3, 2**33, 1]])
+def test_targets_come_back(ids: list[int]) -> None:
+    assert read_targets(write_targets(ids)) == ids
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        b"",
+        b"nonsense",
+        bytes(200),
+        write_url(URL)[:-1],
+        write_url(URL) + b"more",
+        write_url(URL._replace(place=9)),
+        b"\x09" + write_url(URL)[1:],
+    ],
+)
+def test_what_is_no_record_is_refused(packed: bytes) -> None:
+    with pytest.raises(UNREADABLE):
+        read_url(packed)
