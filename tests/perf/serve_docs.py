@@ -1,24 +1,75 @@
 """Serve a folder of pages on loopback, in a process of its own: serve_docs.py FOLDER
 
-Prints its port; answers every line on its standard input with the paths that were asked for since
-the last one, as JSON; leaves at the end of the input.
+Every page is in memory and an answer is one write, so that the server takes as little as possible
+of the cores that it shares with the crawlers. Prints its port; answers every line on its standard
+input with the paths that were asked for since the last one, as JSON; leaves at the end of the
+input.
 """
 
+import asyncio
 import json
 import sys
+import threading
 from pathlib import Path
+from typing import cast
 
-from gossamer.testing import Web
+import uvloop
+
+TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".svg": "image/svg+xml"}
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n"
 
 
-def main() -> None:
-    with Web() as web:
-        web.site("127.0.0.1").folder("/", Path(sys.argv[1]))
-        print(web.address[1], flush=True)
+class Visitor(asyncio.Protocol):
+    """One connection, kept open for any number of requests without a body."""
+
+    def __init__(self, answers: dict[str, bytes], asked: list[str]) -> None:
+        self._answers = answers
+        self._asked = asked
+        self._received = b""
+        self._transport: asyncio.WriteTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.WriteTransport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        *requests, self._received = (self._received + data).split(b"\r\n\r\n")
+        for request in requests:
+            path = request.split(b" ", 2)[1].decode("ascii")
+            self._asked.append(path)
+            self._transport.write(self._answers.get(path, NOT_FOUND))
+
+
+def answers_of(folder: Path) -> dict[str, bytes]:
+    """Return the whole answer for every path."""
+    answers = {}
+    for file in folder.iterdir():
+        if file.is_file():
+            body = file.read_bytes()
+            kind = TYPES.get(file.suffix, "application/octet-stream")
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+            answers[f"/{file.name}"] = head.encode() + body
+    return answers
+
+
+async def serve(folder: Path) -> None:
+    answers, asked = answers_of(folder), list[str]()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Visitor(answers, asked), "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    done = asyncio.Event()
+
+    def listen() -> None:
         for _ in sys.stdin:
-            print(json.dumps([record.path for record in web.requests]), flush=True)
-            web.clear_requests()
+            said = asked[:]
+            del asked[: len(said)]
+            print(json.dumps(said), flush=True)
+        loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=listen, daemon=True).start()
+    await done.wait()
+    server.close()
 
 
 if __name__ == "__main__":
-    main()
+    uvloop.run(serve(Path(sys.argv[1])))

@@ -11,7 +11,7 @@ import uvloop
 
 from gossamer.cli.options import with_options
 from gossamer.cli.signals import run_until_signalled
-from gossamer.config import load
+from gossamer.config import CrawlOptions, load
 from gossamer.control import Crawl, Observer, Plan, Summary
 from gossamer.modules import load_modules
 from gossamer.observe import Wish, open_observer
@@ -41,9 +41,9 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
         try:
             summary = uvloop.run(_run(plan, observer))
         except asyncio.CancelledError:
-            observer.say("warning", f"stopped at once; continue with: {_same_command()}")
+            observer.say("warning", f"stopped at once; continue with: {_same_command(options)}")
             return EXIT_INTERRUPTED
-        return _conclude(summary, observer)
+        return _conclude(summary, options, observer)
 
 
 async def _run(plan: Plan, observer: Observer) -> Summary:
@@ -60,7 +60,7 @@ async def _run(plan: Plan, observer: Observer) -> Summary:
     return await run_until_signalled(Crawl(plan, modules, observer), say)
 
 
-def _conclude(summary: Summary, observer: Observer) -> int:
+def _conclude(summary: Summary, options: CrawlOptions, observer: Observer) -> int:
     """Say the last words and return the exit code."""
     if summary.was_over:
         budget = summary.ended_by in {"max-pages", "max-bytes"}
@@ -68,11 +68,15 @@ def _conclude(summary: Summary, observer: Observer) -> int:
         observer.say("info", f"this crawl is finished; {raising}use --fresh to crawl anew")
     interrupted = summary.ended_by == "interrupted"
     if interrupted:
-        summary = msgspec.structs.replace(summary, continue_with=_same_command())
+        summary = msgspec.structs.replace(summary, continue_with=_same_command(options))
     observer.close(summary)
     return EXIT_INTERRUPTED if interrupted else 0
 
 
-def _same_command() -> str:
-    """Return the command that goes on with this crawl."""
-    return shlex.join(["gossamer", *(word for word in sys.argv[1:] if word != "--fresh")])
+def _same_command(options: CrawlOptions) -> str:
+    """Return the command that goes on with this crawl, with its secrets hidden."""
+    words = [word for word in sys.argv[1:] if word != "--fresh"]
+    secrets = {options.store.url: str(options.store), options.pagerank_key or "": "***"}
+    for secret, shown in secrets.items():
+        words = [word.replace(secret, shown) if secret else word for word in words]
+    return shlex.join(["gossamer", *words])

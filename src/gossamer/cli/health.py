@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from gossamer.cli.roles import CrawlName, Insecure, StoreUrl
+from gossamer.cli.parameters import CrawlName, StoreUrl
+from gossamer.cli.roles import Insecure
 from gossamer.config import load
 from gossamer.control.cluster.health import check_health
 

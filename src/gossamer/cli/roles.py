@@ -11,6 +11,7 @@ from typing import Annotated
 import uvloop
 from cyclopts import Parameter
 
+from gossamer.cli.parameters import CrawlName, StoreUrl
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import CrawlOptions, load
 from gossamer.control import Observer
@@ -23,8 +24,6 @@ EXIT_INTERRUPTED = 130
 
 Run = Callable[[Observer], Coroutine[object, object, str]]
 
-StoreUrl = Annotated[str | None, Parameter(name="--store", show_default=False)]
-CrawlName = Annotated[str | None, Parameter(name="--crawl", show_default=False)]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="", show_default=False)]
 Insecure = Annotated[bool, Parameter(name="--insecure-store", negative="", show_default=False)]
 Attached = Annotated[bool, Parameter(name="--attached", negative="", show_default=False)]

@@ -1,4 +1,4 @@
-"""A TCP proxy that misbehaves on command: what a network does to a connection, as five methods.
+"""A TCP proxy that misbehaves on command: what a network does to a connection, as six methods.
 
     async with TcpProxy(("127.0.0.1", 6379)) as proxy:
         client = Redis(port=proxy.port)
@@ -7,6 +7,7 @@
         proxy.refuse()     # new connections are refused
         proxy.delay(0.2)   # whatever is sent arrives 200 ms later
         proxy.resume()     # all is well again
+        proxy.lead_to(("127.0.0.1", 6380))   # every connection is reset; new ones go elsewhere
 
 It lives in the event loop it was entered in; its methods take effect at once.
 """
@@ -28,8 +29,7 @@ class TcpProxy:
     """A port on loopback that leads to the target for as long as it is entered."""
 
     def __init__(self, target: tuple[str, int]) -> None:
-        self.target = target
-        """Where new connections lead to; it may be changed."""
+        self._target = target
         self._delay_s = 0.0
         self._flowing = asyncio.Event()
         self._flowing.set()
@@ -68,6 +68,11 @@ class TcpProxy:
             for writer in writers:
                 _reset(writer)
             task.cancel()
+
+    def lead_to(self, target: tuple[str, int]) -> None:
+        """Reset every connection; new ones lead to another server, as after a failover."""
+        self._target = target
+        self.cut()
 
     def pause(self) -> None:
         """Let nothing pass; connections stand, and new ones are taken."""
@@ -121,6 +126,7 @@ class TcpProxy:
         task = asyncio.get_running_loop().create_task(self._serve(client, writers))
         self._connections[task] = writers
         task.add_done_callback(lambda done: self._connections.pop(done, None))
+        task.add_done_callback(lambda _: client.close())  # also if it was cut before it began
 
     async def _serve(self, client: socket.socket, writers: list[asyncio.StreamWriter]) -> None:
         """Carry bytes both ways until both sides have ended or one is gone."""
@@ -128,7 +134,7 @@ class TcpProxy:
             near, to_near = await asyncio.open_connection(sock=client)
             writers.append(to_near)
             try:
-                far, to_far = await asyncio.open_connection(*self.target)
+                far, to_far = await asyncio.open_connection(*self._target)
             except OSError:
                 _reset(to_near)
                 return
@@ -139,7 +145,6 @@ class TcpProxy:
                 writer.close()
                 with contextlib.suppress(OSError):
                     await writer.wait_closed()
-            client.close()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -29,6 +29,15 @@ class Membership(msgspec.Struct, frozen=True):
     notes: CrawlNotes
 
 
+async def require_crawl(notes: CrawlNotes, name: str) -> None:
+    """Raise a CrawlError if the store does not hold the crawl, in which nothing is left to do."""
+    if await notes.get(OPTIONS_NOTE) is None:
+        raise CrawlError(
+            f"the crawl {name} is not in the store any more: it was deleted, or the server has "
+            "lost its data"
+        )
+
+
 def shared_address(options: CrawlOptions) -> RedisAddress:
     """Return where the shared store is."""
     if options.store.scheme != "redis":

@@ -6,7 +6,9 @@ from contextlib import AsyncExitStack
 from typing import Protocol
 
 from gossamer.config import CrawlOptions
-from gossamer.control.cluster.membership import Membership, join_crawl
+from gossamer.control.cluster.membership import Membership, join_crawl, require_crawl
+
+INTERRUPTED = "interrupted"
 
 
 class Role(Protocol):
@@ -33,6 +35,7 @@ class Part:
         self._cast = cast
         self._stopped = False
         self._joining: asyncio.Task[Role] | None = None
+        self._member: Membership | None = None
         self._role: Role | None = None
 
     def stop(self) -> None:
@@ -51,10 +54,13 @@ class Part:
                 self._role = await self._joining
             except asyncio.CancelledError:
                 if self._stopped:
-                    return "interrupted"
+                    return INTERRUPTED
                 raise
-            return await self._role.run()
+            ended_by = await self._role.run()
+            if self._member is not None and ended_by != INTERRUPTED:
+                await require_crawl(self._member.notes, self._member.plan.name)
+            return ended_by
 
     async def _join(self, stack: AsyncExitStack) -> Role:
-        member = await stack.enter_async_context(join_crawl(self._own, self._say))
-        return await self._cast(member)
+        self._member = await stack.enter_async_context(join_crawl(self._own, self._say))
+        return await self._cast(self._member)

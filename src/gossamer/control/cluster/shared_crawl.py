@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.control.clock import steady_clock
 from gossamer.control.cluster.crew import Crew, Recruit
-from gossamer.control.cluster.membership import OPTIONS_NOTE, shared_address
+from gossamer.control.cluster.membership import OPTIONS_NOTE, require_crawl, shared_address
 from gossamer.control.cluster.shared_options import pack_options
 from gossamer.control.observer import Level, Observer, Summary
 from gossamer.control.plan import Plan
@@ -158,7 +158,9 @@ class SharedCrawl:
             if ended_by is None:
                 crew.stop()
             await crew.see_off()
-            return ended_by or await store.ended_by() or "interrupted"
+            ended_by = ended_by or await store.ended_by()
+            await require_crawl(notes, self._plan.name)
+            return ended_by or "interrupted"
         except BaseException:
             crew.stop()
             await crew.see_off(grace_s=5.0)

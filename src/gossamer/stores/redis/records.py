@@ -23,7 +23,8 @@ NOBODY = bytes(5)
 """Who claims a content or a sample, once its page is kept."""
 
 _RECORD = struct.Struct(">BBBIdI5sHBBd5s5sd3s")
-_PAGE = struct.Struct(">d5s")
+PAGE = struct.Struct(">d5s")
+"""How a record of a page begins: when it was fetched, and its URL."""
 _ARRAY_16 = b"\xdc"
 """How msgpack begins an array whose length is given in two bytes."""
 
@@ -156,4 +157,4 @@ def write_host(host: HostRow) -> bytes:
 
 def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
     """Return the record of a page."""
-    return _PAGE.pack(fetched_at, url_id.to_bytes(5, "big")) + note
+    return PAGE.pack(fetched_at, url_id.to_bytes(5, "big")) + note

@@ -4,6 +4,37 @@ local function within(depth)
   return not R.max_depth or depth <= R.max_depth
 end
 
+local function is_shorter(path, depth, hops)
+  return path.depth < depth or (path.depth == depth and path.hops < hops)
+end
+
+-- Returns those of the URLs that a path brings nearer; they are at hand then.
+local function brought_nearer(ids, path)
+  local missing, names, nearer = {}, {}, {}
+  for _, id in ipairs(ids) do
+    if not urls[id] then
+      missing[#missing + 1] = id
+      names[#missing] = text(id)
+    end
+  end
+  local found = get_many(P .. K.urls, names)
+  for i, id in ipairs(missing) do
+    if found[i] and not urls[id] then
+      local _, _, hops, depth = struct.unpack(HEAD, found[i])
+      if is_shorter(path, depth, hops) then
+        read_url(id, found[i])
+      end
+    end
+  end
+  for _, id in ipairs(ids) do
+    local u = urls[id]
+    if u and is_shorter(path, u.depth, u.hops) then
+      nearer[#nearer + 1] = id
+    end
+  end
+  return nearer
+end
+
 -- Brings URLs nearer, and everything that is reached over them; notes in `growth` what changed.
 local function relax(ids, path, growth)
   local line, first, last = {}, 1, 0
@@ -17,7 +48,7 @@ local function relax(ids, path, growth)
     line[first] = nil
     first = first + 1
     local u = url(id)
-    if way.depth < u.depth or (way.depth == u.depth and way.hops < u.hops) then
+    if is_shorter(way, u.depth, u.hops) then
       local nearer = way.depth < u.depth
       u.depth, u.hops, u.parent = way.depth, way.hops, way.parent
       change(u)
@@ -36,13 +67,13 @@ local function relax(ids, path, growth)
         local targets = targets_of(u)
         if has(u, REDIRECT) then -- nearest first: these are before those that wait in the line
           local behind = { depth = way.depth, hops = way.hops + 1, parent = id }
-          for _, target in ipairs(targets) do
+          for _, target in ipairs(brought_nearer(targets, behind)) do
             first = first - 1
             line[first] = { target, behind }
           end
         else
           local behind = { depth = way.depth + 1, hops = 0, parent = id }
-          for _, target in ipairs(targets) do
+          for _, target in ipairs(brought_nearer(targets, behind)) do
             last = last + 1
             line[last] = { target, behind }
           end
@@ -117,10 +148,12 @@ local function add_links(message, keys, path, forgotten_before, checked)
   local packed, touched, touched_ids = get_many(P .. K.urls, ids), {}, {}
   for j, i in ipairs(before) do
     if packed[j] then -- what is new on this page is not there yet, nor need it be
-      local _, place_now, hops, depth, finished = struct.unpack(HEAD, packed[j])
+      local _, _, hops, depth, finished = struct.unpack(HEAD, packed[j])
       growth.finished[i] = finished
-      local is_nearer = path.depth < depth or (path.depth == depth and path.hops < hops)
-      if is_nearer or finished <= forgotten_before then
+      if is_shorter(path, depth, hops) or finished <= forgotten_before then
+        if not urls[growth.ids[i]] then
+          read_url(growth.ids[i], packed[j])
+        end
         touched[#touched + 1] = i
         touched_ids[#touched] = growth.ids[i]
       end
