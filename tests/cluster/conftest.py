@@ -1,4 +1,4 @@
-"""A Redis, a small web on several hosts, the processes that crawl it, and what must come of that."""
+"""A Redis, a small web on several hosts, processes that crawl it, and what must come of that."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -80,11 +80,16 @@ class RedisServer:
         try:
             with self.client as client:
                 client.ping()
-        except (redis.ConnectionError, redis.BusyLoadingError):
-            return False
-        except redis.ResponseError:
+        except redis.AuthenticationError:
             return True
+        except redis.ConnectionError:
+            return False
         return True
+
+    def await_link(self) -> None:
+        """Wait until a replica has all that its primary has."""
+        with self.client as client:
+            wait_until(lambda: client.info("replication")["master_link_status"] == "up")
 
     def signal(self, number: signal.Signals) -> None:
         assert self._process is not None
@@ -255,9 +260,11 @@ class Crawl:
         self._runs.append(Running(output, words, variables))
         return self._runs[-1]
 
-    def crawl(self, *options: object, workers: int = 2, **environment: str) -> Running:
+    def crawl(
+        self, *options: object, workers: int = 2, delay_s: float = DELAY_S, **environment: str
+    ) -> Running:
         """Start the command that crawls."""
-        usual = seed_and_options(self.web, self.folder, workers)
+        usual = seed_and_options(self.web, self.folder, workers, delay_s)
         return self.run("crawl", *usual, *options, **environment)
 
     def worker(self, *options: object, **environment: str) -> Running:
@@ -282,6 +289,18 @@ class Crawl:
     def await_gone(self, *roles: str) -> None:
         """Wait until nobody plays these roles."""
         wait_until(lambda: not any(self.pids(role) for role in roles))
+
+    def await_words(self, run: Running, words: str) -> None:
+        """Wait until a process has said something."""
+        wait_until(lambda: words in run.output)
+
+    def await_health(self, code: int, *arguments: object) -> None:
+        """Wait until `gossamer health` ends with that code."""
+        wait_until(lambda: self.run("health", *arguments).end() == code)
+
+    def everything_said(self) -> str:
+        """Return what all commands have printed."""
+        return "".join(run.output for run in self._runs)
 
     def await_requests(self, count: int) -> None:
         """Wait until the web was asked so often."""
@@ -315,6 +334,10 @@ class Crawl:
         }
         return as_result(self.web, records, found)
 
+    def saved(self) -> dict[int, bytes]:
+        """Return the files of the pages by their numbers."""
+        return saved_files(self.folder)
+
     def assert_polite(self, *, exceptions: int = 0, delay_s: float = DELAY_S) -> None:
         """The server's log shows never two requests to a host at once, nor one too soon."""
         found = impolite(self.web.requests, delay_s)
@@ -339,7 +362,9 @@ def saved_files(folder: Path) -> dict[int, bytes]:
     return {int(one.name): one.read_bytes() for one in entries if not one.name.startswith(".")}
 
 
-def as_result(web: Web, records: list[UrlRecord], pages: list[tuple[str, int, bytes]]) -> Result:
+def as_result(
+    web: Web, records: list[UrlRecord], pages: Sequence[tuple[str, int, bytes]]
+) -> Result:
     port = f":{web.address[1]}"
 
     def plain(url: str) -> str:
@@ -388,10 +413,10 @@ def describe(web: Web) -> None:
         site.reply("/flaky", Reply(status=500), Reply(body=f"<p>Better now, says {host}."))
 
 
-def seed_and_options(web: Web, folder: Path, workers: int) -> list[str]:
+def seed_and_options(web: Web, folder: Path, workers: int, delay_s: float = DELAY_S) -> list[str]:
     """Return what to crawl and how."""
     seed = f"http://{HOSTS[0]}:{web.address[1]}/"
-    pace = ["--delay", f"{DELAY_S * 1000:g}ms", "--lease", f"{LEASE_S:g}s"]
+    pace = ["--delay", f"{delay_s * 1000:g}ms", "--lease", f"{LEASE_S:g}s"]
     limits = ["--scope", "any", "--depth", "5", "--similarity", "1"]
     own = ["--allow-network", f"{LOOPBACK}/32", "--allow-network", "::1/128"]
     rest = ["--workers", str(workers), "--dir", str(folder), "--module", "save"]

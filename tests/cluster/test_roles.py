@@ -1,11 +1,17 @@
 """A shared crawl as people run it: one command, and others that join and leave."""
 
+import signal
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gossamer.testing import Web
+
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, Result
+    from tests.cluster.conftest import Crawl, MakeCrawl, RedisServer, Result
+
+GRACE_S = 20.0
 
 
 @pytest.mark.req("D16")
@@ -17,4 +23,146 @@ def test_several_processes_find_what_one_finds(
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()
+    requests = len(crawl.web.requests)
     assert "this crawl is finished" in crawl.crawl(workers=workers).succeed()
+    assert len(crawl.web.requests) == requests
+
+
+@pytest.mark.req("D16")
+def test_workers_join_with_one_command_and_leave_when_asked(
+    crawl: "Crawl", expected: "Result"
+) -> None:
+    """The command that plants the seeds has none of its own; their options are those it has."""
+    run = crawl.crawl("--user-agent", "Probe/1 (+http://probe.test)", workers=0)
+    staying, leaving = crawl.worker(), crawl.worker()
+    crawl.await_requests(30)
+    leaving.signal(signal.SIGTERM)
+    assert leaving.end(GRACE_S) == 0
+    assert "left the crawl" in leaving.output
+    assert "joins the crawl" in staying.output
+    assert "the crawl is over" in staying.succeed()
+    run.succeed()
+    agents = {record.headers.get("user-agent") for record in crawl.web.requests}
+    assert agents == {"Probe/1 (+http://probe.test)"}
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+def test_a_worker_that_waits_for_its_crawl_leaves_when_asked(crawl: "Crawl") -> None:
+    worker = crawl.worker()
+    crawl.await_words(worker, f"waiting for the crawl {crawl.name} to begin")
+    worker.signal(signal.SIGTERM)
+    assert worker.end(GRACE_S) == 0
+
+
+@pytest.mark.req("D16")
+def test_a_frontier_that_stands_by_takes_over(crawl: "Crawl", expected: "Result") -> None:
+    """Nobody is replaced here: the command that would do it has left."""
+    planted = crawl.crawl(workers=0)
+    crawl.await_pids("frontier", 1)
+    planted.signal(signal.SIGINT)
+    assert planted.end() == 130
+    first = crawl.run("frontier")
+    crawl.await_words(crawl.worker(), "joins the crawl")
+    crawl.await_requests(12)
+    second = crawl.run("frontier")
+    crawl.await_requests(20)
+    first.signal(signal.SIGKILL)
+    first.end()
+    assert "the crawl is over" in second.succeed()
+    crawl.await_gone("worker")
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("D16")
+def test_two_crawls_in_one_redis_do_not_touch_each_other(
+    server: "RedisServer",
+    make_crawl: "MakeCrawl",
+    make_web: Callable[[], Web],
+    expected: "Result",
+) -> None:
+    crawls = [make_crawl(server.url, make_web()) for _ in range(2)]
+    for run in [crawl.crawl(workers=1) for crawl in crawls]:
+        run.succeed()
+    for crawl in crawls:
+        assert crawl.result() == expected
+        crawl.assert_polite()
+        crawl.verify()
+
+
+@pytest.mark.req("B1", "B3")
+def test_interrupted_it_stops_in_order_and_the_same_command_continues(
+    crawl: "Crawl", expected: "Result"
+) -> None:
+    run = crawl.crawl()
+    crawl.await_requests(25)
+    run.signal(signal.SIGINT)
+    assert run.end(GRACE_S) == 130
+    assert "gossamer crawl" in run.output  # how to go on
+    assert crawl.pids("worker") + crawl.pids("frontier") == []
+    asked = len(crawl.web.requests)
+    crawl.verify()
+    crawl.crawl().succeed()
+    assert len(crawl.web.requests) > asked
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+def test_interrupted_twice_it_stops_at_once(crawl: "Crawl") -> None:
+    run = crawl.crawl()
+    crawl.await_requests(10)
+    run.signal(signal.SIGINT)
+    crawl.await_words(run, "once more to stop at once")
+    run.signal(signal.SIGINT)
+    assert run.end(GRACE_S) == 130
+    crawl.await_gone("worker", "frontier")
+    crawl.verify()
+
+
+def test_a_second_command_for_a_running_crawl_is_refused(crawl: "Crawl") -> None:
+    run = crawl.crawl(delay_s=1.0)
+    crawl.await_requests(5)
+    second = crawl.crawl(delay_s=1.0)
+    assert second.end(GRACE_S) == 1
+    assert f"another process runs the crawl {crawl.name}" in second.output
+    assert "gossamer worker" in second.output
+    assert not run.has_ended
+
+
+def test_fresh_begins_anew(crawl: "Crawl", expected: "Result") -> None:
+    crawl.crawl("--max-pages", 10).succeed()
+    crawl.web.clear_requests()
+    crawl.crawl("--fresh").succeed()
+    assert "/robots.txt" in [record.path for record in crawl.web.requests]
+    assert {row[0] for row in crawl.result().urls} == {row[0] for row in expected.urls}
+    crawl.verify()
+
+
+def test_a_raised_budget_continues(crawl: "Crawl", expected: "Result") -> None:
+    crawl.crawl("--max-pages", 10).succeed()
+    assert len(crawl.saved()) == 10
+    crawl.crawl().succeed()
+    assert crawl.result() == expected
+    crawl.assert_polite()
+    crawl.verify()
+
+
+def test_a_worker_that_keeps_dying_ends_the_crawl_with_words(crawl: "Crawl") -> None:
+    """A module that cannot be opened will not be there the next time either."""
+    module = crawl.folder / "broken.py"
+    module.write_text(
+        "class Broken:\n"
+        "    def open(self, context):\n"
+        "        raise OSError('no such luck')\n"
+        "    def page(self, page):\n"
+        "        pass\n",
+        encoding="utf-8",
+    )
+    run = crawl.crawl("--module", f"{module}:Broken", workers=1)
+    assert run.end() == 1
+    assert "keeps dying, the last time exit code 1" in run.output
+    assert crawl.pids("worker") + crawl.pids("frontier") == []

@@ -1,10 +1,10 @@
 """A worker: leases tasks as its hosts allow, works on many at a time."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gossamer.stores.contract import Pace, Settled, Task
-from gossamer.worker.pipeline import Kit, Pipeline
+from gossamer.worker.pipeline import Kit, Pipeline, still_held
 
 RENEWALS = 4
 """How often a lease is renewed in the time that it holds."""
@@ -72,7 +72,7 @@ class Worker:
         while not self._stopping and len(self._tasks) < places:
             now = self._kit.clock()
             leased = await store.lease(self.number, places - len(self._tasks), now)
-            for task in await self._held(leased.tasks, now):
+            for task in await still_held(self._kit, leased.tasks, now):
                 self._begin(task)
             if leased.tasks:
                 self._on_settled()
@@ -82,15 +82,6 @@ class Worker:
                 return None if self._starved else leased.wake_at
         self._starved = False
         return None
-
-    async def _held(self, tasks: Sequence[Task], asked_at: float) -> Sequence[Task]:
-        """Return the tasks that are ours to begin: we may have stood still since we asked."""
-        clock, store = self._kit.clock, self._kit.store
-        while tasks and clock() - asked_at >= self._kit.lease_s / 2:
-            asked_at = clock()
-            lost = await store.renew(tasks, asked_at)
-            tasks = [task for task in tasks if task not in lost]
-        return tasks
 
     def _begin(self, task: Task) -> None:
         work = asyncio.create_task(self._pipeline.work(task))

@@ -124,8 +124,9 @@ class Pipeline:
         """Give the page its number, show it to the modules and settle it with its links."""
         kit = self._kit
         digest = parsed.digest
-        claim = await kit.store.claim(task, digest, parsed.sketch, kit.clock())
-        if claim.lost:
+        asked_at = kit.clock()
+        claim = await kit.store.claim(task, digest, parsed.sketch, asked_at)
+        if claim.lost or not await still_held(kit, [task], asked_at):
             return None
         if claim.page_id is None:
             return await self._settle(settlements.repeated(task, response, claim, pace))
@@ -193,6 +194,19 @@ class Pipeline:
         """Make a host's wish for a longer pause durable at once, so that it outlasts us."""
         if pace.retry_after_s is not None or pace.crawl_delay_s is not None:
             await self._kit.store.commit()
+
+
+async def still_held(kit: Kit, tasks: Sequence[Task], asked_at: float) -> Sequence[Task]:
+    """Return the tasks that are still ours; the store said so, when it was asked at that moment.
+
+    We may have stood still since, and others may be at work in our place: to ask their hosts or to
+    show the modules a number that is theirs by now would be wrong.
+    """
+    while tasks and kit.clock() - asked_at >= kit.lease_s / 2:
+        asked_at = kit.clock()
+        lost = await kit.store.renew(tasks, asked_at)
+        tasks = [task for task in tasks if task not in lost]
+    return tasks
 
 
 async def tell_depths(store: Store, modules: Modules, pages: Sequence[tuple[int, int]]) -> None:

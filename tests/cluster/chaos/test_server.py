@@ -98,3 +98,18 @@ def test_connections_are_cut_delayed_and_refused(
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()
+
+
+@pytest.mark.req("B1")
+def test_a_server_that_has_lost_everything_is_no_finished_crawl(
+    server: "RedisServer", crawl: "Crawl"
+) -> None:
+    run, worker = crawl.crawl(), crawl.worker()
+    crawl.await_requests(15)
+    with server.client as client:
+        client.flushall()
+    assert run.end() == 1
+    assert worker.end() == 1
+    for said in (run.output, worker.output):
+        assert f"the crawl {crawl.name} is not in the store any more" in said
+        assert "Traceback" not in said

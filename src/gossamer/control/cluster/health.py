@@ -42,4 +42,5 @@ async def _worker(notes: CrawlNotes, name: str, number: int | None) -> str:
     if number in alive:
         return f"worker {number} of the crawl {name} was heard of {silence_s[number]:.1f} s ago"
     who = "no worker" if number is None else f"worker {number}"
-    raise CrawlError(f"{who} of the crawl {name} was not heard of for {SILENT_S:g} s")
+    was = "was" if number is None else "was not"
+    raise CrawlError(f"{who} of the crawl {name} {was} heard of in the last {SILENT_S:g} s")

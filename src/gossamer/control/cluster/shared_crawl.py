@@ -158,13 +158,13 @@ class SharedCrawl:
             if ended_by is None:
                 crew.stop()
             await crew.see_off()
-            ended_by = ended_by or await store.ended_by()
-            await require_crawl(notes, self._plan.name)
-            return ended_by or "interrupted"
         except BaseException:
             crew.stop()
             await crew.see_off(grace_s=5.0)
             raise
+        ended_by = ended_by or await store.ended_by()
+        await require_crawl(notes, self._plan.name)
+        return ended_by or "interrupted"
 
     async def _muster(self, crew: Crew, notes: CrawlNotes) -> None:
         options = self._plan.options

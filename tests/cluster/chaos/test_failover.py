@@ -1,0 +1,43 @@
+"""The primary dies and its replica takes its place, without what had not reached it."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import MakeCrawl, Proxy, Result, StartServer
+
+AOF = ("--appendonly", "yes", "--appendfsync", "everysec")
+LAG_S = 1.0
+"""How much of the primary's life its replica has missed."""
+
+
+@pytest.mark.req("B1")
+def test_a_replica_that_lags_behind_is_promoted(
+    start_server: "StartServer",
+    make_proxy: "Callable[[int], Proxy]",
+    make_crawl: "MakeCrawl",
+    expected: "Result",
+) -> None:
+    primary = start_server(*AOF)
+    link = make_proxy(primary.port)
+    replica = start_server(*AOF, "--replicaof", f"127.0.0.1 {link.port}")
+    replica.await_link()
+    front = make_proxy(primary.port)
+    crawl = make_crawl(front.url)
+    run = crawl.crawl()
+    crawl.await_requests(30)
+    link.act(lambda one: one.pause())
+    time.sleep(LAG_S)
+    primary.kill()
+    link.act(lambda one: one.cut())
+    with replica.client as client:
+        client.replicaof("NO", "ONE")
+    front.act(lambda one: one.lead_to(("127.0.0.1", replica.port)))
+    run.succeed()
+    assert crawl.result() == expected
+    # What was asked in the lost second is forgotten: of each host once.
+    crawl.assert_polite(exceptions=4)
+    crawl.verify()

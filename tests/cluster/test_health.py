@@ -1,0 +1,54 @@
+"""`gossamer health`, as probes call it: by its exit code."""
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Crawl, MakeCrawl, RedisServer
+
+
+def test_health_of_a_crawl_that_runs(crawl: "Crawl") -> None:
+    assert "has not begun" in crawl.run("health").succeed()
+    crawl.crawl(delay_s=1.0)
+    crawl.await_requests(5)
+    assert f"holds the crawl {crawl.name}" in crawl.run("health").succeed()
+    assert "has a frontier" in crawl.run("health", "--role", "frontier").succeed()
+    assert "has 2 workers" in crawl.run("health", "--role", "worker").succeed()
+    assert "was heard of" in crawl.run("health", "--role", "worker", "--id", 0).succeed()
+    unknown = crawl.run("health", "--role", "worker", "--id", 77)
+    assert unknown.end() == 1
+    assert "worker 77" in unknown.output
+
+
+def test_health_of_a_crawl_whose_processes_are_gone(crawl: "Crawl") -> None:
+    run = crawl.crawl()
+    crawl.await_requests(10)
+    run.signal(signal.SIGINT)
+    assert run.end() == 130
+    for role in ("frontier", "worker"):
+        probe = crawl.run("health", "--role", role)
+        assert probe.end() == 1
+        assert f"of the crawl {crawl.name}" in probe.output
+    crawl.run("health").succeed()
+
+
+def test_a_frontier_that_was_killed_is_missed_within_seconds(crawl: "Crawl") -> None:
+    run = crawl.crawl(workers=0)
+    (frontier,) = crawl.await_pids("frontier", 1)
+    run.signal(signal.SIGSTOP)  # so that it replaces nobody
+    os.kill(frontier, signal.SIGKILL)
+    crawl.await_health(1, "--role", "frontier")
+    run.signal(signal.SIGCONT)
+    crawl.await_health(0, "--role", "frontier")
+
+
+def test_health_of_a_store_that_is_not_there(
+    server: "RedisServer", make_crawl: "MakeCrawl"
+) -> None:
+    crawl = make_crawl(server.url)
+    server.kill()
+    probe = crawl.run("health")
+    assert probe.end() == 1
+    assert str(server.port) in probe.output
+    assert "Traceback" not in probe.output

@@ -1,0 +1,65 @@
+"""The password of the store is nobody's business: not in what is printed, not in the arguments."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Crawl, MakeCrawl, StartServer
+
+PASSWORD = "s3cretword"  # noqa: S105 -- the tests' own
+SETTINGS = ("--appendonly", "yes", "--appendfsync", "always", "--requirepass", PASSWORD)
+
+
+def arguments(crawl: "Crawl") -> bytes:
+    """Return the arguments of every process of a crawl, as anybody on the machine can."""
+    pids = [pid for role in ("crawl", "frontier", "worker") for pid in crawl.pids(role)]
+    assert len(pids) == 4
+    return b"\n".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids)
+
+
+def test_a_password_in_the_environment_is_seen_nowhere(
+    start_server: "StartServer", make_crawl: "MakeCrawl"
+) -> None:
+    server = start_server(*SETTINGS)
+    crawl = make_crawl(server.url.replace("//", f"//:{PASSWORD}@"))
+    run = crawl.crawl("--verbose")
+    crawl.await_requests(10)
+    assert PASSWORD.encode() not in arguments(crawl)
+    crawl.run("health").succeed()
+    os.kill(crawl.pids("worker")[0], signal.SIGKILL)
+    server.kill()
+    time.sleep(0.2)
+    server.start()
+    crawl.await_requests(30)
+    run.signal(signal.SIGINT)
+    assert run.end() == 130
+    crawl.verify()
+    crawl.run("status").succeed()
+    server.kill()
+    for command in ("health", "verify", "crawl"):
+        seeds = ["http://a.localhost/"] if command == "crawl" else []
+        assert crawl.run(command, *seeds).end() == 1
+    said = crawl.everything_said()
+    assert "***" in said
+    assert PASSWORD not in said
+
+
+def test_a_password_among_the_arguments_is_not_repeated(
+    start_server: "StartServer", make_crawl: "MakeCrawl"
+) -> None:
+    """Whoever wrote it there has been warned; the words about how to go on hide it."""
+    server = start_server(*SETTINGS)
+    crawl = make_crawl("memory:")
+    address = server.url.replace("//", f"//:{PASSWORD}@")
+    run = crawl.crawl("--store", address)
+    crawl.await_requests(5)
+    run.signal(signal.SIGINT)
+    assert run.end() == 130
+    assert "***" in run.output
+    assert PASSWORD not in run.output
+    wrong = crawl.run("health", "--store", address.replace(PASSWORD, "wr0ngword"))
+    assert wrong.end() == 1
+    assert "wr0ngword" not in wrong.output
