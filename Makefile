@@ -8,7 +8,7 @@ DOCS   := .cache/docs/.ready
 SERVERS := .cache/servers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench eval-duplicates requirements docs clean
+.PHONY: help setup demo test check format bench bench-redis eval-duplicates requirements docs clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 24
@@ -48,6 +48,10 @@ bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run
 	$(BIN)/python tests/perf/bench_page.py
 	$(BIN)/python tests/perf/bench_similarity.py
 	$(BIN)/python tests/perf/bench_crawl.py
+
+bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, with a Redis of its own
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_redis
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_shared
 
 eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recognised
 	$(BIN)/python tools/fetch_docs.py --manuals

@@ -1,140 +1,153 @@
-"""What a page costs the Redis that keeps the crawl: server time for each step, bytes for each URL.
+"""What a page costs the Redis that keeps the crawl, while ten thousand to a million URLs are known.
 
-Run as a script, beside a Redis that nobody else uses:
-
-    redis-server --port 7777 --save '' &
-    python tests/perf/bench_redis.py redis://127.0.0.1:7777
-
-A synthetic crawl: every page has 32 links, two of them new, most of them to its own host.
+Run by `make bench-redis`; it takes two to three minutes, 1 GB and servers of its own. At every
+size the store takes turns with a fresh one of ten thousand URLs on a server beside it: how fast the
+machine is changes from minute to minute, and the two change together. The tables go to the
+terminal, the picture with --draw to docs/redis-cost.svg. The run fails where a page costs much more
+among the most URLs than in the small store of the same seconds.
 """
 
+import argparse
 import asyncio
-import hashlib
-import random
-import sys
+import os
 import time
-from collections import defaultdict
-from statistics import median
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Self
 
+import zstandard
 from redis.asyncio import Redis
+from tests.perf.growing_web import RULES, Crawl
+from tests.perf.own_redis import own_redis
+from tests.perf.redis_cost import Cost, Memory, Pair, cost_table, joined, memory_table, picture
+from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
-from gossamer.frontier import DeskRules
-from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import KeptPage, Link, Pace, Settlement, Task
-from gossamer.stores.redis import Opening, RedisStore, open_redis
+from gossamer.stores.redis import Opening, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.client import connect
-from gossamer.stores.redis.open import delete_crawl
-from gossamer.stores.redis.scripts import script
 
-CRAWL, PAGES, HOSTS, AT_ONCE = "bench", 3000, 50, 64
-LINKS, NEW, ELSEWHERE = 32, 2, 4
-STEPS = ("candidates", "prioritise", "route", "lease", "claim", "settle")
-RULES = StoreRules(
-    desk=DeskRules(delay_s=0.0, host_connections=AT_ONCE),
-    max_pages=10**9,
-    max_bytes=10**15,
-    similarity=None,
-)
+CRAWL = "bench"
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+TURNS, PAGES_IN_A_TURN = 4, 1000
+MOST_GROWTH = 1.3
+"""How much more a page may cost among the most URLs than in the small store."""
+DURABLE = ("--appendonly", "yes", "--appendfsync", "everysec")
+ROOT = Path(__file__).parents[2]
+SITE = Path(os.environ.get("GOSSAMER_DOCS") or ROOT / ".cache" / "docs" / "site")
+PICTURE = ROOT / "docs" / "redis-cost.svg"
 
 
-def link(number: int) -> Link:
-    domain = f"example{number % HOSTS}.test"
-    url = f"https://www.{domain}/section/{number % 97}/article-with-a-title-{number}.html"
-    key = hashlib.blake2b(url.encode(), digest_size=16).digest()
-    return Link(Url(url), key, HostKey(f"www.{domain}"), domain)
+class Bench:
+    """One server with one crawl in it."""
 
+    def __init__(self, client: Redis, crawl: Crawl) -> None:
+        self.client = client
+        self.crawl = crawl
 
-class Crawl:
-    """One process that crawls a web which grows with every page."""
-
-    def __init__(self, store: RedisStore) -> None:
-        self.store = store
-        self.known = 10
-        self.done = 0
-        self._random = random.Random(1)  # noqa: S311 -- repeatable
-
-    async def run(self) -> None:
-        store = self.store
-        await store.join(0, time.time())
-        await store.plant([link(number) for number in range(self.known)], time.time())
-        while self.done < PAGES:
-            found = await store.candidates(500)
-            await store.prioritise([(one, self._random.random() * 100) for one in found])
-            await store.route([range(10)] * 16, time.time())
-            leased = await store.lease(0, AT_ONCE, time.time())
-            await asyncio.gather(*[self._visit(task) for task in leased.tasks])
-
-    async def _visit(self, task: Task) -> None:
-        digest = hashlib.blake2b(task.url.encode(), digest_size=16).digest()
-        claim = await self.store.claim(task, digest, None, time.time())
-        assert claim.page_id is not None
-        now = time.time()
-        page = KeptPage(page_id=claim.page_id, size=100, digest=digest, content=b"", fetched_at=now)
-        settlement = Settlement(
-            task=task,
-            outcome=Outcome.FETCHED,
-            page=page,
-            links=self._links(task),
-            size=100,
-            pace=Pace(ended=now, took_s=0.01),
-        )
-        assert (await self.store.settle(settlement, now)).accepted
-        self.done += 1
-
-    def _links(self, task: Task) -> list[Link]:
-        draw, own = self._random.randrange, task.url_id % HOSTS
-        new = range(self.known, self.known + NEW)
-        self.known += NEW
-        elsewhere = [draw(self.known) for _ in range(ELSEWHERE)]
-        near = [draw(1 + self.known // HOSTS) * HOSTS + own for _ in range(LINKS - NEW - ELSEWHERE)]
-        return [link(number % self.known) for number in (*new, *elsewhere, *near)]
-
-
-async def step_times(client: Redis) -> dict[str, list[int]]:
-    """Return the durations of the last calls of each step, in µs of the server."""
-    names = {script(step).sha.decode(): step for step in STEPS}
-    times: dict[str, list[int]] = defaultdict(list)
-    for entry in await client.slowlog_get(100_000):
-        words = entry["command"].split(b" ")
-        if words[0] == b"EVALSHA" and (step := names.get(words[1].decode())):
-            times[step].append(entry["duration"])
-    return times
-
-
-async def used_bytes(client: Redis) -> int:
-    return int((await client.info("memory"))["used_memory_dataset"])
-
-
-async def measure(url: str) -> None:
-    address = parse_address(url)
-    await delete_crawl(address, CRAWL)
-    async with connect(address) as client:
-        await client.config_set("slowlog-log-slower-than", -1)
-        await client.slowlog_reset()
-        empty = await used_bytes(client)
+    @classmethod
+    async def begin(cls, url: str, bodies: Sequence[bytes], stack: AsyncExitStack) -> Self:
+        """Begin anew on a server; the stack closes what is opened."""
+        client = await stack.enter_async_context(connect(parse_address(url)))
+        await client.flushall()
         store = await open_redis(url, CRAWL, RULES, Opening(is_checked=True))
-        crawl = Crawl(store)
-        await client.config_set("slowlog-max-len", 2000)
-        await client.config_set("slowlog-log-slower-than", 0)
-        before, started = store.courier.round_trips, time.perf_counter()
-        await crawl.run()
-        took_s = time.perf_counter() - started
-        await client.config_set("slowlog-log-slower-than", -1)
-        times = await step_times(client)
-        await client.slowlog_reset()
-        kept = await used_bytes(client) - empty
-        trips = (store.courier.round_trips - before) / crawl.done
-        await store.close()
+        stack.push_async_callback(store.close)
+        return cls(client, Crawl(store, bodies))
+
+    async def discover(self, known: int) -> float:
+        """Have so many URLs known; return the memory for each."""
+        before, bytes_before = self.crawl.known, await used_bytes(self.client)
+        await self.crawl.discover(known)
+        return (await used_bytes(self.client) - bytes_before) / (known - before)
+
+    async def visit(self, known: int) -> Cost:
+        """Crawl some pages."""
+        bytes_before, pages = await used_bytes(self.client), self.crawl.pages
+        trips = self.crawl.store.courier.round_trips
+        watch = Stopwatch(self.client)
+        await watch.start()
+        await self.crawl.visit(PAGES_IN_A_TURN)
+        work = await watch.stop()
+        pages = self.crawl.pages - pages
+        return Cost(
+            known=known,
+            pages=pages,
+            work=work,
+            page_bytes=(await used_bytes(self.client) - bytes_before) / pages,
+            trips=(self.crawl.store.courier.round_trips - trips) / pages,
+        )
+
+
+def real_bodies() -> list[bytes]:
+    """Return the pages of a manual as the store keeps them."""
+    files = sorted(SITE.glob("*.html"))
+    if not files:
+        raise SystemExit("no documentation site: run 'make bench-redis', which fetches it")
+    compressor = zstandard.ZstdCompressor(level=1)
+    return [compressor.compress(file.read_bytes()) for file in files]
+
+
+async def beside(bench: Bench, known: int, other_url: str, bodies: Sequence[bytes]) -> Pair:
+    """Have so many URLs known, then crawl in turn with a fresh small store."""
+    started = time.perf_counter()
+    url_bytes = await bench.discover(known)
+    print(f"  {known:,} URLs known, {time.perf_counter() - started:.0f} s", flush=True)
+    async with AsyncExitStack() as stack:
+        other = await Bench.begin(other_url, bodies, stack)
+        await other.discover(SIZES[0])
+        large, small = list[Cost](), list[Cost]()
+        for _ in range(TURNS):
+            large.append(await bench.visit(known))
+            small.append(await other.visit(SIZES[0]))
+    return Pair(joined(large), joined(small), url_bytes)
+
+
+async def measure(url: str, other_url: str, sizes: Sequence[int]) -> tuple[list[Pair], Memory]:
+    """Measure at every size, in one store that grows."""
+    bodies = real_bodies()
+    async with AsyncExitStack() as stack:
+        bench = await Bench.begin(url, bodies, stack)
+        pairs = [await beside(bench, known, other_url, bodies) for known in sizes]
+        kinds = await bytes_by_kind(bench.client, CRAWL)
+        return pairs, Memory(kinds, bench.crawl.known, bench.crawl.pages)
+
+
+def show(pairs: Sequence[Pair], memory: Memory, durable: Pair) -> None:
+    """Print what was found out."""
+    print("\n" + cost_table(pairs), end="\n\n")
+    with_file, without = durable.cost.cpu_us, durable.small.cpu_us
     print(
-        f"{crawl.done} pages of {LINKS} links in {took_s:.1f} s: {crawl.done / took_s:,.0f} pages/s"
+        f"with an append-only file {with_file:.0f} µs of the server's CPU for a page, without "
+        f"{without:.0f} µs in the same seconds: {with_file / without:.2f} x",
+        end="\n\n",
     )
-    print(f"{trips:.2f} round trips for a page, {kept / crawl.known:,.0f} bytes for a known URL")
-    for step in STEPS:
-        print(f"  {step:<12}{median(times[step]):>8,.0f} µs of server time (median)")
-    await delete_crawl(address, CRAWL)
+    print(memory_table(memory), end="\n\n")
+    for pair in pairs:
+        print(
+            f"{pair.cost.known:,} known: {pair.url_bytes:,.0f} bytes more for a URL, "
+            f"{pair.cost.page_bytes:,.0f} for a page and its new URLs"
+        )
+
+
+def main() -> int:
+    """Measure, print, draw, and judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="how many URLs at most")
+    parser.add_argument("--draw", action="store_true", help="write the picture")
+    given = parser.parse_args()
+    sizes = [size for size in SIZES if size <= given.most]
+    with own_redis() as other_url:
+        with own_redis(*DURABLE) as url:
+            (durable,), _ = asyncio.run(measure(url, other_url, sizes[:1]))
+        with own_redis() as url:
+            pairs, memory = asyncio.run(measure(url, other_url, sizes))
+    show(pairs, memory, durable)
+    if given.draw:
+        PICTURE.write_text(picture(pairs), encoding="utf-8")
+    growth = pairs[-1].growth
+    print(f"\namong {sizes[-1]:,} URLs a page costs {growth:.2f} x (at most {MOST_GROWTH})")
+    return 1 if growth > MOST_GROWTH else 0
 
 
 if __name__ == "__main__":
-    asyncio.run(measure(sys.argv[1] if len(sys.argv) > 1 else "redis://127.0.0.1:6379"))
+    raise SystemExit(main())

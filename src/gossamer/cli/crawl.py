@@ -1,6 +1,7 @@
 """`gossamer crawl`: the command that crawls."""
 
 import asyncio
+import gc
 import os
 import shlex
 import sys
@@ -37,6 +38,7 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
     plan = Plan(options)
     load_modules(options.module)  # what is wrong with one is told before anything is done
     wish = Wish(log_format=options.log_format, verbose=options.verbose, quiet=options.quiet)
+    gc.freeze()  # what was loaded stays: no need to look through it for garbage again and again
     with open_observer(wish, sys.stdout, sys.stderr, os.environ) as observer:
         try:
             summary = uvloop.run(_run(plan, observer))

@@ -33,8 +33,8 @@ def the_crawl(
 ) -> Iterator[StoredCrawl]:
     """Open the crawl that is meant: in a directory, in a file or in a shared store.
 
-    A directory that is named alone goes before the variable GOSSAMER_STORE. The view says how much of a
-    shared crawl is wanted.
+    A directory that is named alone goes before the variable GOSSAMER_STORE. The view says how much
+    of a shared crawl is wanted.
     """
     if directory is not None and store is None and crawl is None:
         with open_crawl(directory) as found:

@@ -4,6 +4,7 @@ Over the socket FD it gets the rules and then page after page, and answers each 
 four bytes of length and a message. It ends when the other side does, however that ends.
 """
 
+import gc
 import signal
 import socket
 import struct
@@ -28,6 +29,7 @@ def main() -> None:
     """Serve until there is nobody to serve."""
     # Ctrl-C reaches the whole group; whoever wants the pages decides when we are not needed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what was loaded stays: no need to look through it for garbage again and again
     with (
         socket.socket(fileno=int(sys.argv[1])) as other,
         suppress(ConnectionError, EOFError),

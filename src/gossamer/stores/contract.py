@@ -39,7 +39,7 @@ class Place(IntEnum):
     BEYOND = 5
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(msgspec.Struct, frozen=True, gc=False):
     """A URL in scope, with everything it is filed under."""
 
     url: Url

@@ -16,9 +16,8 @@ LEASE_S = 10.0
 
 
 def task(number: int) -> Task:
-    return Task(
-        url_id=number, lease=number, url=Url("http://a.test/"), host=HostKey("a.test"), depth=0
-    )
+    url, host = Url("http://a.test/"), HostKey("a.test")
+    return Task(url_id=number, lease=number, url=url, host=host, depth=0, attempt=1, hops=0)
 
 
 class Bench:

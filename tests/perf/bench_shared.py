@@ -1,0 +1,180 @@
+"""How fast one worker crawls over a Redis, beside the embedded store, and two beside one.
+
+Run by `make bench-redis`. The pages are those of a real manual, served over loopback: once as one
+site, once as several hosts with the same pages. Everybody crawls in turn, and counts with the
+fastest run: what else the machine does can only make one slower. Server, Redis, frontier, workers
+and the readers of pages share the cores of this machine; two workers can only be faster than one
+where some are free.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+
+import msgspec
+from tests.perf.bench_crawl import COMMAND, ENVIRONMENT, Server, serve
+from tests.perf.own_redis import own_redis
+from tests.perf.redis_figures import bytes_by_kind
+
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.client import connect
+
+RUNS = 3
+HOSTS = 6
+WANTED_RATIO = 0.6
+"""How fast a worker with a Redis is at least, beside the embedded store, once both are at work."""
+COMMON = ("--quiet", "--delay", "0s", "--max-pages", "100000", "--max-bytes", "1GB")
+CRAWL = "bench"
+STEPS_OF_CLIENTS = ("cmdstat_evalsha", "cmdstat_eval")
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """What is crawled: the seeds, and the options that go with them."""
+
+    name: str
+    words: Sequence[str]
+
+
+class Crawler(msgspec.Struct, frozen=True):
+    """One way to crawl; without workers with the embedded store."""
+
+    name: str
+    workers: int = 0
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What one crawl took."""
+
+    pages: int
+    wall_s: float
+    """From the start of the command to its end."""
+    work_s: float
+    """From the first page to the last."""
+    cpu_s: float
+    """CPU of the command and all that it started."""
+    store_s: float
+    """How long the Redis was at its steps."""
+
+    @property
+    def pages_per_s(self) -> float:
+        return (self.pages - 1) / self.work_s
+
+
+def one_site(server: Server) -> Setting:
+    return Setting("one site", (server.url, "--host-connections", "16"))
+
+
+def many_hosts(server: Server) -> Setting:
+    seeds = [f"http://h{one}.localhost:{server.port}/index.html" for one in range(HOSTS)]
+    # All hosts have the same pages: none of them is to be dropped for that.
+    own = ("--similarity", "off", "--allow-network", "127.0.0.1/32", "--allow-network", "::1/128")
+    return Setting(f"{HOSTS} hosts", (*seeds, *own, "--host-connections", "4"))
+
+
+def crawl_once(crawler: Crawler, setting: Setting, store: str) -> Run:
+    """Crawl from nothing."""
+    with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
+        own, place = ["--dir", f"{name}/crawl"], ["--dir", f"{name}/crawl"]
+        if crawler.workers:
+            place = ["--store", store, "--crawl", CRAWL]
+            own += [*place, "--workers", str(crawler.workers), "--fresh"]
+        asyncio.run(empty(store))
+        command = [COMMAND, "crawl", *setting.words, *own, *COMMON]
+        started = time.perf_counter()
+        process = subprocess.Popen(command, cwd=name, env=ENVIRONMENT)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"{crawler.name} failed with exit code {process.returncode}")
+        cpu_s = usage.ru_utime + usage.ru_stime
+        store_s = asyncio.run(steps_s(store))
+        listed = subprocess.run(
+            [COMMAND, "pages", *place, "--json"], stdout=subprocess.PIPE, text=True, check=True
+        )
+    moments = [float(json.loads(line)["fetched_at"]) for line in listed.stdout.splitlines()]
+    return Run(len(moments), wall_s, max(moments) - min(moments), cpu_s, store_s)
+
+
+async def empty(store: str) -> None:
+    async with connect(parse_address(store)) as client:
+        await client.flushall()
+        await client.config_resetstat()
+
+
+async def steps_s(store: str) -> float:
+    """Return how long the server was at its commands since it was emptied."""
+    async with connect(parse_address(store)) as client:
+        told = await client.info("commandstats")
+    # What a script calls is in its own time.
+    return sum(float(told[name]["usec"]) for name in STEPS_OF_CLIENTS if name in told) / 1e6
+
+
+def compare(crawlers: Sequence[Crawler], setting: Setting, store: str, runs: int) -> dict[str, Run]:
+    """Return the fastest run of each; they take turns, so that all meet the same weather."""
+    best: dict[str, Run] = {}
+    for _ in range(runs):
+        for crawler in crawlers:
+            run = crawl_once(crawler, setting, store)
+            print(
+                f"  {setting.name}, {crawler.name}: {run.pages_per_s:,.0f} pages/s, "
+                f"{run.wall_s:.1f} s in all",
+                flush=True,
+            )
+            if crawler.name not in best or run.work_s < best[crawler.name].work_s:
+                best[crawler.name] = run
+    return best
+
+
+def show(setting: Setting, best: dict[str, Run]) -> None:
+    """Print a table of Markdown."""
+    first = next(iter(best.values()))
+    print(f"\n| {setting.name} | pages | pages/s | | in all | CPU a page | Redis a page |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name, run in best.items():
+        ratio = run.pages_per_s / first.pages_per_s
+        store = f"{run.store_s * 1e6 / run.pages:.0f} µs" if run.store_s > 0.01 else ""
+        print(
+            f"| {name} | {run.pages:,} | {run.pages_per_s:,.0f} | {ratio:.0%} "
+            f"| {run.wall_s:.1f} s | {run.cpu_s * 1e3 / run.pages:.2f} ms | {store} |",
+            flush=True,
+        )
+
+
+async def show_memory(store: str, pages: int) -> None:
+    """Print what the last crawl has left in the Redis."""
+    async with connect(parse_address(store)) as client:
+        kinds = await bytes_by_kind(client, CRAWL)
+    print(f"\nin the Redis: {sum(kinds.values()) / pages:,.0f} bytes a page, of which")
+    for kind, size in sorted(kinds.items(), key=lambda one: -one[1])[:8]:
+        print(f"  {kind:<10}{size / pages:>8,.0f}")
+
+
+def main() -> int:
+    """Measure, print and judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=RUNS, help="how often everybody crawls")
+    given = parser.parse_args()
+    embedded, one, two = Crawler("embedded"), Crawler("1 worker", 1), Crawler("2 workers", 2)
+    print(f"{os.cpu_count()} cores")
+    with serve() as server, own_redis() as store:
+        site = compare([embedded, one], one_site(server), store, given.runs)
+        show(one_site(server), site)
+        asyncio.run(show_memory(store, site[one.name].pages))
+        hosts = compare([embedded, one, two], many_hosts(server), store, given.runs)
+        show(many_hosts(server), hosts)
+    ratio = site[one.name].pages_per_s / site[embedded.name].pages_per_s
+    print(
+        f"\none worker with a Redis: {ratio:.0%} of the embedded store (wanted {WANTED_RATIO:.0%})"
+    )
+    return 1 if ratio < WANTED_RATIO else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""A web of any size for benchmarks of a store, and one process that crawls it without a network.
+
+Every host has 200 URLs. Every page is unlike all others and has 32 links: two to pages that nobody
+knows yet, four anywhere, the others to pages of its own host.
+"""
+
+import asyncio
+import hashlib
+import os
+import random
+import re
+import time
+from collections.abc import Sequence
+
+from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
+from gossamer.frontier import DeskRules
+from gossamer.model import HostKey, Outcome, Url
+from gossamer.stores import StoreRules
+from gossamer.stores.contract import KeptPage, Link, Pace, Settlement, Task
+from gossamer.stores.redis import RedisStore
+
+ON_A_HOST = 200
+LINKS, NEW, ELSEWHERE = 32, 2, 4
+AT_ONCE = 64
+SIMILARITY = 0.9
+PLANTED_AT_ONCE = 2000
+RULES = StoreRules(
+    desk=DeskRules(delay_s=0.0, host_connections=AT_ONCE),
+    max_pages=10**9,
+    max_bytes=10**15,
+    similarity=SIMILARITY,
+)
+
+_NUMBER = re.compile(r"-(\d+)\.html$")
+
+
+def link(number: int) -> Link:
+    domain = f"example{number // ON_A_HOST}.test"
+    url = f"https://www.{domain}/section/{number % 97}/article-with-a-title-{number}.html"
+    key = hashlib.blake2b(url.encode(), digest_size=16).digest()
+    return Link(Url(url), key, HostKey(f"www.{domain}"), domain)
+
+
+def random_sketch() -> Sketch:
+    bands = tuple(os.urandom(8) for _ in range(banding_for(SIMILARITY, SAMPLE_BYTES).count))
+    return Sketch(bands, os.urandom(SAMPLE_BYTES))
+
+
+class Crawl:
+    """Worker and frontier in one process; the web grows with every page."""
+
+    def __init__(self, store: RedisStore, bodies: Sequence[bytes]) -> None:
+        self.store = store
+        self.known = 0
+        self.pages = 0
+        self._bodies = bodies
+        self._random = random.Random(1)  # noqa: S311 -- repeatable
+
+    async def discover(self, known: int) -> None:
+        """Have so many URLs known, those that are new waiting in the priority queues."""
+        while self.known < known:
+            some = range(self.known, min(self.known + PLANTED_AT_ONCE, known))
+            await self.store.plant([link(number) for number in some], time.time())
+            self.known = some.stop
+            await self._score(PLANTED_AT_ONCE)
+
+    async def visit(self, pages: int) -> None:
+        """Crawl so many pages more, or a few more than that."""
+        await self.store.join(0, time.time())
+        wanted = self.pages + pages
+        while self.pages < wanted:
+            await self._score(500)
+            await self.store.route([range(10)] * 16, time.time())
+            leased = await self.store.lease(0, AT_ONCE, time.time())
+            await asyncio.gather(*[self._visit(task) for task in leased.tasks])
+
+    async def _score(self, limit: int) -> None:
+        found = await self.store.candidates(limit)
+        await self.store.prioritise([(one, self._random.random() * 100) for one in found])
+
+    async def _visit(self, task: Task) -> None:
+        digest = hashlib.blake2b(task.url.encode(), digest_size=16).digest()
+        claim = await self.store.claim(task, digest, random_sketch(), time.time())
+        assert claim.page_id is not None
+        now, body = time.time(), self._bodies[claim.page_id % len(self._bodies)]
+        page = KeptPage(
+            page_id=claim.page_id,
+            size=len(body),
+            digest=digest,
+            content=body,
+            content_type="text/html",
+            encoding="utf-8",
+            title="An article with a title of some words",
+            fetched_at=now,
+        )
+        settlement = Settlement(
+            task=task,
+            outcome=Outcome.FETCHED,
+            status=200,
+            page=page,
+            links=self._links(task),
+            size=len(body),
+            pace=Pace(ended=now, took_s=0.01),
+        )
+        assert (await self.store.settle(settlement, now)).accepted
+        self.pages += 1
+
+    def _links(self, task: Task) -> list[Link]:
+        found = _NUMBER.search(task.url)
+        assert found is not None
+        draw = self._random.randrange
+        first = int(found[1]) // ON_A_HOST * ON_A_HOST
+        new = range(self.known, self.known + NEW)
+        self.known += NEW
+        elsewhere = [draw(self.known) for _ in range(ELSEWHERE)]
+        near = [first + draw(ON_A_HOST) for _ in range(LINKS - NEW - ELSEWHERE)]
+        return [link(min(number, self.known - 1)) for number in (*new, *elsewhere, *near)]
