@@ -71,5 +71,4 @@ class Analyser:
         threshold = self.rules.similarity
         if threshold is None or threshold >= 1 or parsed.kind is Kind.BINARY:
             return None
-        # Not `parsed.text`: what parts words is of no account here, and to tidy it up takes time.
-        return sketch(parsed.take_text(), threshold)
+        return sketch(parsed.take_pieces(), threshold)

@@ -37,6 +37,8 @@ class ParsedPage:
     """Whether links were wanted only from between markers, and the page has none."""
     take_text: Callable[[], str] = field(default=str, repr=False, compare=False)
     """Where `text` comes from, when somebody asks for it."""
+    take_pieces: Callable[[], str] = field(default=str, repr=False, compare=False)
+    """Gives the text as pages are compared by it: parted wherever an element begins or ends."""
 
     @cached_property
     def text(self) -> str:
@@ -63,7 +65,9 @@ def parse(
         return ParsedPage(kind=kind)
     text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
     if kind is Kind.TEXT:
-        return ParsedPage(kind=kind, encoding=encoding, take_text=lambda: text)
+        return ParsedPage(
+            kind=kind, encoding=encoding, take_text=lambda: text, take_pieces=lambda: text
+        )
     reader = PageReader(text, markers)
     links = Links(url, reader.bases, encoding, resolved)
     return ParsedPage(
@@ -76,4 +80,5 @@ def parse(
         metas=tuple(reader.metas),
         markers_missing=reader.markers_missing,
         take_text=reader.take_text,
+        take_pieces=reader.take_pieces,
     )

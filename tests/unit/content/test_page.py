@@ -305,3 +305,15 @@ def test_no_page_says_more_to_robots_than_anyone_would_read() -> None:
     metas = page(f"<meta name=robots content={'x' * 5_000}>" * 2_000).metas
     assert len(metas) == 1_000
     assert {len(content) for _, content in metas} == {1_000}
+
+
+@pytest.mark.req("D9")
+def test_pages_are_compared_by_what_is_seen_of_them() -> None:
+    body = (
+        b"<title>t</title><style>s</style><p>a<b>b</b><!-- c --><noscript>n</noscript>"
+        b"<template>x</template><script>y</script>d<div>e"
+    )
+    page = parse(body, url=Url("http://a.test/"), content_type="text/html")
+    assert page.take_pieces().split() == ["a", "b", "d", "e"]
+    text = parse(b"a <b>", url=Url("http://a.test/"), content_type="text/plain")
+    assert text.take_pieces() == "a <b>"
