@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GRACE_S = 20.0
 
 
-@pytest.mark.req("D16")
+@pytest.mark.req("D16", "D17", "B4")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_several_processes_find_what_one_finds(
     workers: int, crawl: "Crawl", expected: "Result"
@@ -28,7 +28,7 @@ def test_several_processes_find_what_one_finds(
     assert len(crawl.web.requests) == requests
 
 
-@pytest.mark.req("D16")
+@pytest.mark.req("D16", "D17", "B4")
 def test_workers_join_with_one_command_and_leave_when_asked(
     crawl: "Crawl", expected: "Result"
 ) -> None:
@@ -56,7 +56,7 @@ def test_a_worker_that_waits_for_its_crawl_leaves_when_asked(crawl: "Crawl") -> 
     assert worker.end(GRACE_S) == 0
 
 
-@pytest.mark.req("D16")
+@pytest.mark.req("D16", "D17")
 def test_a_frontier_that_stands_by_takes_over(crawl: "Crawl", expected: "Result") -> None:
     """Nobody is replaced here: the command that would do it has left."""
     planted = crawl.crawl(workers=0)

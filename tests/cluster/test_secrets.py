@@ -15,8 +15,8 @@ SETTINGS = ("--appendonly", "yes", "--appendfsync", "always", "--requirepass", P
 
 def arguments(crawl: "Crawl") -> bytes:
     """Return the arguments of every process of a crawl, as anybody on the machine can."""
-    pids = [pid for role in ("crawl", "frontier", "worker") for pid in crawl.pids(role)]
-    assert len(pids) == 4
+    crew = {"crawl": 1, "frontier": 1, "worker": 2}
+    pids = [pid for role, count in crew.items() for pid in crawl.await_pids(role, count)]
     return b"\n".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids)
 
 

@@ -32,7 +32,8 @@ def test_workers_and_frontiers_that_are_killed_at_random_moments(
         if rng.random() < 0.5:
             crawl.verify()
     said = run.succeed()
-    assert said.count("died (signal 9) and is replaced") == 4
+    # Whoever is killed when the crawl is just over is not missed any more.
+    assert said.count("died (signal 9) and is replaced") >= 3
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()

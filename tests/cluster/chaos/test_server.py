@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Crawl, MakeCrawl, Proxy, RedisServer, Result, StartServer
 
 
-@pytest.mark.req("B1", "B3")
+@pytest.mark.req("B1", "B3", "D15")
 @pytest.mark.parametrize("sync", ["always", "everysec"])
 def test_the_server_is_killed_and_started_again(
     sync: str,
@@ -56,7 +56,7 @@ def test_the_server_loses_power_and_with_it_the_last_seconds(
     crawl.verify()
 
 
-@pytest.mark.req("B1", "B3")
+@pytest.mark.req("B1", "B3", "D15")
 def test_the_server_stands_still_for_longer_than_a_lease(
     server: "RedisServer", crawl: "Crawl", expected: "Result"
 ) -> None:
@@ -71,7 +71,7 @@ def test_the_server_stands_still_for_longer_than_a_lease(
     crawl.verify()
 
 
-@pytest.mark.req("B1", "B3")
+@pytest.mark.req("B1", "B3", "D15")
 def test_connections_are_cut_delayed_and_refused(
     server: "RedisServer",
     make_proxy: "Callable[[int], Proxy]",

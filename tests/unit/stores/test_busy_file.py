@@ -42,7 +42,7 @@ def intruder(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Co
         yield other
 
 
-@pytest.mark.req("B1", "D10")
+@pytest.mark.req("B1", "D10", "D15")
 def test_a_step_waits_until_the_other_has_finished(
     path: Path, intruder: sqlite3.Connection
 ) -> None:
