@@ -33,7 +33,7 @@ demo: $(READY)  ## crawl a small site that Gossamer serves itself
 	$(BIN)/gossamer demo
 
 test: $(READY) $(DOCS) $(SERVERS)  ## run the whole test suite
-	$(BIN)/python -m pytest --numprocesses 4 --requirements check
+	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements check
 
 check: $(READY)  ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -58,7 +58,7 @@ eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recog
 	$(BIN)/python -m tests.eval.duplicates
 
 requirements: $(READY) $(DOCS) $(SERVERS)  ## print the table of requirements and write docs/requirements.md
-	$(BIN)/python -m pytest --numprocesses 4 --requirements write
+	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements write
 
 docs: $(READY)  ## write the pages that follow from the code
 	$(BIN)/python tools/write_configuration.py

@@ -144,7 +144,7 @@ def main() -> int:
     show(pairs, memory, durable)
     if given.draw:
         PICTURE.write_text(picture(pairs), encoding="utf-8")
-    growth = pairs[-1].growth
+    growth = pairs[-1].growth()["all"]
     print(f"\namong {sizes[-1]:,} URLs a page costs {growth:.2f} x (at most {MOST_GROWTH})")
     return 1 if growth > MOST_GROWTH else 0
 

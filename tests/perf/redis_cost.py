@@ -49,9 +49,10 @@ class Pair(msgspec.Struct, frozen=True):
     url_bytes: float
     """Memory for each URL that was made known before."""
 
-    @property
-    def growth(self) -> float:
-        return self.cost.us(*STEPS) / self.small.us(*STEPS)
+    def growth(self) -> dict[str, float]:
+        """Return by step how much more it cost than in the small store."""
+        small = self.small.shares()
+        return {name: us / small[name] for name, us in self.cost.shares().items()}
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -77,19 +78,17 @@ def joined(costs: Sequence[Cost]) -> Cost:
 
 
 def cost_table(pairs: Sequence[Pair]) -> str:
-    """Return the costs as a table of Markdown."""
+    """Return the costs, and how many times those of the small store, as a table of Markdown."""
     lines = [
-        f"| URLs known | {' | '.join(COLOURS)} | beside {pairs[0].small.known:,} | "
-        "server CPU | round trips |",
-        "|---:" * (len(COLOURS) + 4) + "|",
+        f"| URLs known | {' | '.join(COLOURS)} | server CPU | round trips |",
+        "|---:" * (len(COLOURS) + 3) + "|",
     ]
     for pair in pairs:
-        one = pair.cost
-        steps = " | ".join(f"{us:.0f} µs" for us in one.shares().values())
-        lines.append(
-            f"| {one.known:,} | {steps} | {pair.growth:.2f} x "
-            f"| {one.cpu_us:.0f} µs | {one.trips:.2f} |"
+        one, growth = pair.cost, pair.growth()
+        steps = " | ".join(
+            f"{us:.0f} µs, {growth[name]:.2f} x" for name, us in one.shares().items()
         )
+        lines.append(f"| {one.known:,} | {steps} | {one.cpu_us:.0f} µs | {one.trips:.2f} |")
     return "\n".join(lines)
 
 
@@ -118,11 +117,12 @@ def picture(pairs: Sequence[Pair]) -> str:
     """Return the costs of a page over the number of known URLs, as SVG."""
     left, top, wide, high = 60, 20, 520, 260
     costs = [pair.cost for pair in pairs]
-    most = 100 * math.ceil(max(one.shares()["all"] for one in costs) * 1.3 / 100)
+    smalls = [pair.small for pair in pairs]
+    most = 100 * math.ceil(max(one.shares()["all"] for one in (*costs, *smalls)) * 1.2 / 100)
     low, span = math.log10(costs[0].known), math.log10(costs[-1].known / costs[0].known)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" '
-        f'viewBox="0 0 {left + wide + 40} {top + high + 30}"'
+        f'viewBox="0 0 {left + wide + 70} {top + high + 30}"'
         ' font-family="sans-serif" font-size="12" fill="#444">',
         f'<text x="{left}" y="14">microseconds of the server for a page of {LINKS} links, '
         "by the number of known URLs</text>",
@@ -137,10 +137,15 @@ def picture(pairs: Sequence[Pair]) -> str:
             f'<text x="{x:.0f}" y="{top + high + 18}" text-anchor="middle">{one.known:,}</text>'
         )
     for name, colour in COLOURS.items():
-        heights = [top + high * (1 - one.shares()[name] / most) for one in costs]
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, heights, strict=True))
-        parts += [
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>',
-            f'<text x="{left + 8}" y="{heights[0] - 6:.1f}" fill="{colour}">{name}</text>',
-        ]
+        for dash, ones in (("", costs), ("5 4", smalls)):
+            heights = [top + high * (1 - one.shares()[name] / most) for one in ones]
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, heights, strict=True))
+            parts.append(
+                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"'
+                f' stroke-dasharray="{dash}"/>'
+            )
+        y = top + high * (1 - costs[-1].shares()[name] / most)
+        parts.append(f'<text x="{left + wide + 4}" y="{y + 4:.1f}" fill="{colour}">{name}</text>')
+    words = f"dashed: a store of {smalls[0].known:,} URLs in the same seconds"
+    parts.append(f'<text x="{left + 10}" y="{top + 16}">{words}</text>')
     return "\n".join([*parts, "</svg>\n"])

@@ -29,8 +29,6 @@ class Worker:
         self._failed: list[tuple[Task, BaseException]] = []
         """What broke us, rather than its page."""
         self._starved = False
-        self.begun = 0
-        """How many tasks it has taken so far."""
 
     def __repr__(self) -> str:
         return f"<Worker {self.number}: {len(self._tasks)} of {self._places} places in use>"
@@ -87,7 +85,6 @@ class Worker:
 
     def _begin(self, task: Task) -> None:
         work = asyncio.create_task(self._pipeline.work(task))
-        self.begun += 1
         self._tasks[work] = task
         work.add_done_callback(self._ended)
 

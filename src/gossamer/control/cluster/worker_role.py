@@ -6,13 +6,14 @@ from contextlib import AsyncExitStack
 
 from gossamer.control.clock import steady_clock
 from gossamer.control.cluster.membership import Membership
-from gossamer.control.cluster.pulse import Pulse
 from gossamer.control.kit import Surroundings, open_kit
 from gossamer.control.observer import Observer
 from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.worker.loop import Worker
 from gossamer.worker.pipeline import tell_depths
 
+PULSE_S = 0.05
+"""How often it looks for something to do when there was nothing."""
 END_EVERY_S = 0.25
 """How often it asks whether the crawl is over."""
 SIGN_EVERY_S = 1.0
@@ -78,7 +79,6 @@ class WorkerRole:
         working = asyncio.create_task(worker.run())
         ended_by = None
         ask_at = sign_at = 0.0
-        pulse, begun = Pulse(), 0
         try:
             while not working.done():
                 worker.wake()
@@ -91,9 +91,7 @@ class WorkerRole:
                 if now >= sign_at:
                     await store.join(worker.number, now)
                     sign_at = now + SIGN_EVERY_S
-                pause_s = pulse.pause_s(found=worker.begun > begun)
-                begun = worker.begun
-                await asyncio.wait([working], timeout=pause_s)
+                await asyncio.wait([working], timeout=PULSE_S)
             await working
         finally:
             working.cancel()

@@ -71,15 +71,22 @@ local function sharing(bands)
 end
 
 -- Returns how much the bytes of one sample have in common with another, which stands from its
--- sixth byte on.
-local function resemblance(one, other)
-  local theirs, same = { string.byte(other, 6, -1) }, 0
-  for i = 1, #one do
-    if one[i] == theirs[i] then
-      same = same + 1
+-- sixth byte on; 0 as soon as that is less than wanted, as it is with most.
+local function resemblance(one, other, wanted)
+  local size, same = #one, 0
+  local spare = size - math.floor(size * (wanted * (1 - 1 / 256) + 1 / 256)) + 1
+  for first = 1, size, 64 do
+    local theirs = { string.byte(other, first + 5, math.min(first + 68, size + 5)) }
+    for i = 1, #theirs do
+      if one[first + i - 1] == theirs[i] then
+        same = same + 1
+      end
+    end
+    if first - 1 + #theirs - same > spare then
+      return 0
     end
   end
-  return math.max(0, (same / #one - 1 / 256) / (1 - 1 / 256))
+  return math.max(0, (same / size - 1 / 256) / (1 - 1 / 256))
 end
 
 -- Returns the most similar page that is claimed, or kept and not yet forgotten.
@@ -93,7 +100,7 @@ local function most_similar(bands, sample)
     local page = theirs and call('HGET', P .. K.pages, text(number))
     local fetched = page and struct.unpack('>d', page) or now
     if theirs and #theirs == #mine + 5 and fetched > now - R.ttl_s then
-      local one = resemblance(mine, theirs)
+      local one = resemblance(mine, theirs, most)
       if one > most or (one == most and (not best or number < best)) then
         best, most = number, one
         holder = struct.unpack(NUMBER, theirs)
