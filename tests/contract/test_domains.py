@@ -17,6 +17,7 @@ def names(lab: "Lab", worker: int) -> list[str]:
 
 def test_the_hosts_of_a_domain_go_to_one_worker(open_lab: "Callable[..., Lab]") -> None:
     lab = open_lab(workers=2, delay_s=0.0)
+    lab.need_one_line()
     lab.plant("x.a/1", "y.a/1", "z.a/1", "x.b/1", "y.b/1")
     lab.score()
     lab.route()
@@ -26,6 +27,7 @@ def test_the_hosts_of_a_domain_go_to_one_worker(open_lab: "Callable[..., Lab]") 
 
 def test_a_free_domain_goes_to_the_least_loaded(open_lab: "Callable[..., Lab]") -> None:
     lab = open_lab(workers=3, delay_s=0.0)
+    lab.need_one_line()
     lab.plant(*[f"h{number}/" for number in range(9)])
     lab.score()
     lab.route()
@@ -50,6 +52,7 @@ def test_a_domain_stays_with_its_worker_for_five_minutes(open_lab: "Callable[...
 
 def test_after_that_anybody_may_have_it(open_lab: "Callable[..., Lab]") -> None:
     lab = open_lab(workers=2, delay_s=0.0)
+    lab.need_one_line()
     lab.plant("x.a/1")
     (task,) = lab.take(0)
     lab.miss(task)
@@ -109,6 +112,7 @@ def test_what_is_left_in_an_old_queue_is_not_handed_out_there(
 ) -> None:
     """A domain that has moved on is the new worker's, whatever the old one remembers of it."""
     lab = open_lab(workers=2, delay_s=0.0, host_connections=2)
+    lab.need_one_line()
     lab.plant("a/1", "a/2", "a/3")
     for task in lab.take(0):
         lab.miss(task)

@@ -143,7 +143,7 @@ class Model:
         self.kept_until: dict[str, float] = {}
         self.alive: dict[int, float] = {}
         self.borrowed: list[str] = []
-        self.last_lease = 0
+        self.last_lease: dict[str, int] = {}
 
     @property
     def urls(self) -> dict[str, ModelUrl]:
@@ -205,7 +205,7 @@ class Model:
     def check_lease(self, name: str, task: Task, worker: int, now: float) -> None:
         url, host, domain = self.urls[name], self.host(name), domain_of(name)
         assert url.state == "waiting"
-        assert task.lease > self.last_lease
+        assert task.lease > self.last_lease.get(domain, -1)
         assert (task.depth, task.hops, task.attempt) == (url.depth, url.hops, url.attempts + 1)
         delay = self.delay(name)
         assert now >= host.next_start, f"{name} is asked {host.next_start - now} s too early"
@@ -223,7 +223,7 @@ class Model:
     def lease(self, name: str, task: Task, worker: int, now: float) -> None:
         self.check_lease(name, task, worker, now)
         self.urls[name].state = "in work"
-        self.last_lease = task.lease
+        self.last_lease[domain_of(name)] = task.lease
         self.owner[domain_of(name)] = worker
         self.held[name] = Held(task, worker, now + self.rules.desk.lease_s)
 
@@ -303,7 +303,9 @@ class Model:
 
     # -- the end of a process --------------------------------------------------------------------
 
-    def stop(self, now: float, *, crashed: bool, forgets: bool, forgets_hosts: bool) -> None:
+    def stop(
+        self, now: float, *, crashed: bool, forgets: bool, forgets_hosts: bool, lines: int
+    ) -> None:
         if crashed and forgets:
             self.kept = copy.deepcopy(self.saved)
         for name, url in self.urls.items():
@@ -313,19 +315,24 @@ class Model:
                 self.visit_again(name)
         if crashed and forgets_hosts:
             self.kept.hosts = copy.deepcopy(self.saved.hosts)
-        if crashed or self.held or self.borrowed:
+        busy = {domain_of(name) for name in [*self.held, *(f"{one}/" for one in self.borrowed)]}
+        if crashed or (busy and lines == 1):
             self.distrust(now)
+        elif busy:  # other partitions know when they last asked
+            self.distrust(now, busy)
         self.lost += [held.task for held in self.held.values()]
         self.held.clear()
         self.borrowed.clear()
         self.owner.clear()
         self.kept_until.clear()
         self.alive.clear()
-        self.last_lease = 0
+        self.last_lease = {}
 
-    def distrust(self, now: float) -> None:
-        """Nobody knows when a host was last asked."""
+    def distrust(self, now: float, domains: set[str] | None = None) -> None:
+        """Nobody knows when a host was last asked, one of these domains or any."""
         for name in [*NAMES, "elsewhere/"]:
+            if domains is not None and domain_of(name) not in domains:
+                continue
             host = self.host(name)
             host.next_start = max(host.next_start, now + self.delay(name))
 
@@ -413,7 +420,7 @@ class Machine(RuleBasedStateMachine):
     def _route(self, order: list[int], draws: int) -> None:
         self.lab.deal([sorted(order) if self.strict else order] * draws)
         limit = self.model.rules.desk.worker_queue
-        assert self.lab.dealt() <= limit * len(self.model.alive)
+        assert self.lab.dealt() <= max(limit, self.lab.backend.lines) * len(self.model.alive)
 
     # -- the workers -----------------------------------------------------------------------------
 
@@ -642,7 +649,11 @@ class Machine(RuleBasedStateMachine):
 
     def _stop(self, *, crashed: bool) -> None:
         self.model.stop(
-            self.lab.now, crashed=crashed, forgets=self.forgets, forgets_hosts=self.forgets_hosts
+            self.lab.now,
+            crashed=crashed,
+            forgets=self.forgets,
+            forgets_hosts=self.forgets_hosts,
+            lines=self.lab.backend.lines,
         )
 
     def _reap(self) -> None:
@@ -734,7 +745,13 @@ class Machine(RuleBasedStateMachine):
 @pytest.mark.req("B1", "B2", "B3", "D6", "D11", "D14", "D16")
 @pytest.mark.parametrize(
     ("kind", "examples"),
-    [("memory", 60), ("sqlite", 25), ("sqlite with a tiny cache", 25), ("redis", 20)],
+    [
+        ("memory", 60),
+        ("sqlite", 25),
+        ("sqlite with a tiny cache", 25),
+        ("redis", 20),
+        ("redis in partitions", 8),
+    ],
 )
 @pytest.mark.parametrize("strict", [False, True], ids=["drawn", "strict"])
 def test_any_history(

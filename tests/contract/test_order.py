@@ -45,6 +45,7 @@ def test_the_best_known_url_goes_next_also_when_it_is_found_late(
 @pytest.mark.req("F1")
 def test_so_it_does_among_several_hosts(open_lab: "Callable[..., Lab]") -> None:
     lab = open_lab(strict=True, delay_s=1.0)
+    lab.need_one_line()
     lab.plant("a/3", "b/9", "c/5", "b/8", "c/1")
     lab.score(by_number)
     lab.route()
@@ -54,6 +55,7 @@ def test_so_it_does_among_several_hosts(open_lab: "Callable[..., Lab]") -> None:
 @pytest.mark.req("F1")
 def test_a_host_that_rests_lets_the_next_best_go_first(open_lab: "Callable[..., Lab]") -> None:
     lab = open_lab(strict=True, delay_s=5.0)
+    lab.need_one_line()
     lab.plant("a/9", "a/8", "b/2", "b/1")
     first = next_task(lab)
     assert lab.name(first) == "a/9"
@@ -80,6 +82,7 @@ def test_nothing_is_handed_out_while_something_has_no_score(
     open_lab: "Callable[..., Lab]",
 ) -> None:
     lab = open_lab(strict=True, delay_s=0.0)
+    lab.need_one_line()
     lab.plant("a/1")
     lab.score(by_number)
     lab.route()

@@ -101,6 +101,7 @@ def test_a_candidate_is_scored_once(open_lab: "Callable[..., Lab]") -> None:
 
 def test_candidates_come_in_the_order_of_discovery(open_lab: "Callable[..., Lab]") -> None:
     lab = open_lab()
+    lab.need_one_line()
     names = [f"{host}/{page}" for page in range(5) for host in "abc"]
     lab.plant(*names)
     assert [one.url for one in lab.candidates()] == [lab.records()[name].url for name in names]

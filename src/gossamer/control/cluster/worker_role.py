@@ -72,7 +72,10 @@ class WorkerRole:
             self._worker = Worker(self._number, kit, places, lambda: None)
             if self._stopped:
                 self._worker.stop()
-            return await self._work(self._worker)
+            ended_by = await self._work(self._worker)
+            if untold := await store.untold():  # shorter paths that came to light elsewhere
+                await tell_depths(store, kit.modules, untold)
+            return ended_by
 
     async def _work(self, worker: Worker) -> str:
         store = self._member.store

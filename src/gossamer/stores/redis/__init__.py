@@ -7,13 +7,27 @@ goes over the wire; `acquaintances` spares the server the links that everybody k
 looks on (`unpack`). Every key has its name in `keys`. `open` begins it all, after `probe`
 has asked the server what it is (`address`, `checks`, `no_answer`).
 
+A crawl may be `divided` into `partitions`: each `part` is kept by the same scripts under keys of
+its own, the `centre` has what there is once, the `post` goes between them, and `ending` tells when
+all is done (`divided_reader` looks on). `nodes` finds out which server of a cluster has what.
+
 `export` copies a crawl, as it is at one moment, into the tables of a crawl in a file (`carrier`),
 `restore` brings such tables back; `records` are packed and unpacked for both.
 """
 
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.open import Opening, open_redis
+from gossamer.stores.redis.divided import DividedStore
+from gossamer.stores.redis.open import Opening, SharedStore, open_redis, open_shared
 from gossamer.stores.redis.reader import RedisReader
 from gossamer.stores.redis.store import RedisStore
 
-__all__ = ["Opening", "RedisAddress", "RedisReader", "RedisStore", "open_redis"]
+__all__ = [
+    "DividedStore",
+    "Opening",
+    "RedisAddress",
+    "RedisReader",
+    "RedisStore",
+    "SharedStore",
+    "open_redis",
+    "open_shared",
+]

@@ -20,7 +20,7 @@ async def is_at_work(client: Redis, crawl: str, roles: tuple[str, ...]) -> bool:
     if int(ended or 0) != AT_WORK or not seen or not isinstance(laid_down, bytes):
         return False
     try:
-        lease_s = stored.read(laid_down, crawl).desk.lease_s
+        lease_s = stored.read_all(laid_down, crawl).rules.desk.lease_s
     except CrawlError:  # nobody can work on what is no crawl
         return False
     seconds, micros = await client.time()

@@ -10,7 +10,7 @@ import logging
 import random
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from redis import exceptions
@@ -31,6 +31,7 @@ AT_ONCE = 128
 
 PASSING = ("BUSY", "LOADING", "READONLY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS")
 """How the answers begin that may be others in a moment; nothing was carried out."""
+MOVED = "another node of the cluster has it now"
 LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -66,8 +67,11 @@ class Courier:
         prefix: str,
         patience_s: float = PATIENCE_S,
         tell: Callable[[str], None] = log.warning,
+        find: Callable[[], Awaitable[AbstractConnection]] | None = None,
     ) -> None:
         self._connection = connection
+        self._find = find
+        """Who knows where the keys are now, if they may move."""
         self._prefix = prefix.encode()
         self._patience_s = patience_s
         self._tell = tell
@@ -148,11 +152,15 @@ class Courier:
         if trouble is None:
             self._pause_s = 0.0
         else:
+            if trouble == MOVED:
+                await self._connection.disconnect(nowait=True)
             self._rest(trouble, left)
         self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
 
     async def _send(self, calls: Sequence[Call]) -> None:
         if not self._connection.is_connected:
+            if self._find is not None:
+                self._connection = await self._find()
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
         commands = self._connection.pack_commands([self._command(call) for call in calls])
@@ -183,6 +191,9 @@ class Courier:
         if isinstance(reply, exceptions.NoScriptError):
             call.again, call.whole = False, True
             return None
+        if isinstance(reply, exceptions.AskError):  # or MOVED
+            call.again = False
+            return MOVED
         if isinstance(reply, Exception) and _is_passing(reply):
             call.again = False
             return str(reply)

@@ -17,6 +17,7 @@ from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.client import CONNECT_S, connect
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.nodes import Nodes
 
 _WORKERS = "workers"
 
@@ -29,10 +30,12 @@ class CrawlNotes:
 
     def __init__(self, address: RedisAddress, crawl: str) -> None:
         self._address = address
-        self._client = connect(address)
+        self._client = connect(address)  # in a cluster another node may have the notes
         self._crawl = crawl
 
     async def __aenter__(self) -> Self:
+        async with self._explained():
+            self._client = connect(await Nodes(self._address).find(self._key("notes")))
         return self
 
     async def __aexit__(self, *_: object) -> None:

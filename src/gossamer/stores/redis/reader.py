@@ -24,11 +24,15 @@ AT_ONCE = 500
 
 
 class RedisReader:
-    """Reads one crawl, with a connection of its own."""
+    """Reads one crawl, or one partition of it, with a connection of its own."""
 
-    def __init__(self, client: Redis, crawl: str, queues: int) -> None:
+    def __init__(
+        self, client: Redis, crawl: str, queues: int, partition: int = 0, partitions: int = 1
+    ) -> None:
         self._client = client
         self._crawl = crawl
+        self._partition = partition
+        self._partitions = partitions
         self._table = QueueTable(queues)
 
     def __repr__(self) -> str:
@@ -42,7 +46,8 @@ class RedisReader:
         """Yield all that is known of every URL, in the order of discovery."""
         count = int(await self._client.hget(self._key("counts"), "urls") or 0)
         for first in range(1, count + 1, AT_ONCE):
-            ids = range(first, min(first + AT_ONCE, count + 1))
+            numbers = range(first, min(first + AT_ONCE, count + 1))
+            ids = [number * self._partitions + self._partition for number in numbers]
             rows = await self._read("urls", ids, unpack_url)
             hosts = {row.host for row in rows.values()}
             names = await self._read("hosts", sorted(hosts), unpack_host)
@@ -76,7 +81,7 @@ class RedisReader:
         return int(await self._client.llen(self._key("quarantine")))
 
     def _key(self, name: str) -> str:
-        return key(self._crawl, name)
+        return key(self._crawl, name, self._partition)
 
     async def _read(
         self, name: str, numbers: Iterable[int], unpack: Callable[[bytes], T]

@@ -13,6 +13,8 @@ class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int = VERSION
     rules: StoreRules
+    partitions: int = 1
+    """Into how many the crawl is divided, for ever."""
 
 
 class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,9 +35,14 @@ class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     similarity: float | None = None
     given: bool = False
     """Whether the caller says what time it is."""
+    partitions: int = 1
+    partition: int | None = None
+    """Which of them the script works on; the centre is the one after the last."""
 
 
-def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
+def for_scripts(
+    rules: StoreRules, *, given: bool, partitions: int = 1, partition: int | None = None
+) -> bytes:
     """Return the rules as every script gets them."""
     desk = rules.desk
     packed = ScriptRules(
@@ -43,7 +50,7 @@ def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
         strict=desk.strict,
         delay_s=desk.delay_s,
         host_connections=desk.host_connections,
-        worker_queue=desk.worker_queue,
+        worker_queue=max(1, desk.worker_queue // partitions),  # every worker serves all of them
         domain_ttl_s=desk.domain_ttl_s,
         lease_s=desk.lease_s,
         max_depth=rules.max_depth,
@@ -53,17 +60,35 @@ def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
         ttl_s=rules.ttl_s,
         similarity=rules.similarity,
         given=given,
+        partitions=partitions,
+        partition=partition,
     )
     return msgspec.msgpack.encode(packed)
 
 
 def write(rules: StoreRules) -> bytes:
-    """Return the rules as they are laid down."""
-    return msgspec.msgpack.encode(StoredRules(rules=rules))
+    """Return the rules of a crawl that is not divided, as they are laid down."""
+    return write_all(StoredRules(rules=rules))
+
+
+def write_all(rules: StoredRules) -> bytes:
+    """Return everything that is laid down."""
+    return msgspec.msgpack.encode(rules)
 
 
 def read(stored: bytes, crawl: str) -> StoreRules:
-    """Return the rules that were laid down."""
+    """Return the rules that were laid down for a crawl that is not divided."""
+    found = read_all(stored, crawl)
+    if found.partitions > 1:
+        raise CrawlError(
+            f"the crawl {crawl} is divided into {found.partitions} partitions: it can be worked "
+            "on, but not be looked at or moved as a whole"
+        )
+    return found.rules
+
+
+def read_all(stored: bytes, crawl: str) -> StoredRules:
+    """Return the rules that were laid down, and into how many partitions the crawl is divided."""
     try:
         found = msgspec.msgpack.decode(stored, type=StoredRules)
     except msgspec.MsgspecError as error:
@@ -76,4 +101,4 @@ def read(stored: bytes, crawl: str) -> StoreRules:
             f"the crawl {crawl} was kept by another version of Gossamer (format {found.version}, "
             f"this is {VERSION}): continue it with that one, or choose another name"
         )
-    return found.rules
+    return found

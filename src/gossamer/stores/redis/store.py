@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, HostKey, Snapshot
@@ -20,7 +21,7 @@ from gossamer.stores.redis import messages
 from gossamer.stores.redis.acquaintances import Acquaintances
 from gossamer.stores.redis.courier import Courier
 from gossamer.stores.redis.messages import SnapshotAnswer, pack
-from gossamer.stores.redis.scripts import script
+from gossamer.stores.redis.scripts import Kind, script
 
 
 class RedisStore:
@@ -29,6 +30,9 @@ class RedisStore:
     A step is durable as soon as it is answered, as far as the server's own settings go. The
     moments that go by count on the server's clock; what callers say and hear is in theirs.
     """
+
+    kind: ClassVar[Kind] = "whole"
+    """Which scripts it uses."""
 
     def __init__(self, courier: Courier, rules: StoreRules, now: float) -> None:
         self.rules = rules
@@ -46,7 +50,7 @@ class RedisStore:
         """Return the answer to a step; where no time is told, it is as late as the last time."""
         if now is not None:
             self._now = now
-        return await self.courier.ask(script(step), self._now, pack(arguments), *blobs)
+        return await self.courier.ask(script(step, self.kind), self._now, pack(arguments), *blobs)
 
     # -- the frontier's side ---------------------------------------------------------------------
 
@@ -151,6 +155,10 @@ class RedisStore:
         """Give back what the dead have left, and forget what has expired."""
         return messages.read_number(await self._ask("reap", now, []))
 
+    async def take_over(self, queues_before: int, rules: bytes) -> None:
+        """Lay rules down, and let everything wait again that others have left in work."""
+        await self._ask("take_over", None, [queues_before], rules)
+
     # -- keeping and counting --------------------------------------------------------------------
 
     async def counts(self) -> SnapshotAnswer:
@@ -194,4 +202,8 @@ class RedisStore:
             if self._joined:
                 await self._ask("close", None, sorted(self._joined))
         finally:
-            await self.courier.close()
+            await self.let_go()
+
+    async def let_go(self) -> None:
+        """Let go of the connection without a word."""
+        await self.courier.close()

@@ -4,7 +4,7 @@ local LEASE = '>I6I6I4'
 
 -- Numbers grow with the time: a server that has lost its last seconds gives none a second time.
 local function grant(u, h, worker)
-  C.lease = math.max(C.lease + 1, math.floor(now * 10000))
+  C.lease = math.max(C.lease + 1, math.floor(now * const.LEASES_PER_S))
   C.in_work = C.in_work + 1
   call('HSET', P .. K.leases, text(u.id), struct.pack(LEASE, C.lease, worker, h.hid))
   call('ZADD', P .. K.deadlines, now + R.lease_s, text(u.id))
@@ -25,6 +25,7 @@ local function find_lease(id, number)
 end
 
 local function end_lease(id, h, next_start)
+  --divided note_end(id)
   call('HDEL', P .. K.leases, text(id))
   call('ZREM', P .. K.deadlines, text(id))
   C.in_work = C.in_work - 1

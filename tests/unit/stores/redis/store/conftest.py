@@ -51,7 +51,9 @@ class Stage:
         return RedisStore(courier, self.rules, START)
 
     async def reader(self) -> RedisReader:
-        return await open_reader(self.address, self.crawl)
+        reader = await open_reader(self.address, self.crawl)
+        assert isinstance(reader, RedisReader)
+        return reader
 
     def client(self) -> Redis:
         return connect(self.address)
