@@ -9,15 +9,17 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from io import BufferedRWPair
-from typing import IO, Final
+from itertools import chain
+from typing import Final
 
 import msgspec
 
 from gossamer.content.analysis import Analyser, AnalysisRules, RawPage
 
 LENGTH: Final = struct.Struct(">I")
+AT_ONCE: Final = 1 << 18
 
 
 def frame(message: bytes) -> bytes:
@@ -30,31 +32,48 @@ def main() -> None:
     # Ctrl-C reaches the whole group; whoever wants the pages decides when we are not needed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()  # what was loaded stays: no need to look through it for garbage again and again
-    with (
-        socket.socket(fileno=int(sys.argv[1])) as other,
-        suppress(ConnectionError, EOFError),
-        other.makefile("rwb") as stream,
-    ):
-        serve(stream)
+    with socket.socket(fileno=int(sys.argv[1])) as other, suppress(ConnectionError, EOFError):
+        serve(other)
 
 
-def serve(stream: "IO[bytes] | BufferedRWPair") -> None:
-    """Answer until the stream ends."""
+def serve(other: socket.socket) -> None:
+    """Answer until the other side is gone."""
     encode = msgspec.msgpack.Encoder().encode
     decode = msgspec.msgpack.Decoder(RawPage).decode
-    analyser = Analyser(msgspec.msgpack.decode(_message(stream), type=AnalysisRules))
-    answer = b""  # the first, without an analysis, says that we are ready
+    messages = received(other)
+    analyser = Analyser(msgspec.msgpack.decode(next(messages)[0], type=AnalysisRules))
+    answers = [b""]  # the first, without an analysis, says that we are ready
+    for message, is_last in chain([(b"", True)], messages):
+        if message:
+            answers.append(encode(analyser.analyse(decode(message))))
+        if is_last:  # what came together is answered together: to wake somebody up takes time
+            other.sendall(b"".join(map(frame, answers)))
+            answers.clear()
+
+
+def received(other: socket.socket) -> Iterator[tuple[bytes, bool]]:
+    """Yield the messages that arrive, each with whether it is the last that is here."""
+    buffer = bytearray()
     while True:
-        stream.write(frame(answer))
-        stream.flush()
-        answer = encode(analyser.analyse(decode(_message(stream))))
+        more = other.recv(AT_ONCE)
+        if not more:
+            raise EOFError
+        buffer += more
+        messages = list(unframed(buffer))
+        for number, message in enumerate(messages, 1):
+            yield message, number == len(messages)
 
 
-def _message(stream: "IO[bytes] | BufferedRWPair") -> bytes:
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        raise EOFError
-    return stream.read(*LENGTH.unpack(head))
+def unframed(buffer: bytearray) -> Iterator[bytes]:
+    """Yield the whole messages in a buffer, and leave the rest there."""
+    begin = 0
+    while len(buffer) - begin >= LENGTH.size:
+        end = begin + LENGTH.size + LENGTH.unpack_from(buffer, begin)[0]
+        if len(buffer) < end:
+            break
+        yield bytes(buffer[begin + LENGTH.size : end])
+        begin = end
+    del buffer[:begin]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from gossamer.content import Analysis, AnalysisRules, RawPage
-from gossamer.content.analyst import LENGTH, frame
+from gossamer.content.analyst import frame, unframed
 
 PATIENCE_S: Final = 30.0
 """A page takes milliseconds; what takes so long will never end."""
@@ -104,16 +104,9 @@ class AnalystProcess(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what the process says."""
-        received = self._received
-        received += data
-        begin = 0
-        while len(received) - begin >= LENGTH.size:
-            end = begin + LENGTH.size + LENGTH.unpack_from(received, begin)[0]
-            if len(received) < end:
-                break
-            self._hear(bytes(received[begin + LENGTH.size : end]))
-            begin = end
-        del received[:begin]
+        self._received += data
+        for message in unframed(self._received):
+            self._hear(message)
 
     def _hear(self, message: bytes) -> None:
         if not message:

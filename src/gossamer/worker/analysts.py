@@ -20,7 +20,7 @@ WINDOW_S = 0.1
 BUSY_SHARE = 0.25
 """From this share of our time on, pages are worth a process of their own."""
 
-MOST_IN_HAND = 6
+MOST_IN_HAND = 12
 """How many pages the other process has at most: enough not to wait for the next."""
 
 
