@@ -91,7 +91,12 @@ class RequirementTable:
         self.complaints: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the result of one phase of a test under each id that it carries."""
+        """Note the result of one phase of a test under each id that it carries.
+
+        One that was skipped says nothing, neither for nor against.
+        """
+        if report.skipped:
+            return
         for name, key in report.user_properties:
             if name != "req":
                 continue
