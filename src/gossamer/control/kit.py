@@ -43,7 +43,7 @@ async def open_kit(
     )
     stack.push_async_callback(analysts.close)
     if options.host_connections > 1:  # somebody is in a hurry, at a server of his own
-        analysts.expect_much()
+        analysts.get_help()
     return Kit(
         store=store,
         client=client,

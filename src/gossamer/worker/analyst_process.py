@@ -71,7 +71,7 @@ class AnalystProcess(asyncio.Protocol):
         await asyncio.gather(self._connecting, return_exceptions=True)
         self.hang_up()
         self.connection_lost(None)
-        await asyncio.to_thread(self._process.wait)
+        await asyncio.to_thread(self.wait)
 
     def hang_up(self) -> None:
         """Let it end by itself."""

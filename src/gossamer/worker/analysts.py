@@ -49,10 +49,6 @@ class Analysts:
     def __repr__(self) -> str:
         return f"<Analysts: {self.process or 'only us'}>"
 
-    def expect_much(self) -> None:
-        """Get help now: there will be so much to do that it is needed."""
-        self._get_help()
-
     async def analyse(self, page: RawPage) -> Analysis:
         """Return what is on the page; raise `AnalysisError` if that cannot be found out."""
         process = self.process
@@ -81,11 +77,12 @@ class Analysts:
         self._busy_s += ended - began
         if ended - self._window_began >= WINDOW_S:
             if self._busy_s >= BUSY_SHARE * (ended - self._window_began):
-                self._get_help()
+                self.get_help()
             self._window_began, self._busy_s = ended, 0.0
         return analysis
 
-    def _get_help(self) -> None:
+    def get_help(self) -> None:
+        """Have another process work beside us, where that can be."""
         if self.process is not None or self._alone:
             return
         try:
@@ -96,7 +93,10 @@ class Analysts:
 
     async def _again(self, page: RawPage) -> Analysis:
         """Have another process look at a page on which one died."""
-        process = AnalystProcess(self._analyser.rules)
+        try:
+            process = AnalystProcess(self._analyser.rules)
+        except OSError as error:
+            raise AnalysisError from error
         try:
             return await process.analyse(page)
         except AnalystDiedError as death:

@@ -224,12 +224,10 @@ class _Restoration:
         """Write the counters, and the notes that are none."""
         notes = {name: bytes(value) for name, value in self._db.execute("SELECT * FROM notes")}
         starts = int(notes.get("starts", b"0"))
-        began = self._db.execute("SELECT coalesce(min(found_at), 0) FROM urls").fetchone()
         self._counts |= {
             "bytes": int(notes.get("bytes", b"0")),
             "closed": _ENDED.get(notes.get("closed", b""), 0),
             "unsure": max(float(notes.get("unsure_since", b"-inf")), 0.0),
-            "started": began[0],
             # Beyond every lease that was given before.
             "lease": ((starts + 1) << LEASES_OF_A_START) - 1 if starts else 0,
         }
