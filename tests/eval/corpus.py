@@ -51,4 +51,4 @@ def _page(name: str, body: bytes) -> Page:
 
 def _text(body: bytes) -> str:
     url = Url("http://manual.example/")
-    return parse(body, url=url, content_type="text/html").take_pieces()
+    return parse(body, url=url, content_type="text/html").take_run()

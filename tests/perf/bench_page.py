@@ -10,7 +10,8 @@ from urllib import parse as urllib_parse
 
 from lxml import html as lxml_html
 
-from gossamer.content import decode, parse
+from gossamer.content import parse
+from gossamer.content.charset import decode
 from gossamer.content.reader import PageReader
 from gossamer.model import Url
 from gossamer.urls import Scope, resolve

@@ -23,7 +23,7 @@ def page_text() -> str:
     nearest = min(pages, key=lambda path: abs(path.stat().st_size - PAGE_BYTES))
     url = Url("http://manual.example/")
     page = parse(nearest.read_bytes(), url=url, content_type="text/html; charset=utf-8")
-    return page.take_pieces()
+    return page.take_run()
 
 
 def cpu_us(work: Callable[[], object]) -> float:

@@ -1,5 +1,6 @@
 """`gossamer`: the command, its subcommands, and how they fail."""
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -31,6 +32,7 @@ COMMANDS = {
 
 def run() -> NoReturn:
     """Run the command with the arguments of the process; every failure is one line."""
+    gc.set_threshold(20_000, 20, 20)  # next to nothing of what is loaded now is garbage
     try:
         code = make_app()(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"

@@ -2,12 +2,14 @@
 
 import ast
 import inspect
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
+
+import msgspec
 
 from gossamer.config.kinds import BadValueError, Kind, quoted
 from gossamer.errors import UsageError
@@ -26,8 +28,7 @@ class Group(StrEnum):
     OUTPUT = "Output"
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """An option under all of its names."""
 
     field: str

@@ -6,9 +6,10 @@ its origin in front of it.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Generic, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -21,8 +22,7 @@ class BadValueError(ValueError):
     """What is wrong with a value and how to mend it, as the rest of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class Kind(msgspec.Struct, Generic[T], frozen=True):
     """A kind of value."""
 
     take: Callable[[object], T]

@@ -138,6 +138,11 @@ class CrawlOptions:
         for conflict in _conflicts(self):
             raise conflict
 
+    @property
+    def in_a_hurry(self) -> bool:
+        """Whether somebody crawls a server of his own, as fast as it goes."""
+        return self.host_connections > 1
+
 
 OPTIONS = declared_options(CrawlOptions)
 """The options in the order of their declaration."""

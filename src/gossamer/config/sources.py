@@ -8,9 +8,10 @@ current directory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from gossamer.config.declaration import PREFIX, Option
 from gossamer.config.kinds import nearest
@@ -24,8 +25,7 @@ NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
 """Variables that mean something elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """The options that are in force, and where each of them was set."""
 
     options: CrawlOptions

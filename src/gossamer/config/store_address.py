@@ -1,9 +1,10 @@
 """Where the state of a crawl is kept, as `--store` writes it."""
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from gossamer.config.kinds import BadValueError, Kind
 from gossamer.config.texts import folder
@@ -12,15 +13,17 @@ _PASSWORD = re.compile(r"^([a-z]+://[^:/@]*:).*(@)")
 """Greedy: a password that was not escaped may hold any sign, and is hidden whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreAddress:
+class StoreAddress(msgspec.Struct, frozen=True):
     """A store: its scheme and, for a file, its path, for a server, its URL."""
 
     scheme: Literal["memory", "sqlite", "redis"]
     path: Path | None = None
     """The database; None is a file in the directory of the crawl."""
-    url: str = field(default="", repr=False)
+    url: str = ""
     """The URL of the server, perhaps with a password: not for people."""
+
+    def __repr__(self) -> str:
+        return f"<StoreAddress {self}>"
 
     def __str__(self) -> str:
         if self.scheme == "redis":

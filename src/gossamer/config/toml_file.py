@@ -1,7 +1,6 @@
 """Reads the options in a TOML file and tells the line of each."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,8 @@ def read_toml(file: Path) -> Iterator[tuple[str, object, str]]:
     `max_pages` is read as `max-pages`. Raise `UsageError` for a file that cannot be read, is no
     TOML, or sets an option twice.
     """
+    import tomllib  # noqa: PLC0415 -- only who has a file waits for its parser
+
     try:
         text = file.read_text(encoding="utf-8-sig")
         keys = tomllib.loads(text)

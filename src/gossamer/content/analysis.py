@@ -71,4 +71,4 @@ class Analyser:
         threshold = self.rules.similarity
         if threshold is None or threshold >= 1 or parsed.kind is Kind.BINARY:
             return None
-        return sketch(parsed.take_pieces(), threshold)
+        return sketch(parsed.take_run(), threshold)

@@ -9,7 +9,6 @@ from bisect import bisect
 from typing import Self
 
 import msgspec
-from turbohtml import TokenType, tokenize
 
 from gossamer.errors import UsageError
 from gossamer.urls import shown
@@ -51,6 +50,8 @@ class Markers(msgspec.Struct, frozen=True):
 
     def parts_of(self, text: str) -> "MarkedParts":
         """Return where in a page the marked parts are."""
+        from turbohtml import TokenType, tokenize  # noqa: PLC0415 -- as in `parse`
+
         borders: list[Position] = []
         for token in tokenize(text):
             if token.type is TokenType.COMMENT:

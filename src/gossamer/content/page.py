@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from gossamer.content.charset import decode
 from gossamer.content.kind import Kind, kind_of, parse_content_type
 from gossamer.content.links import FoundLink, Links, ResolvedLinks
 from gossamer.content.markers import Markers
-from gossamer.content.reader import PageReader
 from gossamer.model import Url
 
 MAX_READ_BYTES: Final = 10_000_000
@@ -24,7 +22,7 @@ class ParsedPage:
     encoding: str = ""
     """The character encoding, by its name in the Encoding Standard in lower case."""
     title: str = ""
-    """The title in one line, cut at `MAX_TITLE_LENGTH` characters."""
+    """The title in one line, cut where it is endless."""
     links: tuple[FoundLink, ...] = ()
     """The links of all `<a>` and `<area>` elements, in their order, repeated ones too."""
     links_cut: bool = False
@@ -37,8 +35,8 @@ class ParsedPage:
     """Whether links were wanted only from between markers, and the page has none."""
     take_text: Callable[[], str] = field(default=str, repr=False, compare=False)
     """Where `text` comes from, when somebody asks for it."""
-    take_pieces: Callable[[], str] = field(default=str, repr=False, compare=False)
-    """Gives the text as pages are compared by it: parted wherever an element begins or ends."""
+    take_run: Callable[[], str] = field(default=str, repr=False, compare=False)
+    """Gives the text as pages are compared by it: one run of characters, without the tags."""
 
     @cached_property
     def text(self) -> str:
@@ -63,10 +61,14 @@ def parse(
     kind = kind_of(label, body)
     if kind is Kind.BINARY:
         return ParsedPage(kind=kind)
+    # These load the parser, for which a process that lets another read its pages need not wait.
+    from gossamer.content.charset import decode  # noqa: PLC0415
+    from gossamer.content.reader import PageReader  # noqa: PLC0415
+
     text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
     if kind is Kind.TEXT:
         return ParsedPage(
-            kind=kind, encoding=encoding, take_text=lambda: text, take_pieces=lambda: text
+            kind=kind, encoding=encoding, take_text=lambda: text, take_run=lambda: text
         )
     reader = PageReader(text, markers)
     links = Links(url, reader.bases, encoding, resolved)
@@ -80,5 +82,5 @@ def parse(
         metas=tuple(reader.metas),
         markers_missing=reader.markers_missing,
         take_text=reader.take_text,
-        take_pieces=reader.take_pieces,
+        take_run=reader.take_run,
     )

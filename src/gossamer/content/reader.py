@@ -25,7 +25,9 @@ _MAX_META_LENGTH: Final = 1_000
 
 _WHITE_SPACE: Final = "\t\n\f\r "
 
-_NEVER_SHOWN: Final = "iframe, noembed, noframes, noscript, script, style, title"
+_NEVER_SHOWN: Final = frozenset(
+    {"iframe", "noembed", "noframes", "noscript", "script", "style", "title"}
+)
 _INLINE = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q ruby
     s samp small span strike strong sub sup time tt u var wbr
@@ -61,16 +63,23 @@ class PageReader:
     def take_text(self) -> str:
         """Return the text that a reader of the page sees. The tree is used up by it."""
         document = strip_comments_node(self._document)
-        document.remove(_NEVER_SHOWN)
+        self._drop_what_is_never_shown()
         document.strip_tags(_TAME_WITHIN_WORDS if self._is_tame else _WITHIN_WORDS)
         if document.root is not None:
             document.root.normalize()
         return self._as_written(" ".join(document.strings))
 
-    def take_pieces(self) -> str:
-        """Return the same, but parted wherever an element begins or ends, in half the time."""
-        self._document.remove(_NEVER_SHOWN)
-        return self._as_written(" ".join(self._document.strings))
+    def take_run(self) -> str:
+        """Return the same in a third of the time: as one run of characters.
+
+        Words that have nothing but a tag between them run together.
+        """
+        self._drop_what_is_never_shown()
+        return self._as_written(self._document.text)
+
+    def _drop_what_is_never_shown(self) -> None:
+        for element in self._document.iter_elements(_NEVER_SHOWN):
+            element.decompose()
 
     def _read(self) -> None:
         # Templates are content for scripts.

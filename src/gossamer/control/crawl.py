@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.content.started_analyst import StartedAnalyst
 from gossamer.control.clock import steady_clock
 from gossamer.control.directory import CrawlDirectory
 from gossamer.control.engine import Engine
@@ -34,7 +35,7 @@ class Crawl:
     `run` gives back what is in work. Either way the crawl goes on when it is run again.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what only some crawls have comes by name
         self,
         plan: Plan,
         modules: Sequence[Module],
@@ -43,12 +44,14 @@ class Crawl:
         dns: NameTable | None = None,
         module_limit_s: float = TIME_LIMIT_S,
         clock: Callable[[], float] | None = None,
+        analyst: StartedAnalyst | None = None,
     ) -> None:
         self._plan = plan
         self._runner = ModuleRunner(modules, time_limit_s=module_limit_s)
         self._scorer = load_scorer(plan)
         self._observer = observer
         self._dns = dns
+        self._analyst = analyst
         self._clock = clock or steady_clock()
         self._engine: Engine | None = None
         self._stopped = False
@@ -135,7 +138,11 @@ class Crawl:
             gaps=store.gaps,
         )
         own = Surroundings(
-            runner=self._runner, clock=self._clock, observer=self._observer, dns=self._dns
+            runner=self._runner,
+            clock=self._clock,
+            observer=self._observer,
+            dns=self._dns,
+            analyst=self._analyst,
         )
         return await open_kit(self._plan, store, own, context, stack)
 

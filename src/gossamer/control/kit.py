@@ -6,13 +6,14 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from gossamer.content import AnalysisRules
+from gossamer.content.started_analyst import StartedAnalyst, has_spare_core
 from gossamer.control.observer import Observer
 from gossamer.control.plan import Plan
 from gossamer.download import Client, NameTable
 from gossamer.frontier.desk import DeskRules
 from gossamer.modules import ModuleContext, ModuleRunner
 from gossamer.stores.contract import Store
-from gossamer.worker.analysts import Analysts, has_spare_core
+from gossamer.worker.analysts import Analysts
 from gossamer.worker.links import LinkFiler
 from gossamer.worker.pipeline import Kit
 from gossamer.worker.robots import PoliteRobots
@@ -28,6 +29,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     lease_s: float = DeskRules().lease_s
     alone: bool = False
     """Whether pages are analysed in this process only: others have the other cores."""
+    analyst: StartedAnalyst | None = None
+    """A process that was started to analyse pages."""
 
 
 async def open_kit(
@@ -39,10 +42,12 @@ async def open_kit(
     await own.runner.open(context)
     stack.push_async_callback(own.runner.close)
     analysts = Analysts(
-        AnalysisRules(plan.markers, options.similarity), alone=own.alone or not has_spare_core()
+        AnalysisRules(plan.markers, options.similarity),
+        alone=own.alone or not has_spare_core(),
+        started=own.analyst,
     )
     stack.push_async_callback(analysts.close)
-    if options.host_connections > 1:  # somebody is in a hurry, at a server of his own
+    if options.in_a_hurry:
         analysts.get_help()
     return Kit(
         store=store,

@@ -9,7 +9,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -70,8 +69,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing but this page, with its content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredCrawl:
+class StoredCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """An open crawl: everything is read as it was at one moment."""
 
     name: str

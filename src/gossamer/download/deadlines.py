@@ -3,7 +3,7 @@
 libcurl itself watches over connecting and over the whole request, but not over these.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from gossamer.download.options import FetchOptions
 from gossamer.model import Cause
@@ -12,8 +12,7 @@ DRAIN_TIMEOUT_S = 1.0
 """How long we go on reading what is thrown away; a new connection would cost about as much."""
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(msgspec.Struct):
     """How far a request has come; moments are seconds of one clock, None is not yet."""
 
     connected: float | None = None

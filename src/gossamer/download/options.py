@@ -1,9 +1,10 @@
 """What a client needs to know before its first request: who asks, how long, how much."""
 
 import math
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
+
+import msgspec
 
 from gossamer.download import identity
 from gossamer.errors import UsageError
@@ -18,11 +19,10 @@ class Accept(Enum):
     """Any type; what is over `MAX_ROBOTS_BYTES` is cut off, and the rest taken for the whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchOptions:
+class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The identity, patience and limits of a client. Refused with `UsageError` when senseless."""
 
-    user_agent: str = field(default_factory=identity.user_agent)
+    user_agent: str = msgspec.field(default_factory=identity.user_agent)
     """Sent with every request, robots.txt included."""
     connect_timeout_s: float = 5.0
     """For looking up the name, connecting and the TLS handshake together."""
@@ -45,10 +45,10 @@ class FetchOptions:
 
     def __post_init__(self) -> None:
         """Check every field, so that a wrong one is named before anything starts."""
-        for option in fields(self):
-            value = getattr(self, option.name)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
             if isinstance(value, int | float) and not 0 < value < math.inf:
-                raise UsageError(f"{option.name} must be greater than 0, not {value}.")
+                raise UsageError(f"{name} must be greater than 0, not {value}.")
         if not self.user_agent.isascii() or not self.user_agent.isprintable():
             raise UsageError("The user agent must be printable ASCII on one line.")
         if not self.user_agent.strip():

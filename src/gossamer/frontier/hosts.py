@@ -1,7 +1,8 @@
 """The state of one host and of one registered domain in a crawl."""
 
 import math
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gossamer.model import HostKey
 
@@ -9,8 +10,7 @@ Item = tuple[float, int]
 """A URL on the desk: its score and its id. The smallest goes first."""
 
 
-@dataclass(slots=True, eq=False)
-class Domain:
+class Domain(msgspec.Struct, eq=False):
     """A registered domain: all its hosts are served by one worker at a time."""
 
     name: str
@@ -24,8 +24,7 @@ class Domain:
     """How many of its hosts are on the desk."""
 
 
-@dataclass(slots=True, eq=False)
-class Host:
+class Host(msgspec.Struct, eq=False):
     """A host: one request at a time, and a pause after each."""
 
     key: HostKey
@@ -60,7 +59,7 @@ class Host:
     """The priority queues in whose ring it stands, as bits."""
     aside: bool = False
     """Whether it waits beside the rings, for a moment or for room at its worker."""
-    dealt: list[Item] = field(default_factory=list)
+    dealt: list[Item] = msgspec.field(default_factory=list)
     """A heap: its part of the worker's queue."""
     last_dealt: Item = (-math.inf, 0)
     """The one of these that goes last; in strict order nothing on the shelf goes before it."""

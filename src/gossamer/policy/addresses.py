@@ -8,10 +8,11 @@ meaning between the check and the use.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Address, ip_address, ip_network
 from typing import Self
 from urllib.parse import urlsplit
+
+import msgspec
 
 from gossamer.errors import UsageError
 from gossamer.model import Url
@@ -30,8 +31,7 @@ _HOST_NAME = re.compile(r"[^\s/:@?#%*\\\[\]]+")
 _LOOPBACK = (ip_address("127.0.0.1"), ip_address("::1"))
 
 
-@dataclass(frozen=True, slots=True)
-class AddressVerdict:
+class AddressVerdict(msgspec.Struct, frozen=True):
     """Whether an address may be contacted; if not, why, in words."""
 
     allowed: bool
@@ -41,8 +41,7 @@ class AddressVerdict:
 _ALLOWED = AddressVerdict(allowed=True)
 
 
-@dataclass(frozen=True, slots=True)
-class AddressPolicy:
+class AddressPolicy(msgspec.Struct, frozen=True):
     """Allows global unicast addresses, and beyond them exactly what the operator named."""
 
     networks: tuple[Network, ...] = ()
@@ -78,11 +77,13 @@ class AddressPolicy:
         """
         host, port = host_of(url), port_of(url)
         if host == "localhost":
-            return replace(self, endpoints=self.endpoints.union((ip, port) for ip in _LOOPBACK))
+            return msgspec.structs.replace(
+                self, endpoints=self.endpoints.union((ip, port) for ip in _LOOPBACK)
+            )
         address = _parse_address(host.strip("[]"))
         if address is None:
             return self
-        return replace(self, endpoints=self.endpoints | {(unmapped(address), port)})
+        return msgspec.structs.replace(self, endpoints=self.endpoints | {(unmapped(address), port)})
 
     def judge(self, ip: str, port: int, host: str = "") -> AddressVerdict:
         """Return whether a connection to this address and port, for this host, may be opened."""

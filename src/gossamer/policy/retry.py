@@ -1,6 +1,5 @@
 """Whether a failed attempt is worth another, and when a server wants it."""
 
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from gossamer.model import Cause, Headers
@@ -38,6 +37,8 @@ def retry_after_s(headers: Headers) -> float | None:
     value = (headers.get("retry-after") or "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:9]) or None
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 -- hardly ever, and large
+
     try:
         until = parsedate_to_datetime(value)
         since = parsedate_to_datetime(headers.get("date") or "")

@@ -12,8 +12,9 @@ and if there are include patterns, it must match one.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal, Self
+
+import msgspec
 
 from gossamer.errors import UsageError
 from gossamer.model import Url
@@ -25,8 +26,7 @@ from gossamer.urls.seeds import parse_seed
 ScopeKind = Literal["host", "domain", "prefix", "any"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What a scope says of a URL: true when it is accepted."""
 
     accepted: bool
@@ -45,8 +45,7 @@ class Verdict:
         return f"{self.rule}: {self.subject(url)} {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One way to draw the borders of a crawl."""
 
     admits: Callable[[Url], bool]

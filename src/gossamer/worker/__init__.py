@@ -5,7 +5,7 @@ robots, download, parse, twin?, modules, links, settle. `Visitor` takes a single
 path without a store, for looking at one page.
 """
 
-from gossamer.worker.analysts import Analysts, has_spare_core
+from gossamer.worker.analysts import Analysts
 from gossamer.worker.links import LinkFiler
 from gossamer.worker.loop import Worker
 from gossamer.worker.paced import PacedFetch
@@ -26,5 +26,4 @@ __all__ = [
     "Visit",
     "Visitor",
     "Worker",
-    "has_spare_core",
 ]

@@ -2,8 +2,6 @@
 
 import asyncio
 import socket
-import subprocess
-import sys
 from collections import deque
 from typing import Final
 
@@ -11,6 +9,7 @@ import msgspec
 
 from gossamer.content import Analysis, AnalysisRules, RawPage
 from gossamer.content.analyst import frame, unframed
+from gossamer.content.started_analyst import StartedAnalyst
 
 PATIENCE_S: Final = 30.0
 """A page takes milliseconds; what takes so long will never end."""
@@ -28,7 +27,8 @@ class AnalystDiedError(Exception):
 class AnalystProcess(asyncio.Protocol):
     """Analyses one page after the other, in the order in which they are given."""
 
-    def __init__(self, rules: AnalysisRules) -> None:
+    def __init__(self, rules: AnalysisRules, started: StartedAnalyst | None = None) -> None:
+        """Take over a started process, or start one; raise OSError if that cannot be done."""
         self.ready = False
         """Whether it has come up."""
         self._waiting: deque[asyncio.Future[Analysis]] = deque()
@@ -37,7 +37,7 @@ class AnalystProcess(asyncio.Protocol):
         self._decode = msgspec.msgpack.Decoder(Analysis).decode
         self._transport: asyncio.Transport | None = None
         self._outbox = [frame(self._encode(rules))]
-        self._process, ours = _spawn()
+        self._process, ours = (started or StartedAnalyst()).take()
         self._patience: asyncio.TimerHandle | None = None
         self._connecting = asyncio.ensure_future(self._connect(ours))
 
@@ -129,18 +129,3 @@ class AnalystProcess(asyncio.Protocol):
                 answer.set_exception(AnalystDiedError(culprit=culprit))
             culprit = False
         self._process.poll()
-
-
-def _spawn() -> tuple["subprocess.Popen[bytes]", socket.socket]:
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    command = [sys.executable, "-P", "-m", "gossamer.content.analyst", str(theirs.fileno())]
-    with theirs:
-        try:
-            process = subprocess.Popen(  # noqa: S603 -- our own program
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
-            )
-        except OSError:
-            ours.close()
-            raise
-    return process, ours

@@ -1,17 +1,18 @@
 """Who analyses the pages: this process, and where it has much to do another one beside it.
 
 To analyse a page takes about as long as everything else that is done for it. So a crawl that is
-fast enough to be held up by that, and has a second core, gets a process for it; until that is
-ready, and whenever it has enough to do, pages are analysed here. A page on which that process dies
+fast enough to be held up by that, and has a second core, gets a process for it; while that comes
+up, and whenever it has enough to do, pages are analysed here. Where it was there from the
+beginning, we wait for it: to load the parser here takes as long. A page on which that process dies
 is tried once more and then given up: what breaks a parser does not break the crawl.
 """
 
 import logging
-import os
 import time
 from collections.abc import Callable
 
 from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage
+from gossamer.content.started_analyst import StartedAnalyst
 from gossamer.worker.analyst_process import AnalystDiedError, AnalystProcess
 
 LOG = logging.getLogger("gossamer.worker")
@@ -20,8 +21,8 @@ WINDOW_S = 0.1
 BUSY_SHARE = 0.25
 """From this share of our time on, pages are worth a process of their own."""
 
-MOST_IN_HAND = 12
-"""How many pages the other process has at most: enough not to wait for the next."""
+MOST_IN_HAND = 32
+"""How many pages the other process has at most: enough never to wait for the next."""
 
 
 class AnalysisError(Exception):
@@ -36,11 +37,15 @@ class Analysts:
         rules: AnalysisRules,
         *,
         alone: bool = False,
+        started: StartedAnalyst | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._analyser = Analyser(rules)
         self._clock = clock
         self._alone = alone
+        self._started = started
+        self._practised = False
+        """Whether we have analysed a page ourselves, and the parser is loaded."""
         self.process: AnalystProcess | None = None
         """The other process, while there is one."""
         self._window_began = clock()
@@ -52,13 +57,19 @@ class Analysts:
     async def analyse(self, page: RawPage) -> Analysis:
         """Return what is on the page; raise `AnalysisError` if that cannot be found out."""
         process = self.process
-        if process is None or not process.ready or process.in_hand >= MOST_IN_HAND:
+        if process is None or not self._has_time(process):
             return self._analyse_here(page)
         try:
             return await process.analyse(page)
         except AnalystDiedError as death:
             await self._part_from(process)
             return await self._again(page) if death.culprit else self._analyse_here(page)
+
+    def _has_time(self, process: AnalystProcess) -> bool:
+        """Tell whether a page is better off with the other process than here."""
+        if process.in_hand >= MOST_IN_HAND:
+            return False
+        return process.ready or not self._practised
 
     async def close(self) -> None:
         """Let the other process go."""
@@ -73,6 +84,7 @@ class Analysts:
     def _analyse_here(self, page: RawPage) -> Analysis:
         began = self._clock()
         analysis = self._analyser.analyse(page)
+        self._practised = True
         ended = self._clock()
         self._busy_s += ended - began
         if ended - self._window_began >= WINDOW_S:
@@ -85,8 +97,9 @@ class Analysts:
         """Have another process work beside us, where that can be."""
         if self.process is not None or self._alone:
             return
+        started, self._started = self._started, None
         try:
-            self.process = AnalystProcess(self._analyser.rules)
+            self.process = AnalystProcess(self._analyser.rules, started)
         except OSError as error:
             self._alone = True
             LOG.warning("pages are analysed without a process of their own: %s", error)
@@ -103,10 +116,3 @@ class Analysts:
             raise AnalysisError from death
         finally:
             await process.close()
-
-
-def has_spare_core() -> bool:
-    """Tell whether another process would have a core of its own to run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) > 1  # fewer than the machine has, in many containers
-    return (os.cpu_count() or 1) > 1

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -31,8 +30,7 @@ class Modules(Protocol):
         """Tell that a page shown before is nearer than was known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
+class Kit(msgspec.Struct, frozen=True, kw_only=True):
     """What all workers of a process work with."""
 
     store: Store
@@ -45,13 +43,15 @@ class Kit:
     watch: Callable[[Event], None] | None = None
     """Wants to know each step; None: nobody does."""
     ignored_robots: frozenset[str] = frozenset()
-    analysts: Analysts = field(default_factory=lambda: Analysts(AnalysisRules(), alone=True))
+    analysts: Analysts = msgspec.field(
+        default_factory=lambda: Analysts(AnalysisRules(), alone=True)
+    )
     max_depth: int | None = None
     lease_s: float = 120.0
     """How long a lease holds without being renewed."""
     retries: bool = True
     """Whether a failure that may pass is tried again."""
-    telling_depths: asyncio.Lock = field(default_factory=asyncio.Lock)
+    telling_depths: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """Keeps the order, so that what a module hears last of a page is its smallest depth."""
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import decode
+from gossamer.content.charset import decode
 
 E_ACUTE_1252 = b"\xe9"
 

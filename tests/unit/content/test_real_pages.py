@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.content import Markers, decode, parse, taming
+from gossamer.content import Markers, parse, taming
+from gossamer.content.charset import decode
 from gossamer.content.reader import PageReader
 from gossamer.model import Url
 

@@ -17,8 +17,8 @@ from gossamer.content.similarity import (
 
 THRESHOLD = 0.9
 
-GOLDEN_BANDS = ["5d1eebc32d7a0aff", "36bd6970753f2305"]
-GOLDEN_SAMPLE = "28e59e856e59e4f9431741b3df525306"
+GOLDEN_BANDS = ["57d14d1c9d9ffb36", "7a3cecbf205aba56"]
+GOLDEN_SAMPLE = "7fce956ca8f3e6bce1f8893dd003071c"
 
 
 def numbered(start: int, stop: int) -> str:

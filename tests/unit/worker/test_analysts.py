@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.content import Analyser, AnalysisRules, Markers, RawPage
+from gossamer.content.started_analyst import StartedAnalyst
 from gossamer.model import Url
 from gossamer.worker.analyst_process import AnalystDiedError, AnalystProcess
 from gossamer.worker.analysts import MOST_IN_HAND, AnalysisError, Analysts
@@ -117,6 +118,29 @@ def test_it_is_asked_as_soon_as_it_is_there_and_not_for_more_than_it_can_do() ->
         await analysts.close()
 
     run(program)
+
+
+def test_where_it_is_there_from_the_beginning_it_gets_the_first_page() -> None:
+    async def program() -> None:
+        with StartedAnalyst() as started:
+            analysts = Analysts(RULES, started=started)
+            analysts.get_help()
+            process = analysts.process
+        assert process is not None
+        assert not process.ready
+        first = asyncio.ensure_future(analysts.analyse(PAGE))
+        await until(lambda: process.in_hand == 1)
+        assert await first == Analyser(RULES).analyse(PAGE)
+        await analysts.close()
+
+    run(program)
+
+
+def test_one_that_was_started_for_nothing_is_ended() -> None:
+    with StartedAnalyst() as started:
+        process = started._process
+        assert process.poll() is None
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_nothing_is_lost_when_it_is_killed() -> None:

@@ -52,8 +52,9 @@ def sketch(text: str, threshold: float) -> Sketch | None:
     minima = _MINIMA.pack(*_minima(shingles_of(words)))
     banding = _banding(threshold)
     width = banding.rows * _MINIMUM_BYTES
-    bands = (minima[start : start + width] for start in range(0, banding.count * width, width))
-    return Sketch(bands=tuple(map(xxh3_64_digest, bands)), sample=minima[::_MINIMUM_BYTES])
+    starts = range(0, banding.count * width, width)
+    bands = tuple([xxh3_64_digest(minima[start : start + width]) for start in starts])
+    return Sketch(bands=bands, sample=minima[::_MINIMUM_BYTES])
 
 
 def resemblance(one: bytes, other: bytes) -> float:

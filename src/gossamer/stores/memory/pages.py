@@ -1,7 +1,6 @@
 """Pages and their contents in dictionaries."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 import zstandard
@@ -13,8 +12,7 @@ from gossamer.stores.memory.rows import Row
 from gossamer.stores.shelf import Expired
 
 
-@dataclass(slots=True, eq=False)
-class _Page:
+class _Page(msgspec.Struct, eq=False):
     row: Row
     kept: KeptPage
     told_depth: int

@@ -1,15 +1,15 @@
 """What the memory holds of one URL."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gossamer.model import Outcome
 from gossamer.stores.contract import Attempt, Link, Place, UrlRecord
 from gossamer.stores.shelf import Known
 
 
-@dataclass(slots=True, eq=False)
-class Row:
+class Row(msgspec.Struct, eq=False):
     """A URL and everything that happened to it."""
 
     link: Link
@@ -25,7 +25,7 @@ class Row:
     detail: str = ""
     page_id: int | None = None
     twin_of: int | None = None
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
     targets: Sequence[int] = ()
     redirect: bool = False
 
