@@ -179,8 +179,8 @@ def install_peer() -> None:
 
 
 @contextmanager
-def serve() -> Iterator[Server]:
-    command = [sys.executable, str(HERE / "serve_docs.py"), str(SITE)]
+def serve(delay_ms: int = 0) -> Iterator[Server]:
+    command = [sys.executable, str(HERE / "serve_docs.py"), str(SITE), str(delay_ms)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         yield Server(process)

@@ -1,9 +1,9 @@
-"""Serve a folder of pages on loopback, in a process of its own: serve_docs.py FOLDER
+"""Serve a folder of pages on loopback, in a process of its own: serve_docs.py FOLDER [DELAY_MS]
 
 Every page is in memory and an answer is one write, so that the server takes as little as possible
-of the cores that it shares with the crawlers. Prints its port; answers every line on its standard
-input with the paths that were asked for since the last one, as JSON; leaves at the end of the
-input.
+of the cores that it shares with the crawlers. With a delay, every answer takes so long. Prints its
+port; answers every line on its standard input with the paths that were asked for since the last
+one, as JSON; leaves at the end of the input.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Leng
 class Visitor(asyncio.Protocol):
     """One connection, kept open for any number of requests without a body."""
 
-    def __init__(self, answers: dict[str, bytes], asked: list[str]) -> None:
+    def __init__(self, answers: dict[str, bytes], asked: list[str], delay_s: float) -> None:
         self._answers = answers
         self._asked = asked
+        self._delay_s = delay_s
         self._received = b""
         self._transport: asyncio.WriteTransport | None = None
 
@@ -37,7 +38,12 @@ class Visitor(asyncio.Protocol):
         for request in requests:
             path = request.split(b" ", 2)[1].decode("ascii")
             self._asked.append(path)
-            self._transport.write(self._answers.get(path, NOT_FOUND))
+            answer = self._answers.get(path, NOT_FOUND)
+            if self._delay_s:
+                later = asyncio.get_running_loop().call_later
+                later(self._delay_s, self._transport.write, answer)
+            else:
+                self._transport.write(answer)
 
 
 def answers_of(folder: Path) -> dict[str, bytes]:
@@ -52,10 +58,10 @@ def answers_of(folder: Path) -> dict[str, bytes]:
     return answers
 
 
-async def serve(folder: Path) -> None:
+async def serve(folder: Path, delay_s: float) -> None:
     answers, asked = answers_of(folder), list[str]()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Visitor(answers, asked), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: Visitor(answers, asked, delay_s), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     done = asyncio.Event()
 
@@ -72,4 +78,5 @@ async def serve(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(Path(sys.argv[1])))
+    folder, delay_ms = Path(sys.argv[1]), [*sys.argv[2:], "0"][0]
+    uvloop.run(serve(folder, int(delay_ms) / 1000))

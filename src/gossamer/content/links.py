@@ -15,7 +15,7 @@ MAX_LINKS: Final = 10_000
 MAX_REMEMBERED_LENGTH: Final = 200
 
 
-class FoundLink(msgspec.Struct, frozen=True, gc=False):
+class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A link of a page."""
 
     href: str

@@ -154,7 +154,7 @@ class SharedCrawl:
             return "interrupted"
         crew = Crew({"GOSSAMER_STORE": self._address.url()}, self._tell)
         try:
-            await self._muster(crew, notes)
+            await self._muster(crew, store, notes)
             ended_by = await self._watch(store, notes, crew)
             if ended_by is None:
                 crew.stop()
@@ -167,7 +167,12 @@ class SharedCrawl:
         await require_crawl(notes, self._plan.name)
         return ended_by or "interrupted"
 
-    async def _muster(self, crew: Crew, notes: CrawlNotes) -> None:
+    async def _muster(self, crew: Crew, store: SharedStore, notes: CrawlNotes) -> None:
+        """Start everybody.
+
+        Workers count from now on: the first to come up would get all domains otherwise, and keep
+        them.
+        """
         options = self._plan.options
         shared = ["--crawl", self._plan.name, "--quiet"]
         if options.insecure_store:
@@ -179,13 +184,14 @@ class SharedCrawl:
         async def a_worker() -> Recruit:
             # Also in another's place: whoever is dead has a number that is not heard of again.
             number = await notes.new_worker()
+            await store.join(number, self._clock())
             own = ["--id", str(number), "--dir", str(self._plan.directory)]
             alone = ["--alone"] if options.workers > 1 else []
             return Recruit(f"worker {number}", ["worker", *shared, *own, *alone])
 
-        await crew.add(a_frontier, needed=True)
         for _ in range(options.workers):
             await crew.add(a_worker)
+        await crew.add(a_frontier, needed=True)
 
     async def _watch(self, store: SharedStore, notes: CrawlNotes, crew: Crew) -> str | None:
         """Show how far the crawl is, until it is over or stopped; return what ended it."""
