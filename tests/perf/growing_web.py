@@ -1,7 +1,8 @@
 """A web of any size for benchmarks of a store, and one process that crawls it without a network.
 
 Every host has 200 URLs. Every page is unlike all others and has 32 links: two to pages that nobody
-knows yet, four anywhere, the others to pages of its own host.
+knows yet, four anywhere, the others to pages of its own host. However many hosts are known, fifty
+are crawled at a time, and then the next: a worker stays with its hosts as long as they have URLs.
 """
 
 import asyncio
@@ -20,12 +21,14 @@ from gossamer.stores.contract import KeptPage, Link, Pace, Settlement, Task
 from gossamer.stores.redis import RedisStore
 
 ON_A_HOST = 200
+AT_A_TIME = 50 * ON_A_HOST
+QUEUES = 100
 LINKS, NEW, ELSEWHERE = 32, 2, 4
 AT_ONCE = 64
 SIMILARITY = 0.9
 PLANTED_AT_ONCE = 2000
 RULES = StoreRules(
-    desk=DeskRules(delay_s=0.0, host_connections=AT_ONCE),
+    desk=DeskRules(delay_s=0.0, host_connections=AT_ONCE, queues=QUEUES),
     max_pages=10**9,
     max_bytes=10**15,
     similarity=SIMILARITY,
@@ -39,6 +42,17 @@ def link(number: int) -> Link:
     url = f"https://www.{domain}/section/{number % 97}/article-with-a-title-{number}.html"
     key = hashlib.blake2b(url.encode(), digest_size=16).digest()
     return Link(Url(url), key, HostKey(f"www.{domain}"), domain)
+
+
+def number_of(url: Url) -> int:
+    found = _NUMBER.search(url)
+    assert found is not None
+    return int(found[1])
+
+
+def score(url: Url) -> float:
+    """Return a score by which the hosts go in groups."""
+    return 100 / QUEUES * min(number_of(url) // AT_A_TIME, QUEUES - 1)
 
 
 def random_sketch() -> Sketch:
@@ -70,13 +84,13 @@ class Crawl:
         wanted = self.pages + pages
         while self.pages < wanted:
             await self._score(500)
-            await self.store.route([range(10)] * 16, time.time())
+            await self.store.route([range(QUEUES)] * 16, time.time())
             leased = await self.store.lease(0, AT_ONCE, time.time())
             await asyncio.gather(*[self._visit(task) for task in leased.tasks])
 
     async def _score(self, limit: int) -> None:
         found = await self.store.candidates(limit)
-        await self.store.prioritise([(one, self._random.random() * 100) for one in found])
+        await self.store.prioritise([(one, score(one.url)) for one in found])
 
     async def _visit(self, task: Task) -> None:
         digest = hashlib.blake2b(task.url.encode(), digest_size=16).digest()
@@ -106,10 +120,8 @@ class Crawl:
         self.pages += 1
 
     def _links(self, task: Task) -> list[Link]:
-        found = _NUMBER.search(task.url)
-        assert found is not None
         draw = self._random.randrange
-        first = int(found[1]) // ON_A_HOST * ON_A_HOST
+        first = number_of(task.url) // ON_A_HOST * ON_A_HOST
         new = range(self.known, self.known + NEW)
         self.known += NEW
         elsewhere = [draw(self.known) for _ in range(ELSEWHERE)]
