@@ -146,9 +146,9 @@ class Lab:
             await client.aclose()
 
     @staticmethod
-    def key(crawl: str, name: str) -> str:
+    def key(crawl: str, name: str, part: int | str = 0) -> str:
         """Return the name of a key."""
-        return key(crawl, name)
+        return key(crawl, name, part)
 
 
 async def _ignore(_store: Store) -> None:

@@ -115,7 +115,7 @@ async def _undelivered(
             last = received[number].get(sender.number, 0)
             outbox = f"{sender.key('outbox')}{number}"
             if count := await sender.client.zcount(outbox, f"({last}", "+inf"):
-                yield f"{count} messages of {names[sender.number]} for {name} are not delivered"
+                yield f"messages of {names[sender.number]} for {name} not delivered: {count}"
 
 
 async def _ask(centre: Branch) -> CentreState:
