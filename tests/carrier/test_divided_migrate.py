@@ -146,7 +146,7 @@ def test_budgets_hold_after_a_move(lab: "Lab", crawl: str, tmp_path: Path) -> No
             return granted
 
     assert asyncio.run(ask_for_too_much()) == (left, left)
-    assert asyncio.run(lab.crawl(crawl, None, **limits)) == "max-pages"
+    assert asyncio.run(lab.crawl(crawl, None, 3, **limits)) == "max-pages"
     with open_shared_crawl(lab.url, crawl, WHOLE) as found:
         endings(found)
         assert found.reader.page_count() == 60

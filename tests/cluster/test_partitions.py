@@ -1,11 +1,24 @@
 """A crawl in four partitions on a Redis Cluster of three nodes."""
 
+import signal
 import socket
 import time
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from redis import Redis
+
+from gossamer.config import StoreAddress
+from gossamer.control.crawl_status import crawl_status
+from gossamer.control.explain import explain
+from gossamer.control.havens import haven
+from gossamer.control.migrate import migrate
+from gossamer.control.shared_view import open_shared_crawl
+from gossamer.control.stored_crawl import StoredCrawl, View
+from gossamer.control.verify import verify
+from gossamer.errors import CrawlError
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import MakeCrawl, RedisServer, Result, StartServer
@@ -78,3 +91,48 @@ def test_how_it_is_divided_is_fixed(nodes: "list[RedisServer]", make_crawl: "Mak
     again = crawl.crawl("--partitions", 2)
     assert again.end() == 2
     assert "4 partitions" in again.output
+
+
+def move(
+    source: StoreAddress, target: StoreAddress, crawl: str, partitions: int | None = None
+) -> None:
+    """Move a crawl to another store, where it replaces what is there."""
+    ends = haven(source, crawl), haven(target, crawl, partitions=partitions)
+    migrate(*ends, lambda *_: None, replace=True)
+
+
+@pytest.mark.req("F5", "D8", "D13")
+def test_it_is_looked_at_and_moved_over_all_nodes(
+    nodes: "list[RedisServer]", make_crawl: "MakeCrawl", expected: "Result", tmp_path: Path
+) -> None:
+    """Whichever node is asked, all of them answer."""
+
+    def look(node: int) -> AbstractContextManager[StoredCrawl]:
+        return open_shared_crawl(nodes[node].url, crawl.name, View(links=True, audit=True))
+
+    crawl = make_crawl(nodes[0].url)
+    running = crawl.crawl("--partitions", PARTITIONS, delay_s=0.4)
+    crawl.await_requests(10)
+    with look(1) as found:
+        assert [one for one in verify(found, time.time()).findings if one.broken] == []
+        assert crawl_status(found).state == "running"
+    file, store = StoreAddress("sqlite", tmp_path / "file"), StoreAddress("redis", url=nodes[2].url)
+    with pytest.raises(CrawlError, match="stop its"):
+        move(store, file, crawl.name)
+    running.signal(signal.SIGINT)
+    running.end()
+
+    move(store, file, crawl.name)
+    move(file, store, crawl.name, partitions=3)
+    assert set().union(*[names_on(node, crawl.name) for node in nodes]) == {*"012", "centre"}
+    crawl.crawl("--partitions", 3).succeed()
+    assert crawl.result() == expected
+    with look(2) as found:
+        assert [one for one in verify(found, time.time()).findings if one.broken] == []
+        assert crawl_status(found).ended_by == "complete"
+        last = [*found.reader.pages()][-1]
+        told = explain(found, last.url, time.time())
+        assert told.page == last
+        assert told.path[0].depth == 0
+    with open_shared_crawl(nodes[1].url, None, View(page=last.id)) as found:
+        assert len(found.reader.body(last.id) or b"") == last.bytes
