@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,15 +99,15 @@ def test_what_is_done_behind_the_copy_is_in_it(
     async def program() -> tuple[int, int]:
         async with lab.redis_store(crawl, plan := lab.plan()) as store, lab.client() as client:
             await lab.work(store, plan, 20)
-            copy_pages = PartCopy._copy_pages
+            keep_pages = PartCopy._keep_pages
             worked: list[str] = []
 
-            async def work_meanwhile(self: PartCopy, numbers: Iterable[int]) -> None:
-                await copy_pages(self, numbers)
+            async def work_meanwhile(self: PartCopy, records: Mapping[int, bytes]) -> None:
+                await keep_pages(self, records)
                 if not worked:
                     worked.append(await lab.work(store, plan))
 
-            monkeypatch.setattr(PartCopy, "_copy_pages", work_meanwhile)
+            monkeypatch.setattr(PartCopy, "_keep_pages", work_meanwhile)
             urls = await check(lab.url, crawl)
             return urls, int(await client.hget(key(crawl, "counts"), "urls") or 0)
 

@@ -16,10 +16,9 @@ from gossamer.stores.redis.export_state import CopiedCrawl, PartState
 HOSTS_AT_ONCE = 500
 
 _THERE = """
-CREATE TEMP VIEW there AS
-SELECT origins.number AS id, urls.url, host_origins.number AS host, place, score, outcome, page,
-       origins.part
-FROM urls JOIN origins ON origins.id = urls.id
+INSERT INTO there
+SELECT origins.number, urls.url, host_origins.number, place, score, outcome, origins.part
+FROM urls CROSS JOIN origins ON origins.id = urls.id
 LEFT JOIN host_origins ON host_origins.id = urls.host
 """
 """The URLs under the numbers that they have in the store."""
@@ -28,7 +27,7 @@ _COUNTED = {
     "urls": "SELECT count(*) FROM there WHERE part = ?",
     "unscored": "SELECT count(*) FROM there WHERE part = ? AND place = 0",
     "in_work": "SELECT count(*) FROM there WHERE part = ? AND place = 3",
-    "pages": "SELECT count(*) FROM pages JOIN origins ON origins.id = pages.url WHERE part = ?",
+    "pages": "SELECT count(*) FROM pages CROSS JOIN origins ON origins.id = url WHERE part = ?",
 }
 _WAITING = "SELECT count(*) FROM there WHERE part = ? AND place IN (1, 2)"
 _OUTCOMES = "SELECT outcome, count(*) FROM there WHERE part = ? AND place = 4 GROUP BY outcome"
@@ -54,6 +53,9 @@ async def disagreements(
     branches: Branches, connection: sqlite3.Connection, state: CopiedCrawl
 ) -> list[str]:
     """Return what is wrong, in sentences; the crawl was copied into the tables before."""
+    connection.execute(
+        "CREATE TEMP TABLE there (id INTEGER PRIMARY KEY, url, host, place, score, outcome, part)"
+    )
     connection.execute(_THERE)
     found = [*state.unreadable]
     for number, counted in enumerate(state.parts):

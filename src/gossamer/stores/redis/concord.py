@@ -19,7 +19,7 @@ AT_ONCE = 1000
 _NUMBER_BYTES = 5
 
 _LOST = "SELECT url FROM urls WHERE id = ?"
-_PAGES = "SELECT pages.id, number FROM pages JOIN origins ON origins.id = pages.url"
+_PAGES = "SELECT pages.id, number FROM pages CROSS JOIN origins ON origins.id = pages.url"
 
 
 class CentreState(msgspec.Struct, frozen=True, kw_only=True):

@@ -72,7 +72,7 @@ class PartCopy:
         while True:
             answer: Any = await self._client.hscan(self._key("pages"), cursor, count=URLS_AT_ONCE)
             cursor, found = answer
-            await self._copy_pages(sorted(map(int, found)))
+            await self._keep_pages({int(number): packed for number, packed in found.items()})
             if not cursor:
                 return
 
@@ -116,14 +116,14 @@ class PartCopy:
         """Copy URLs; return the numbers of their pages."""
         names = [*map(str, ids)]
         async with self._client.pipeline(transaction=False) as pipe:
-            pipe.expire(self._key("watched"), WATCH_S)
-            pipe.expire(self._key("changed"), NOTED_S)
             pipe.hmget(self._key("urls"), names)
             if self._parts.links:
                 pipe.hmget(self._key("targets"), names)
+            if self._parts.links and self._branch.count > 1:
                 pipe.hmget(self._key("abroad"), names)
-            _, _, urls, *links = await pipe.execute()
-        return self._take_urls(ids, urls, *(links or [[None] * len(ids)] * 2))
+            urls, *links = await pipe.execute()
+        nowhere: list[bytes | None] = [None] * len(ids)
+        return self._take_urls(ids, urls, *[*links, nowhere, nowhere][:2])
 
     def _take_urls(
         self,
@@ -150,45 +150,43 @@ class PartCopy:
     async def _copy_pages(self, numbers: Iterable[int]) -> None:
         """Copy pages that are not copied yet: once written they stay as they are."""
         wanted = [number for number in numbers if number not in self._pages]
-        for some in _cut(wanted, BODIES_AT_ONCE if self._parts.bodies else URLS_AT_ONCE):
-            async with self._client.pipeline(transaction=False) as pipe:
-                pipe.expire(self._key("watched"), WATCH_S)
-                pipe.expire(self._key("changed"), NOTED_S)
-                pipe.hmget(self._key("pages"), [*map(str, some)])
-                if self._parts.bodies:
-                    pipe.mget([f"{self._key('content')}{number}" for number in some])
-                _, _, pages, *bodies = await pipe.execute()
-            found = self._take_pages(some, pages)
-            if bodies:
-                there = zip(some, bodies[0], strict=True)
-                self._carrier.add_bodies((n, found[n], b) for n, b in there if b and n in found)
-            if self._parts.sketches:
-                await self._copy_samples(some, found)
+        for some in _cut(wanted, URLS_AT_ONCE):
+            found: Any = await self._client.hmget(self._key("pages"), [*map(str, some)])
+            there = zip(some, found, strict=True)
+            # Others are claimed and not kept so far.
+            await self._keep_pages({number: packed for number, packed in there if packed})
 
-    def _take_pages(
-        self, numbers: Sequence[int], pages: Sequence[bytes | None]
-    ) -> Mapping[int, float]:
-        """Take in records; return when the pages were fetched."""
+    async def _keep_pages(self, records: Mapping[int, bytes]) -> None:
+        """Keep records, and copy what belongs to them."""
+        found: dict[int, float] = {}
         rows = []
-        for number, packed in zip(numbers, pages, strict=True):
-            if packed is None:
-                continue  # claimed and not kept so far
+        for number in sorted(records):
             try:
-                page = unpack_page(packed)
+                page = unpack_page(records[number])
             except UNREADABLE as error:
                 self.unreadable.append(f"the record of page {number} cannot be read: {error}")
             else:
                 rows.append((number, page.fetched_at, page.url_id, page.note))
+                found[number] = page.fetched_at
         self._carrier.add_pages(rows)
-        found = {number: fetched_at for number, fetched_at, _, _ in rows}
         self._pages.update(found)
-        return found
+        for some in _cut([*found], BODIES_AT_ONCE):
+            if self._parts.bodies:
+                await self._copy_bodies(some, found)
+            if self._parts.sketches:
+                await self._copy_samples(some)
 
-    async def _copy_samples(self, numbers: Sequence[int], found: Mapping[int, float]) -> None:
+    async def _copy_bodies(self, numbers: Sequence[int], fetched_at: Mapping[int, float]) -> None:
+        names = [f"{self._key('content')}{number}" for number in numbers]
+        bodies: Any = await self._client.mget(names)
+        there = zip(numbers, bodies, strict=True)
+        self._carrier.add_bodies((n, fetched_at[n], body) for n, body in there if body)
+
+    async def _copy_samples(self, numbers: Sequence[int]) -> None:
         names = [f"{self._centre.key('sample')}{number}" for number in numbers]
         samples: Any = await self._centre.client.mget(names)
         there = zip(numbers, samples, strict=True)
-        self._carrier.add_samples((n, s[len(NOBODY) :]) for n, s in there if s and n in found)
+        self._carrier.add_samples((n, sample[len(NOBODY) :]) for n, sample in there if sample)
 
     async def _copy_hosts(self, numbers: Sequence[int], delay_s: float) -> None:
         packed: Any = await self._client.hmget(self._key("hosts"), [*map(str, numbers)])

@@ -26,9 +26,9 @@ INSERT INTO origins
 SELECT row_number() OVER (ORDER BY found_at, id), id, id % {count} FROM drafts;
 CREATE TEMP TABLE host_origins (id INTEGER PRIMARY KEY, number INTEGER UNIQUE, part);
 INSERT INTO host_origins SELECT row_number() OVER (ORDER BY id), id, id % {count} FROM hosts;
-CREATE TEMP TABLE all_keys AS
-SELECT origins.id, key, part FROM keys JOIN origins ON number = keys.id ORDER BY key;
-CREATE INDEX temp.all_keys_by_key ON all_keys (key)
+CREATE TEMP TABLE all_keys (key, part, id, PRIMARY KEY (key, part)) WITHOUT ROWID;
+INSERT OR REPLACE INTO all_keys
+SELECT key, part, origins.id FROM keys CROSS JOIN origins ON number = keys.id ORDER BY key
 """
 
 _NUMBERED = """

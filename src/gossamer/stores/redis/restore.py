@@ -101,7 +101,7 @@ class _Centre:
         last = 0
         rows = self._db.execute(
             "SELECT pages.id, fetched_at, number FROM pages "
-            "JOIN moved ON moved.id = pages.url ORDER BY pages.id"
+            "CROSS JOIN moved ON moved.id = pages.url ORDER BY pages.id"
         )
         for some in tables.portions(rows, NUMBERS_AT_ONCE):
             free: list[int] = []

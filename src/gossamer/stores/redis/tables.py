@@ -13,6 +13,7 @@ from gossamer.stores.redis.records import REDIRECT, SCORED, HostRow, PackedAttem
 
 T = TypeVar("T")
 
+# A CROSS JOIN goes from left to right: where pages come first, nothing finds them by their URL.
 _WHOLE = """
 CREATE TEMP VIEW moved_hosts AS SELECT id, 0 AS part, id AS number FROM hosts;
 CREATE TEMP VIEW moved AS SELECT id, 0 AS part, id AS number FROM urls
@@ -39,11 +40,11 @@ SELECT number, key, url,
        coalesce((SELECT number FROM moved AS other WHERE other.id = parent), 0), hops, found_at,
        score, coalesce(outcome, ''), coalesce(page, 0), coalesce(twin, 0), finished_at, redirect,
        coalesce(targets, x''), twin IS NOT NULL AND twin NOT IN (SELECT id FROM pages)
-FROM moved JOIN urls ON urls.id = moved.id WHERE part = ? ORDER BY moved.id
+FROM moved CROSS JOIN urls ON urls.id = moved.id WHERE part = ? ORDER BY moved.id
 """
 _ATTEMPTS = """
 SELECT number, at, outcome, coalesce(cause, ''), detail, status
-FROM moved JOIN attempts ON attempts.url = moved.id WHERE part = ?
+FROM moved CROSS JOIN attempts ON attempts.url = moved.id WHERE part = ?
 ORDER BY number, attempts.rowid
 """
 _HOSTS = """
@@ -61,11 +62,11 @@ WHERE part = ? AND requests ORDER BY 2 DESC LIMIT ?
 """
 _PAGES = """
 SELECT pages.id, number, size, digest, content_type, encoding, title, fetched_at
-FROM pages JOIN moved ON moved.id = pages.url WHERE part = ? ORDER BY pages.id
+FROM pages CROSS JOIN moved ON moved.id = pages.url WHERE part = ? ORDER BY pages.id
 """
 _BODIES = """
 SELECT pages.id, pages.fetched_at, contents.body
-FROM pages JOIN moved ON moved.id = pages.url JOIN contents ON contents.page = pages.id
+FROM pages CROSS JOIN moved ON moved.id = pages.url CROSS JOIN contents ON contents.page = pages.id
 WHERE part = ? AND pages.fetched_at > ? ORDER BY pages.id
 """
 _MARKS = """
@@ -74,8 +75,8 @@ FROM pages LEFT JOIN sketches ON sketches.page = pages.id
 WHERE pages.fetched_at > ? ORDER BY pages.id
 """
 _UNTOLD = """
-SELECT pages.id, number FROM pages JOIN moved ON moved.id = pages.url
-JOIN urls ON urls.id = pages.url WHERE part = ? AND told_depth <> depth
+SELECT pages.id, number FROM pages CROSS JOIN moved ON moved.id = pages.url
+CROSS JOIN urls ON urls.id = pages.url WHERE part = ? AND told_depth <> depth
 """
 
 
