@@ -16,6 +16,7 @@ from gossamer.control.verify import verify
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis import DividedStore
 from gossamer.stores.redis.restore_part import PartRestoration
+from gossamer.stores.redis.rules import placeholder
 
 if TYPE_CHECKING:
     from tests.carrier.conftest import Lab
@@ -103,15 +104,13 @@ def test_it_goes_on_wherever_it_is_to_the_same_end(
     assert len(filed(begun)) < len(halfway)
     move(lab.url, back, crawl)
     assert filed(back) == halfway
-    whole = f"{crawl}-whole"
-    move(back, lab.url, whole)
     move(lab.url, lab.url, crawl, replace=True)  # in its place, no longer divided
-    assert shared(lab, crawl) == shared(lab, whole) == halfway
+    assert shared(lab, crawl) == halfway
     divided = f"{crawl}-divided"
     move(back, lab.url, divided, 5)
     assert shared(lab, divided) == halfway
 
-    for name in (crawl, whole, divided):
+    for name in (crawl, divided):
         assert asyncio.run(lab.crawl(name, similarity="0.9")) == "complete"
         assert shared(lab, name) == straight
     assert asyncio.run(lab.crawl_file(back / "crawl.sqlite", similarity="0.9")) == "complete"
@@ -219,6 +218,16 @@ def test_what_fails_leaves_nothing_behind(
             return [name async for name in client.scan_iter(match=f"*{crawl}*")]
 
     assert asyncio.run(left()) == []
+
+    async def kill() -> None:
+        async with lab.client() as client:
+            await client.set(lab.key(crawl, "rules"), placeholder(3))
+            await client.set(lab.key(crawl, "urls", 2), "half of it")
+
+    asyncio.run(kill())
+    monkeypatch.undo()
+    move(begun, lab.url, crawl, 2, replace=True)
+    assert not [name for name in asyncio.run(left()) if f"{crawl}:2".encode() in name]
     with pytest.raises(UsageError, match="only a crawl in a shared store"):
         move(begun, tmp_path / "other", crawl, 3)
     with pytest.raises(UsageError, match="1 to 256"):

@@ -83,10 +83,6 @@ async def miscount_numbers(client: Redis, crawl: str) -> None:
     await client.hincrby(key(crawl, "counts", CENTRE), "page", 1)
 
 
-async def miscount_pages_at_the_centre(client: Redis, crawl: str) -> None:
-    await client.hincrby(key(crawl, "counts", CENTRE), "pages", 1)
-
-
 async def report_too_many_pages(client: Redis, crawl: str) -> None:
     await client.hincrby(key(crawl, "budget", CENTRE), "pages:1", 1000)
     await client.hincrby(key(crawl, "counts", CENTRE), "pages", 1000)
@@ -138,11 +134,9 @@ def made() -> dict[str, str]:
         (drop_a_url, "store"),
         (drop_links_abroad, "path"),
         (forget_the_target_of_a_link, "partitions"),
-        (move_a_host_to_another_partition, "partitions"),
         (know_a_url_in_two_partitions, "partitions"),
         (miscount_in_two_partitions, "store"),
         (miscount_numbers, "partitions"),
-        (miscount_pages_at_the_centre, "partitions"),
         (report_too_many_pages, "partitions"),
         (grant_nothing, "partitions"),
         (free_a_number, "partitions"),
@@ -183,16 +177,3 @@ async def undo(lab: "Lab", made: dict[str, str]) -> None:
             await client.unlink(name)
         async for name in client.scan_iter(match=f"kept:{start}*", count=1000):
             await client.rename(name, name.removeprefix(b"kept:"))
-
-
-def test_messages_between_partitions_may_be_left_where_a_process_died(
-    lab: "Lab", crawl: str
-) -> None:
-    async def die() -> None:
-        async with lab.redis_store(crawl, plan := lab.plan(), PARTITIONS) as store:
-            await lab.work(store, plan, 20)
-        async with lab.client() as client:
-            await leave_a_message(client, crawl)
-
-    asyncio.run(die())
-    assert [one for one in look(lab, crawl).findings if one.broken] == []
