@@ -13,6 +13,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from gossamer.errors import CrawlError
 from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis.branches import Branches
@@ -44,6 +46,7 @@ async def export(
         states = await _catch_up(copies, must_fit=wanted.links)
     finally:
         watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
     for copy in copies:
         await copy.end(rules.desk.delay_s)
     if wanted.sketches:
@@ -56,8 +59,7 @@ async def export(
     lost = carrier.finish(state.untold, state.notes)
     if state.is_closed:  # the workers to which they were dealt are gone
         connection.execute("UPDATE urls SET place = 1 WHERE place = 2")
-    state.lost_links.extend(lost)
-    return state
+    return msgspec.structs.replace(state, lost_links=lost)
 
 
 async def _stay(copies: Sequence[PartCopy]) -> None:
