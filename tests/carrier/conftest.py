@@ -20,7 +20,7 @@ from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
 from gossamer.modules import ModuleContext, ModuleRunner
 from gossamer.stores import EmbeddedStore, Store
-from gossamer.stores.redis import RedisStore, open_redis
+from gossamer.stores.redis import SharedStore, open_shared
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.keys import key
@@ -70,10 +70,16 @@ class Lab:
         }
         return Plan(load(given, {}, None).options)
 
-    async def crawl(self, crawl: str, pages: int | None = None, **options: object) -> str:
+    async def crawl(
+        self,
+        crawl: str,
+        pages: int | None = None,
+        partitions: int | None = None,
+        **options: object,
+    ) -> str:
         """Crawl into the Redis, or go on there, until it has so many pages."""
         plan = self.plan(**options)
-        async with self.redis_store(crawl, plan) as store:
+        async with self.redis_store(crawl, plan, partitions) as store:
             return await self.work(store, plan, pages)
 
     async def crawl_file(self, path: Path, pages: int | None = None, **options: object) -> str:
@@ -89,16 +95,18 @@ class Lab:
             await store.close()
 
     @asynccontextmanager
-    async def redis_store(self, crawl: str, plan: Plan) -> AsyncIterator[RedisStore]:
+    async def redis_store(
+        self, crawl: str, plan: Plan, partitions: int | None = None
+    ) -> AsyncIterator[SharedStore]:
         """Open the store of a crawl in the Redis, and close it in order."""
-        how = Opening(take_over=True, is_checked=True)
-        store = await open_redis(self.url, crawl, plan.store_rules(strict=False), how)
+        how = Opening(take_over=True, is_checked=True, partitions=partitions)
+        store = await open_shared(self.url, crawl, plan.store_rules(strict=False), how)
         try:
             async with CrawlNotes(parse_address(self.url), crawl) as notes:
                 await notes.put("options", pack_options(plan.options))
             yield store
         except DiedError:
-            await store.courier.close()  # without a word
+            await store.let_go()  # without a word
         else:
             await store.close()
 
@@ -118,10 +126,12 @@ class Lab:
             kit = await open_kit(plan, store, own, context, stack)
             engine = Engine(kit, Fifo(), Draw(QueueTable(plan.options.queues), 0), [4, 4], _ignore)
             running = asyncio.create_task(engine.run())
-            while pages is not None and not running.done():
-                if (await store.snapshot(time.time())).pages >= pages:
+            while not running.done():
+                if pages is not None and (await store.snapshot(time.time())).pages >= pages:
                     engine.stop()
                     break
+                engine._settled()  # as processes do that share a store, look again and again
+                engine._dealt()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(asyncio.shield(running), 0.005)
             return await running
@@ -136,9 +146,9 @@ class Lab:
             await client.aclose()
 
     @staticmethod
-    def key(crawl: str, name: str) -> str:
+    def key(crawl: str, name: str, part: int | str = 0) -> str:
         """Return the name of a key."""
-        return key(crawl, name)
+        return key(crawl, name, part)
 
 
 async def _ignore(_store: Store) -> None:

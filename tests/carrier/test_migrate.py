@@ -19,7 +19,7 @@ from gossamer.control.shared_view import open_shared_crawl
 from gossamer.control.stored_crawl import StoredCrawl, View, open_crawl
 from gossamer.control.verify import verify
 from gossamer.errors import CrawlError, UsageError
-from gossamer.stores.redis import restore as restoring
+from gossamer.stores.redis.restore_part import PartRestoration
 
 if TYPE_CHECKING:
     from tests.carrier.conftest import Lab
@@ -216,9 +216,9 @@ def test_a_crawl_that_somebody_works_on_stays_where_it_is(
             raise lab.died
 
     asyncio.run(join())
-    with pytest.raises(CrawlError, match="processes work on"):
+    with pytest.raises(CrawlError, match="is worked on"):
         move(lab.url, tmp_path / "other", crawl)
-    with pytest.raises(CrawlError, match="processes work on"):
+    with pytest.raises(CrawlError, match="is worked on"):
         move(interrupted, lab.url, crawl, replace=True)
     assert not (tmp_path / "other").exists()
 
@@ -256,7 +256,7 @@ def test_what_fails_leaves_nothing_behind(
             await lab.crawl(crawl)
         raise CrawlError("the lights went out")
 
-    monkeypatch.setattr(restoring._Restoration, "bodies", fail)
+    monkeypatch.setattr(PartRestoration, "bodies", fail)
     with pytest.raises(CrawlError, match="lights"):
         move(interrupted, lab.url, crawl)
 

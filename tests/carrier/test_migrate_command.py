@@ -30,9 +30,9 @@ def test_there_and_back(lab: "Lab", crawl: str, tmp_path: Path) -> None:
     assert gossamer("verify", "--store", f"sqlite:{file}").returncode == 0
 
     other = f"{crawl}-2"
-    back = gossamer("migrate", target, lab.url, "--crawl", other)
+    back = gossamer("migrate", target, lab.url, "--crawl", other, "--partitions", "3")
     assert (back.returncode, back.stderr) == (0, "")
-    assert f"--store {lab.url}/0 --crawl {other}\n" in back.stdout
+    assert f"--store {lab.url}/0 --crawl {other} --partitions 3\n" in back.stdout
     assert gossamer("verify", "--store", lab.url, "--crawl", other).returncode == 0
 
 

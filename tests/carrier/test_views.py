@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.carrier.conftest import Lab
 
 WHOLE = View(links=True, audit=True)
+EITHER = pytest.mark.parametrize("partitions", [1, 3], ids=["whole", "divided"])
 
 
 def comparable(status: CrawlStatus) -> dict[str, Any]:
@@ -34,14 +35,13 @@ def comparable(status: CrawlStatus) -> dict[str, Any]:
     return dict(found)
 
 
+@EITHER
 @pytest.mark.req("F5", "D13")
 def test_the_same_web_looks_the_same_from_either_store(
-    lab: "Lab",
-    crawl: str,
-    tmp_path: Path,
+    lab: "Lab", crawl: str, tmp_path: Path, partitions: int
 ) -> None:
     directory = tmp_path / "file"
-    assert asyncio.run(lab.crawl(crawl)) == "complete"
+    assert asyncio.run(lab.crawl(crawl, partitions=partitions)) == "complete"
     assert asyncio.run(lab.crawl_file(directory / "crawl.sqlite")) == "complete"
     now = time.time()
     with open_crawl(directory) as filed, open_shared_crawl(lab.url, crawl, WHOLE) as shared:
@@ -49,7 +49,9 @@ def test_the_same_web_looks_the_same_from_either_store(
         found = verify(shared, now)
         assert [one for one in found.findings if one.broken] == []
         assert found.urls > 100
-        assert "store" in {one.rule for one in found.findings}
+        rules = {one.rule for one in found.findings}
+        assert "store" in rules
+        assert ("partitions" in rules) == (partitions > 1)
         assert comparable(crawl_status(shared)) == comparable(crawl_status(filed))
         urls = {one.url: (one.depth, one.outcome) for one in filed.reader.urls()}
         assert {one.url: (one.depth, one.outcome) for one in shared.reader.urls()} == urls
@@ -63,13 +65,15 @@ def test_the_same_web_looks_the_same_from_either_store(
             assert len(mine.attempts) == len(theirs.attempts)
             assert mine.path[0].url == theirs.path[0].url == lab.seed
             assert mine.path[-1].depth == theirs.path[-1].depth
+            assert mine.path[-1].url == url
         bodies = {one.url: filed.reader.body(one.id) for one in filed.reader.pages()}
         assert {one.url: shared.reader.body(one.id) for one in shared.reader.pages()} == bodies
 
 
+@EITHER
 @pytest.mark.req("F5")
-def test_a_crawl_that_was_interrupted(lab: "Lab", crawl: str) -> None:
-    assert asyncio.run(lab.crawl(crawl, 40)) == "interrupted"
+def test_a_crawl_that_was_interrupted(lab: "Lab", crawl: str, partitions: int) -> None:
+    assert asyncio.run(lab.crawl(crawl, 40, partitions)) == "interrupted"
     with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
         assert [one for one in verify(shared, time.time()).findings if one.broken] == []
         status = crawl_status(shared)
@@ -81,22 +85,23 @@ def test_a_crawl_that_was_interrupted(lab: "Lab", crawl: str) -> None:
         assert "no-process" in found.waits.obstacles
 
 
+@EITHER
 @pytest.mark.req("F5")
-def test_a_crawl_that_ended_by_its_budget(lab: "Lab", crawl: str) -> None:
-    assert asyncio.run(lab.crawl(crawl, **{"max-pages": 10})) == "max-pages"
+def test_a_crawl_that_ended_by_its_budget(lab: "Lab", crawl: str, partitions: int) -> None:
+    assert asyncio.run(lab.crawl(crawl, None, partitions, **{"max-pages": 10})) == "max-pages"
     with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        assert verify(shared, time.time()).sound
+        assert [one for one in verify(shared, time.time()).findings if one.broken] == []
         assert crawl_status(shared).ended_by == "max-pages"
         assert crawl_status(shared).pages == 10
 
 
+@EITHER
 def test_a_worker_that_died_is_taken_for_alive_until_its_leases_are_over(
-    lab: "Lab",
-    crawl: str,
+    lab: "Lab", crawl: str, partitions: int
 ) -> None:
     async def die() -> None:
         plan = lab.plan()
-        async with lab.redis_store(crawl, plan) as store:
+        async with lab.redis_store(crawl, plan, partitions) as store:
             await lab.work(store, plan, 5)
             await store.join(0, time.time())
             candidates = await store.candidates(1000)
@@ -113,7 +118,9 @@ def test_a_worker_that_died_is_taken_for_alive_until_its_leases_are_over(
 
     async def wait() -> None:
         async with lab.client() as client:
-            await client.zadd(lab.key(crawl, "seen"), {"0": time.time() - 1000, "1": 0})
+            for part in range(partitions):
+                name = lab.key(crawl, "seen", part)
+                await client.zadd(name, {"0": time.time() - 1000, "1": 0})
 
     asyncio.run(wait())
     with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
@@ -121,14 +128,16 @@ def test_a_worker_that_died_is_taken_for_alive_until_its_leases_are_over(
         assert [one for one in verify(shared, time.time()).findings if one.broken] == []
 
 
+@EITHER
 @pytest.mark.req("F5")
 def test_the_commands(
     lab: "Lab",
     crawl: str,
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
+    partitions: int,
 ) -> None:
-    asyncio.run(lab.crawl(crawl))
+    asyncio.run(lab.crawl(crawl, partitions=partitions))
     command = commands(monkeypatch, capfdbinary)
     given = ("--store", lab.url, "--crawl", crawl)
     where = f"the crawl {crawl} in {lab.url}/0"
@@ -136,6 +145,9 @@ def test_the_commands(
     assert (status["ended_by"], status["directory"]) == ("complete", where)
     pages = [json.loads(line) for line in command("pages", *given, "--json").splitlines()]
     assert len(pages) == status["pages"] > 100
+    assert [one["id"] for one in pages] == [*range(1, len(pages) + 1)]
+    every = [json.loads(line) for line in command("pages", *given, "--all", "--json").splitlines()]
+    assert len(every) == sum(status["places"].values())
     number = str(pages[-1]["id"])
     body = command("pages", *given, "--cat", number)
     assert len(body) == pages[-1]["bytes"]

@@ -2,11 +2,10 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-
-from redis.asyncio import Redis
 
 from gossamer.config import StoreAddress
 from gossamer.control.cluster import frontier_role, shared_crawl
@@ -18,24 +17,40 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.alive import is_at_work
+from gossamer.stores.redis.branches import open_branches
 from gossamer.stores.redis.checks import require
+from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.divided import DividedStore
 from gossamer.stores.redis.export import export
 from gossamer.stores.redis.keys import key
-from gossamer.stores.redis.open import NAME, delete_crawl
+from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.open import NAME, Opening, delete_crawl, open_shared
+from gossamer.stores.redis.partitions import check_partitions
 from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.restore import restore
+from gossamer.stores.redis.rules import StoredRules
 from gossamer.stores.sqlite.file import make_tables
 
 FILE_ENDINGS = {".sqlite", ".sqlite3", ".db"}
 """Where nothing is yet, a path that ends so is a file; any other is a directory."""
 ROLES = (frontier_role.ROLE, shared_crawl.ROLE)
+STOP_THEM = "stop its 'gossamer crawl', frontiers and workers first, and let them end"
 
 
-def haven(address: StoreAddress, crawl: str | None, *, allow_insecure: bool = False) -> Haven:
-    """Return the store at that address."""
+def haven(
+    address: StoreAddress,
+    crawl: str | None,
+    *,
+    partitions: int | None = None,
+    allow_insecure: bool = False,
+) -> Haven:
+    """Return the store at that address; what comes there is divided into so many partitions."""
+    if partitions is not None and address.scheme != "redis":
+        raise UsageError("only a crawl in a shared store is divided into partitions")
     match address.scheme:
         case "redis":
-            return SharedHaven(parse_address(address.url), crawl, allow_insecure=allow_insecure)
+            place = parse_address(address.url)
+            return SharedHaven(place, crawl, partitions or 1, allow_insecure=allow_insecure)
         case "sqlite":
             path = find_crawl(None, Path()) if address.path is None else address.path
             is_file = path.is_file() or (not path.is_dir() and path.suffix in FILE_ENDINGS)
@@ -104,8 +119,14 @@ class SharedHaven:
     """A crawl in a shared store."""
 
     def __init__(
-        self, address: RedisAddress, crawl: str | None, *, allow_insecure: bool = False
+        self,
+        address: RedisAddress,
+        crawl: str | None,
+        partitions: int = 1,
+        *,
+        allow_insecure: bool = False,
     ) -> None:
+        check_partitions(partitions)
         if crawl is not None and not NAME.fullmatch(crawl):
             raise UsageError(
                 f"{crawl!r} is no name for a crawl in the store: write letters, digits, '.', '_', "
@@ -113,6 +134,7 @@ class SharedHaven:
             )
         self._address = address
         self._crawl = crawl
+        self._partitions = partitions
         self._allow_insecure = allow_insecure
         self._replace = False
 
@@ -124,13 +146,18 @@ class SharedHaven:
         """Give a copy of the crawl."""
         tables = sqlite3.connect("", isolation_level=None)
 
-        async def copy(client: Redis) -> None:
-            self._crawl = await find_shared_crawl(client, self._crawl)
-            if await is_at_work(client, self._crawl, ROLES):
-                raise CrawlError(f"processes work on {self}: let them end first")
-            copied = await export(client, self._crawl, tables, tell=_telling(tell, "read"))
-            if copied.unreadable:
-                raise CrawlError(f"{self} is damaged: {copied.unreadable[0]}")
+        async def copy(nodes: Nodes) -> None:
+            self._crawl = crawl = await find_shared_crawl(nodes, self._crawl)
+            if await is_at_work(nodes, crawl, ROLES):
+                raise CrawlError(f"{self} is worked on: {STOP_THEM}")
+            await self._deliver(crawl)
+            async with open_branches(nodes, crawl) as (agreed, branches):
+                told = _telling(tell, "read")
+                copied = await export(branches, agreed.rules, tables, tell=told)
+            if damage := [*copied.unreadable, *copied.misplaced]:
+                raise CrawlError(f"{self} is damaged: {damage[0]}")
+            if copied.lost_links:
+                raise CrawlError(f"{self} is damaged: see 'gossamer verify'")
 
         try:
             make_tables(tables)
@@ -143,6 +170,15 @@ class SharedHaven:
         finally:
             tables.close()
 
+    async def _deliver(self, crawl: str) -> None:
+        """Have that taken in which dead processes have left between partitions."""
+        store = await open_shared(self._address.url(), crawl, None, Opening(is_checked=True))
+        try:
+            if isinstance(store, DividedStore):
+                await store.deliver_left(time.time())
+        finally:
+            await store.let_go()
+
     def check_free(self, *, replace: bool) -> None:
         """Refuse to be a target where there is a crawl, or one on which a process works."""
         self._replace = replace
@@ -152,9 +188,11 @@ class SharedHaven:
             self._refuse_if_taken(self._crawl)
 
     def _refuse_if_taken(self, crawl: str) -> None:
-        async def look(client: Redis) -> tuple[bool, bool]:
+        async def look(nodes: Nodes) -> tuple[bool, bool]:
             names = [key(crawl, name) for name in ("rules", "urls", "counts")]
-            return bool(await client.exists(*names)), await is_at_work(client, crawl, ROLES)
+            async with connect(await nodes.find(names[0])) as client:
+                is_there = bool(await client.exists(*names))
+            return is_there, await is_at_work(nodes, crawl, ROLES)
 
         is_there, at_work = asyncio.run(asking(self._address, look))
         if is_there and not self._replace:
@@ -162,7 +200,7 @@ class SharedHaven:
                 f"there is {self}: choose another name (--crawl), or replace it (--replace)"
             )
         if at_work:
-            raise CrawlError(f"processes work on {self}: let them end first")
+            raise CrawlError(f"{self} is worked on: {STOP_THEM}")
 
     def take_in(self, tables: sqlite3.Connection, rules: StoreRules, tell: Tell) -> None:
         """Keep the crawl of these tables; what was there is gone, also if this fails."""
@@ -171,11 +209,12 @@ class SharedHaven:
             self._refuse_if_taken(self._crawl)
         crawl = self._crawl
 
-        async def bring(client: Redis) -> None:
+        async def bring(nodes: Nodes) -> None:
             if self._replace:
                 await delete_crawl(self._address, crawl)
+            new = StoredRules(rules=rules, partitions=self._partitions)
             try:
-                await restore(tables, client, crawl, rules, _telling(tell, "written"))
+                await restore(tables, nodes, crawl, new, _telling(tell, "written"))
             except BaseException:
                 with suppress(Exception):  # what has failed first is told
                     await delete_crawl(self._address, crawl)
@@ -186,7 +225,8 @@ class SharedHaven:
     def continue_with(self, seeds: list[str]) -> list[str]:
         """Return the command that goes on with the crawl there."""
         shared = ["--store", str(self._address), "--crawl", str(self._crawl)]
-        return ["gossamer", "crawl", *seeds, *shared]
+        divided = ["--partitions", str(self._partitions)] if self._partitions > 1 else []
+        return ["gossamer", "crawl", *seeds, *shared, *divided]
 
 
 def _telling(tell: Tell, what: str) -> Callable[[int, int], None]:

@@ -1,8 +1,9 @@
 """A crawl in a shared store, copied into tables to be looked at.
 
-The copy is of one moment, also while others work on the crawl, and nobody waits for it; it lies in
-a temporary database that goes away with the view. It takes time in proportion to the number of URLs
-(docs/shared-store.md tells how much), whatever is asked about them.
+The copy is of one moment, also while others work on the crawl, and nobody waits for it; of a crawl
+that is divided each partition is (`stores/redis/export.py`). It lies in a temporary database that
+goes away with the view. It takes time in proportion to the number of URLs (docs/shared-store.md
+tells how much), whatever is asked about them.
 """
 
 import asyncio
@@ -14,22 +15,27 @@ from typing import TypeVar
 
 import msgspec
 from redis import exceptions
-from redis.asyncio import Redis
 
-from gossamer.control.stored_crawl import StoredCrawl, View, read_options
+from gossamer.control.stored_crawl import SharedAudit, StoredCrawl, View, read_options
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.agreement import disagreements
+from gossamer.stores.redis.branches import Branches, open_branches
 from gossamer.stores.redis.client import CONNECT_S, connect
-from gossamer.stores.redis.export import Parts, export
+from gossamer.stores.redis.concord import discords
+from gossamer.stores.redis.export import export
 from gossamer.stores.redis.export_page import export_pages, last_page
+from gossamer.stores.redis.export_part import Parts
 from gossamer.stores.redis.export_state import CopiedCrawl
 from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.sqlite.file import make_tables
 from gossamer.stores.sqlite.reader import SqliteReader
 
 T = TypeVar("T")
+
+_PART = "SELECT part FROM origins WHERE id = ?"
 
 
 @contextmanager
@@ -42,7 +48,7 @@ def open_shared_crawl(
     try:
         make_tables(connection)
         connection.execute("BEGIN")
-        name = asyncio.run(asking(address, lambda client: find_shared_crawl(client, crawl)))
+        name = asyncio.run(asking(address, lambda nodes: find_shared_crawl(nodes, crawl)))
         yield _viewed(address, name, connection, view, results)
     except sqlite3.Error as error:
         raise CrawlError(f"the copy of the crawl cannot be made or read: {error}") from error
@@ -55,26 +61,23 @@ def open_shared_crawl(
         connection.close()
 
 
-async def asking(address: RedisAddress, question: Callable[[Redis], Awaitable[T]]) -> T:
+async def asking(address: RedisAddress, question: Callable[[Nodes], Awaitable[T]]) -> T:
     """Return the answer of a store; a CrawlError says why there is none."""
-    client = connect(address)
     try:
-        async with asyncio.timeout(CONNECT_S):  # a silent one is not waited for
-            await client.ping()
-        return await question(client)
+        async with asyncio.timeout(CONNECT_S), connect(address) as client:
+            await client.ping()  # a silent one is not waited for
+        return await question(Nodes(address))
     except (exceptions.RedisError, OSError) as error:
         raise CrawlError(str(explain(error, address, CONNECT_S))) from error
-    finally:
-        await client.aclose()
 
 
-async def find_shared_crawl(client: Redis, crawl: str | None) -> str:
+async def find_shared_crawl(nodes: Nodes, crawl: str | None) -> str:
     """Return the name that was given, or that of the only crawl in the store."""
     if crawl is not None:
         return crawl
-    names = sorted(
-        one.decode() if isinstance(one, bytes) else one for one in await client.smembers(REGISTRY)
-    )
+    async with connect(await nodes.find(REGISTRY)) as client:
+        found = await client.smembers(REGISTRY)
+    names = sorted(one.decode() if isinstance(one, bytes) else one for one in found)
     if len(names) == 1:
         return names[0]
     if not names:
@@ -89,26 +92,50 @@ def _viewed(
     view: View,
     results: Path | None,
 ) -> StoredCrawl:
-    async def copy(client: Redis) -> tuple[CopiedCrawl | None, list[str] | None]:
-        if view.page is not None:
-            numbers = [view.page, await last_page(client, crawl)]
-            await export_pages(client, crawl, connection, numbers)
-            return None, None
-        parts = Parts(links=view.links, bodies=view.audit)
-        copied = await export(client, crawl, connection, parts)
-        wrong = await disagreements(client, crawl, connection, copied) if view.audit else None
-        return copied, wrong
-
-    copied, wrong = asyncio.run(asking(address, copy))
     reader = SqliteReader(connection)
     where = f"the crawl {crawl} in {address}"
-    return StoredCrawl(
-        name=where,
-        results=results,
-        connection=connection,
-        reader=reader,
-        options=read_options(reader, where),
-        running=copied is not None and copied.is_running,
-        closed=copied is not None and copied.is_closed,
+
+    async def view_of(nodes: Nodes) -> StoredCrawl:
+        async with open_branches(nodes, crawl) as (agreed, branches):
+            if view.page is not None:
+                await export_pages(branches, connection, [view.page, await last_page(branches)])
+                return crawl_of(None, None)
+            parts = Parts(links=view.links, bodies=view.audit)
+            copied = await export(branches, agreed.rules, connection, parts)
+            audit = await audited(branches, connection, copied) if view.audit else None
+            return crawl_of(copied, audit)
+
+    def crawl_of(copied: CopiedCrawl | None, audit: SharedAudit | None) -> StoredCrawl:
+        return StoredCrawl(
+            name=where,
+            results=results,
+            connection=connection,
+            reader=reader,
+            options=read_options(reader, where),
+            running=copied is not None and copied.is_running,
+            closed=copied is not None and copied.is_closed,
+            audit=audit,
+        )
+
+    return asyncio.run(asking(address, view_of))
+
+
+async def audited(
+    branches: Branches, connection: sqlite3.Connection, copied: CopiedCrawl
+) -> SharedAudit:
+    """Return what the store has beside the tables, held against them."""
+    wrong = await disagreements(branches, connection, copied)
+    if not branches.is_divided:
+        return SharedAudit(disagreements=wrong)
+    on_the_way = copied.on_the_way()
+
+    def is_unsure(source: int, target: int) -> bool:
+        ends = [connection.execute(_PART, (one,)).fetchone() for one in (source, target)]
+        return None not in ends and (ends[0][0], ends[1][0]) in on_the_way
+
+    return SharedAudit(
         disagreements=wrong,
+        discords=await discords(branches, connection, copied),
+        at_one_moment=not copied.is_running,
+        is_unsure=is_unsure,
     )

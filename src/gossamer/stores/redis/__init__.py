@@ -11,8 +11,11 @@ A crawl may be `divided` into `partitions`: each `part` is kept by the same scri
 its own, the `centre` has what there is once, the `post` goes between them, and `ending` tells when
 all is done (`divided_reader` looks on). `nodes` finds out which server of a cluster has what.
 
-`export` copies a crawl, as it is at one moment, into the tables of a crawl in a file (`carrier`),
-`restore` brings such tables back; `records` are packed and unpacked for both.
+Who looks at a crawl from outside goes to its `branches`, of which a whole one has one. `export`
+copies it into the tables of a crawl in a file (`carrier`), each part as it is at one moment
+(`export_part`, `export_state`), with numbers as a file has them (`renumber`). `agreement` and
+`concord` compare the copy with what else there is. `restore` brings such `tables` back, part by
+part (`restore_part`); `records` are packed and unpacked for both.
 """
 
 from gossamer.stores.redis.address import RedisAddress

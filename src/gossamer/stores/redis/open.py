@@ -4,7 +4,6 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -15,6 +14,7 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.branches import Branch, read_rules, to_branches
 from gossamer.stores.redis.centre import Centre
 from gossamer.stores.redis.checks import require
 from gossamer.stores.redis.client import CONNECT_S, connect, connection_to
@@ -110,7 +110,7 @@ async def open_shared(
     if how.take_over:
         try:
             for part in parts:
-                await part.take_over((before or agreed).rules.desk.queues, stored.write_all(agreed))
+                await part.take_over((before or agreed).rules.desk.queues, stored.write(agreed))
             if isinstance(store, DividedStore):
                 await store.deliver_left(now)
         except BaseException:
@@ -156,14 +156,14 @@ async def _agree(
         laid_down = await client.get(name)
         if laid_down is None and rules is not None:
             new = StoredRules(rules=rules, partitions=how.partitions or 1)
-            if await client.set(name, stored.write_all(new), nx=True):
+            if await client.set(name, stored.write(new), nx=True):
                 async with connect(await nodes.find(REGISTRY)) as registrar:
                     await registrar.sadd(REGISTRY, crawl)
                 return None, new
             laid_down = await client.get(name)
     if not isinstance(laid_down, bytes):
         raise CrawlError(f"the store has no crawl with the name {crawl}")
-    before = stored.read_all(laid_down, crawl)
+    before = stored.read(laid_down, crawl)
     if how.partitions not in {None, before.partitions}:
         raise UsageError(
             f"the crawl {crawl} has {before.partitions} partitions, which cannot be changed: give "
@@ -183,16 +183,16 @@ async def open_reader(address: RedisAddress, crawl: str) -> RedisReader | Divide
     """Return a way to look at a crawl, whoever works on it."""
     nodes = Nodes(address)
     try:
-        async with connect(await nodes.find(key(crawl, "rules"))) as client:
-            laid_down = await client.get(key(crawl, "rules"))
-        if not isinstance(laid_down, bytes):
+        found = await read_rules(nodes, crawl)
+        if found is None:
             raise CrawlError(f"the store {address} has no crawl with the name {crawl}")
-        found = stored.read_all(laid_down, crawl)
         count, queues = found.partitions, found.rules.desk.queues
         clients = [connect(await nodes.find(prefix(crawl, part))) for part in range(count)]
     except (exceptions.RedisError, OSError) as error:
         raise CrawlError(str(explain(error, address, CONNECT_S))) from error
-    parts = [RedisReader(one, crawl, queues, part, count) for part, one in enumerate(clients)]
+    parts = [
+        RedisReader(Branch(one, crawl, part, count), queues) for part, one in enumerate(clients)
+    ]
     return parts[0] if count == 1 else DividedReader(parts)
 
 
@@ -204,20 +204,11 @@ async def delete_crawl(address: RedisAddress, crawl: str) -> None:
             await client.srem(REGISTRY, crawl)
         async with connect(await nodes.find(prefix(crawl))) as client:
             laid_down = await client.get(key(crawl, "rules"))
-        for partition in _partitions(laid_down, crawl):
-            async with connect(await nodes.find(prefix(crawl, partition))) as client:
-                await client.unlink(*[key(crawl, name, partition) for name in NAMES])
-                matching = f"{prefix(crawl, partition)}*"
-                async for name in client.scan_iter(match=matching, count=1000):
-                    await client.unlink(name)
+        async with to_branches(nodes, crawl, stored.partitions_of(laid_down, crawl)) as branches:
+            for branch in reversed(branches.all):  # the first says how many there are
+                await branch.client.unlink(*map(branch.key, NAMES))
+                matching = f"{branch.prefix}*"
+                async for name in branch.client.scan_iter(match=matching, count=1000):
+                    await branch.client.unlink(name)
     except (exceptions.RedisError, OSError) as error:
         raise CrawlError(str(explain(error, address, CONNECT_S))) from error
-
-
-def _partitions(laid_down: object, crawl: str) -> list[int | str]:
-    """Return what there is to delete, the first partition last: it says how many there are."""
-    count = 1
-    if isinstance(laid_down, bytes):
-        with suppress(CrawlError):  # of another version, or no crawl at all
-            count = stored.read_all(laid_down, crawl).partitions
-    return [0] if count == 1 else [CENTRE, *reversed(range(count))]

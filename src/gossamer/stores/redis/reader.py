@@ -9,12 +9,11 @@ from typing import TypeVar
 
 import msgspec
 import zstandard
-from redis.asyncio import Redis
 
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey
 from gossamer.stores.contract import Attempt, PageRecord, Place, UrlRecord
-from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.branches import Branch
 from gossamer.stores.redis.unpack import SeenUrl, unpack_host, unpack_page, unpack_url
 
 T = TypeVar("T")
@@ -26,17 +25,13 @@ AT_ONCE = 500
 class RedisReader:
     """Reads one crawl, or one partition of it, with a connection of its own."""
 
-    def __init__(
-        self, client: Redis, crawl: str, queues: int, partition: int = 0, partitions: int = 1
-    ) -> None:
-        self._client = client
-        self._crawl = crawl
-        self._partition = partition
-        self._partitions = partitions
+    def __init__(self, branch: Branch, queues: int) -> None:
+        self._client = branch.client
+        self._branch = branch
         self._table = QueueTable(queues)
 
     def __repr__(self) -> str:
-        return f"<RedisReader: {self._crawl}>"
+        return f"<RedisReader: {self._branch.prefix}>"
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -47,8 +42,7 @@ class RedisReader:
         count = int(await self._client.hget(self._key("counts"), "urls") or 0)
         for first in range(1, count + 1, AT_ONCE):
             numbers = range(first, min(first + AT_ONCE, count + 1))
-            ids = [number * self._partitions + self._partition for number in numbers]
-            rows = await self._read("urls", ids, unpack_url)
+            rows = await self._read("urls", map(self._branch.wide, numbers), unpack_url)
             hosts = {row.host for row in rows.values()}
             names = await self._read("hosts", sorted(hosts), unpack_host)
             for url_id, row in rows.items():
@@ -81,7 +75,7 @@ class RedisReader:
         return int(await self._client.llen(self._key("quarantine")))
 
     def _key(self, name: str) -> str:
-        return key(self._crawl, name, self._partition)
+        return self._branch.key(name)
 
     async def _read(
         self, name: str, numbers: Iterable[int], unpack: Callable[[bytes], T]

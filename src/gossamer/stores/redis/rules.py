@@ -6,6 +6,7 @@ from gossamer.errors import CrawlError
 from gossamer.stores.ledger import StoreRules
 
 VERSION = 1
+_UNDER_WAY = b"being restored: "
 
 
 class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,28 +67,12 @@ def for_scripts(
     return msgspec.msgpack.encode(packed)
 
 
-def write(rules: StoreRules) -> bytes:
-    """Return the rules of a crawl that is not divided, as they are laid down."""
-    return write_all(StoredRules(rules=rules))
-
-
-def write_all(rules: StoredRules) -> bytes:
+def write(rules: StoredRules) -> bytes:
     """Return everything that is laid down."""
     return msgspec.msgpack.encode(rules)
 
 
-def read(stored: bytes, crawl: str) -> StoreRules:
-    """Return the rules that were laid down for a crawl that is not divided."""
-    found = read_all(stored, crawl)
-    if found.partitions > 1:
-        raise CrawlError(
-            f"the crawl {crawl} is divided into {found.partitions} partitions: it can be worked "
-            "on, but not be looked at or moved as a whole"
-        )
-    return found.rules
-
-
-def read_all(stored: bytes, crawl: str) -> StoredRules:
+def read(stored: bytes, crawl: str) -> StoredRules:
     """Return the rules that were laid down, and into how many partitions the crawl is divided."""
     try:
         found = msgspec.msgpack.decode(stored, type=StoredRules)
@@ -102,3 +87,21 @@ def read_all(stored: bytes, crawl: str) -> StoredRules:
             f"this is {VERSION}): continue it with that one, or choose another name"
         )
     return found
+
+
+def placeholder(partitions: int) -> bytes:
+    """Return what lies in place of the rules while a crawl is brought into Redis."""
+    return b"%s%d" % (_UNDER_WAY, partitions)
+
+
+def partitions_of(stored: object, crawl: str) -> int:
+    """Return into how many partitions something is divided, whole or half restored."""
+    if not isinstance(stored, bytes):
+        return 1
+    count = stored.removeprefix(_UNDER_WAY)
+    if count != stored and count.isdigit():
+        return int(count)
+    try:
+        return read(stored, crawl).partitions
+    except CrawlError:  # of another version, or no crawl at all
+        return 1

@@ -1,0 +1,228 @@
+"""Brings the rows of one partition, or of a whole crawl, into Redis."""
+
+import math
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Self
+
+import msgspec
+from redis.typing import EncodableT
+
+from gossamer.stores import host_book
+from gossamer.stores.contract import Place
+from gossamer.stores.ledger import StoreRules
+from gossamer.stores.redis import tables
+from gossamer.stores.redis.branches import Branch
+from gossamer.stores.redis.export_state import AT_WORK, IN_ORDER, LEASES_OF_A_START
+from gossamer.stores.redis.messages import PageNote, pack
+from gossamer.stores.redis.records import (
+    PackedAttempt,
+    name_of,
+    write_abroad,
+    write_host,
+    write_page,
+    write_targets,
+    write_url,
+)
+from gossamer.stores.redis.scripts import LONGEST_MS
+
+URLS_AT_ONCE = 2000
+BODIES_AT_ONCE = 50
+COUNTERS = frozenset({"bytes", "closed", "queues", "starts", "unsure_since"})
+"""Notes that are counters in Redis."""
+
+_ENDED = {b"yes": IN_ORDER, b"no": AT_WORK}
+_UNKEPT = "SELECT coalesce(sum(size), 0) FROM pages"
+
+Fields = dict[EncodableT, EncodableT]
+
+
+class Notes(msgspec.Struct, frozen=True):
+    """The notes of a crawl in a file."""
+
+    counters: Mapping[str, bytes]
+    own: Mapping[str, bytes]
+    """Those that are notes in Redis, too."""
+    unkept: int
+    """How many bytes were downloaded and belong to no page."""
+
+    @classmethod
+    def read(cls, db: sqlite3.Connection) -> Self:
+        """Return what a file has."""
+        notes = {name: bytes(value) for name, value in db.execute("SELECT * FROM notes")}
+        (kept,) = db.execute(_UNKEPT).fetchone()
+        counters = {name: notes.pop(name) for name in COUNTERS if name in notes}
+        return cls(counters, notes, int(counters.get("bytes", b"0")) - kept)
+
+
+class _Portion:
+    """URLs that are written together."""
+
+    def __init__(self) -> None:
+        self.known: Fields = {}
+        self.urls: Fields = {}
+        self.targets: Fields = {}
+        self.abroad: Fields = {}
+        self.line: dict[str, float] = {}
+        self.shelves: defaultdict[int, dict[bytes, float]] = defaultdict(dict)
+
+
+class PartRestoration:
+    """One restoration under way: its steps are to be done in their order."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        branch: Branch,
+        rules: StoreRules,
+        targets: tables.Targets,
+    ) -> None:
+        self._db = connection
+        self._part = branch.number
+        self._branch = branch
+        self._client = branch.client
+        self._rules = rules
+        self._targets = targets
+        self._places: Counter[int] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._counts: Fields = {}
+        self._kept = 0
+
+    def __repr__(self) -> str:
+        return f"<PartRestoration: {self._branch.prefix}>"
+
+    async def urls(self) -> AsyncIterator[int]:
+        """Write URLs, by id and by key, their links and where they wait; yield how many."""
+        total = last = 0
+        for some in tables.portions(tables.urls(self._db, self._part), URLS_AT_ONCE):
+            portion = _Portion()
+            for url, attempts in some:
+                self._take_url(portion, url, attempts)
+                last = self._branch.narrow(url.id)
+            await self._write(portion)
+            total += len(some)
+            yield len(some)
+        self._counts |= {
+            "urls": last,
+            "line": total,
+            "unscored": self._places[Place.UNSCORED],
+            "shelved": self._places[Place.SHELVED],
+        }
+
+    def _take_url(
+        self, portion: _Portion, url: tables.TableUrl, attempts: Sequence[PackedAttempt]
+    ) -> None:
+        record = url.record(attempts)
+        portion.known[url.key] = url.id
+        portion.urls[url.id] = write_url(record)
+        own, abroad = self._targets.sorted_out(url.targets, self._part)
+        if own:
+            portion.targets[url.id] = write_targets(own)
+        if abroad:
+            portion.abroad[url.id] = write_abroad(abroad)
+        self._places[record.place] += 1
+        match record.place:
+            case Place.UNSCORED:
+                portion.line[str(url.id)] = url.id
+            case Place.SHELVED:
+                portion.shelves[url.host][name_of(url.id)] = record.score
+            case Place.FINISHED:
+                self._outcomes[url.outcome] += 1
+
+    async def _write(self, portion: _Portion) -> None:
+        async with self._client.pipeline(transaction=False) as pipe:
+            pipe.hset(self._key("known"), mapping=portion.known)
+            pipe.hset(self._key("urls"), mapping=portion.urls)
+            if portion.targets:
+                pipe.hset(self._key("targets"), mapping=portion.targets)
+            if portion.abroad:
+                pipe.hset(self._key("abroad"), mapping=portion.abroad)
+            if portion.line:
+                pipe.zadd(self._key("line"), portion.line)
+            for host, scores in portion.shelves.items():
+                pipe.zadd(f"{self._key('shelf')}{host}", scores)
+            await pipe.execute()
+
+    async def hosts(self) -> None:
+        """Write hosts, and the importance of domains."""
+        last = met = 0
+        for some in tables.portions(tables.hosts(self._db, self._part), URLS_AT_ONCE):
+            records: Fields = {host.id: write_host(host.record()) for host in some}
+            names: Fields = {host.key: host.id if host.is_met else -host.id for host in some}
+            parked = {str(host.id): host.next_start for host in some if host.waiting}
+            await self._client.hset(self._key("hosts"), mapping=records)
+            await self._client.hset(self._key("host_ids"), mapping=names)
+            if parked:
+                await self._client.zadd(self._key("parked"), parked)
+            last, met = some[-1].id, met + sum(host.is_met for host in some)
+        if slowest := tables.slowest(self._db, self._part, host_book.SLOW_HOSTS):
+            await self._client.zadd(self._key("slow"), slowest)
+        credit = tables.credit(self._db, self._part)
+        if credit:
+            await self._client.hset(self._key("credits"), mapping=dict(credit.items()))
+        top = max(credit.values(), default=0.0)
+        self._counts |= {"hosts": last, "met": met, "credit": top}
+
+    async def pages(self) -> None:
+        """Write pages."""
+        count = 0
+        for some in tables.portions(tables.pages(self._db, self._part), URLS_AT_ONCE):
+            records: Fields = {
+                str(page.id): write_page(page.fetched_at, page.url, _note(page)) for page in some
+            }
+            count += len(some)
+            self._kept += sum(page.size for page in some)
+            await self._client.hset(self._key("pages"), mapping=records)
+        if untold := tables.untold(self._db, self._part):
+            await self._client.hset(self._key("untold"), mapping=dict(untold.items()))
+        self._counts |= {"pages": count}
+
+    async def bodies(self) -> None:
+        """Write contents, each for the rest of its time."""
+        seconds, micros = await self._client.time()
+        now, ttl_s = seconds + micros / 1e6, self._rules.ttl_s
+        kept = tables.bodies(self._db, self._part, now - ttl_s)
+        for some in tables.portions(kept, BODIES_AT_ONCE):
+            async with self._client.pipeline(transaction=False) as pipe:
+                for page in some:
+                    left_ms = milliseconds(page.fetched_at + ttl_s - now)
+                    pipe.set(f"{self._key('content')}{page.id}", page.body, px=left_ms)
+                await pipe.execute()
+
+    async def counters(self, notes: Notes) -> None:
+        """Write the counters; bytes that belong to no page count for the first partition."""
+        found = notes.counters
+        starts = int(found.get("starts", b"0"))
+        self._counts |= {
+            "bytes": self._kept + (notes.unkept if self._part == 0 else 0),
+            "closed": _ENDED.get(found.get("closed", b""), 0),
+            "unsure": max(float(found.get("unsure_since", b"-inf")), 0.0),
+            # Beyond every lease that was given before.
+            "lease": ((starts + 1) << LEASES_OF_A_START) - 1 if starts else 0,
+        }
+        async with self._client.pipeline(transaction=False) as pipe:
+            pipe.hset(self._key("counts"), mapping=self._counts)
+            for outcome, count in self._outcomes.items():
+                pipe.hset(self._key("outcomes"), outcome, count)
+            await pipe.execute()
+
+    def _key(self, name: str) -> str:
+        return self._branch.key(name)
+
+
+def _note(page: tables.TablePage) -> bytes:
+    return pack(
+        PageNote(
+            size=page.size,
+            digest=page.digest,
+            content_type=page.content_type,
+            encoding=page.encoding,
+            title=page.title,
+        )
+    )
+
+
+def milliseconds(seconds: float) -> int:
+    """Return for how long the server is to keep something."""
+    return min(max(1, math.ceil(seconds * 1000)), LONGEST_MS)
