@@ -8,6 +8,7 @@ that nothing happens twice.
 import asyncio
 import logging
 import random
+import re
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,10 +30,16 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
 AT_ONCE = 128
 """How many calls go out together: other guests of the server want to be served as well."""
 
-PASSING = ("BUSY", "LOADING", "READONLY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS")
+STALE = ("READONLY", "MASTERDOWN")
+"""How the answers begin of a server that is no longer, or not yet, the one that takes writes: its
+address may lead to another by now."""
+PASSING = (*STALE, "BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS")
 """How the answers begin that may be others in a moment; nothing was carried out."""
 MOVED = "another node of the cluster has it now"
 LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+
+_RUN_ID = re.compile(rb"^run_id:([0-9a-f]{12})", re.MULTILINE)
+"""The beginning of it, which a double takes without a loss."""
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -80,6 +87,8 @@ class Courier:
         self._round: asyncio.Task[None] | None = None
         self._calls = 0
         self._pause_s = 0.0
+        self._server = 0
+        """Which server this connection leads to; 0: it did not say."""
         self.rules = b""
         """What every script gets first."""
         self.round_trips = 0
@@ -152,7 +161,7 @@ class Courier:
         if trouble is None:
             self._pause_s = 0.0
         else:
-            if trouble == MOVED:
+            if trouble == MOVED or trouble.startswith(STALE):
                 await self._connection.disconnect(nowait=True)
             self._rest(trouble, left)
         self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
@@ -163,6 +172,7 @@ class Courier:
                 self._connection = await self._find()
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
+            self._server = await self._identify()
         commands = self._connection.pack_commands([self._command(call) for call in calls])
         for call in calls:
             call.again = True
@@ -172,10 +182,20 @@ class Courier:
         except RuntimeError as error:  # how uvloop says that the other side has hung up
             raise exceptions.ConnectionError(str(error)) from error
 
+    async def _identify(self) -> int:
+        """Return a number that the server has had since it was started, and no other server has."""
+        await self._connection.send_command("INFO", "server")
+        async with asyncio.timeout(ANSWER_S):
+            about = await self._reply()
+        if isinstance(about, Exception):
+            raise exceptions.ConnectionError(str(about)) from about
+        found = _RUN_ID.search(about if isinstance(about, bytes) else b"")
+        return int(found[1], 16) if found else 0
+
     def _command(self, call: Call) -> tuple[bytes | str, ...]:
         script = call.script
         head = ("EVAL", script.source) if call.whole else ("EVALSHA", script.sha)
-        asked = _pack((call.asked_at, self._client, call.number, call.again))
+        asked = _pack((call.asked_at, self._client, call.number, call.again, self._server))
         if call.elsewhere is not None and call.connection != self.connections:
             call.arguments, call.elsewhere = call.elsewhere(), None
         return (*head, "1", self._prefix, self.rules, asked, *call.arguments)
