@@ -16,6 +16,7 @@ from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.stores.contract import KeptPage, Link, Pace, Settled, Settlement, Store, Task
 from gossamer.worker import settlements
 from gossamer.worker.analysts import AnalysisError, Analysts
+from gossamer.worker.hold import Hold, LostPlaceError
 from gossamer.worker.links import LinkFiler
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.telling import tell_end, tell_links
@@ -62,11 +63,18 @@ class Pipeline:
         self._kit = kit
         self._compress = zstandard.ZstdCompressor(level=1).compress
 
-    async def work(self, task: Task) -> Settled | None:
+    async def work(self, hold: Hold) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
+        try:
+            return await self._work(hold, hold.task)
+        except LostPlaceError:
+            await self._kit.store.put_back(hold.task, None, self._kit.clock())
+            return None
+
+    async def _work(self, hold: Hold, task: Task) -> Settled | None:
         if task.hopeless:
             return await self._settle(settlements.gave_up(task))
-        verdict, asked = await self._ask_robots(task)
+        verdict, asked = await hold.during(lambda: self._ask_robots(task))
         if not verdict.allowed:
             return await self._settle_refused(task, verdict, asked)
         if asked is not None:
@@ -74,7 +82,7 @@ class Pipeline:
             await self._kit.store.put_back(task, asked, self._kit.clock())
             await self._heed(asked)
             return None
-        response = await self._kit.client.fetch(task.url)
+        response = await hold.during(lambda: self._kit.client.fetch(task.url))
         pace = settlements.pace_of(response, self._kit.clock())
         if response.outcome is Outcome.REDIRECTED:
             targets = self._kit.filer.in_scope([response.target] if response.target else [])

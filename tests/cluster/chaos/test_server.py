@@ -52,7 +52,7 @@ def test_the_server_loses_power_and_with_it_the_last_seconds(
     server.start()
     run.succeed()
     assert crawl.result() == expected
-    crawl.assert_polite(exceptions=4)
+    crawl.assert_polite()
     crawl.verify()
 
 
