@@ -9,7 +9,8 @@ import pytest
 from gossamer.testing import Web
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, MakeCrawl, RedisServer, Result
+    from redis_servers import RedisServer
+    from tests.cluster.conftest import Crawl, MakeCrawl, Result
 
 GRACE_S = 20.0
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import MakeCrawl, Proxy, Result, StartServer
+    from redis_servers import Proxy, StartServer
+    from tests.cluster.conftest import MakeCrawl, Result
 
-AOF = ("--appendonly", "yes", "--appendfsync", "everysec")
+AOF = ("--appendonly", "yes", "--appendfsync", "everysec", "--repl-diskless-sync-delay", "0")
 LAG_S = 1.0
 """How much of the primary's life its replica has missed."""
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, MakeCrawl, Proxy, RedisServer, Result, StartServer
+    from redis_servers import Proxy, RedisServer, StartServer
+    from tests.cluster.conftest import Crawl, MakeCrawl, Result
 
 
 @pytest.mark.req("B1", "B3", "D15")

@@ -30,12 +30,11 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
 AT_ONCE = 128
 """How many calls go out together: other guests of the server want to be served as well."""
 
-STALE = ("READONLY", "MASTERDOWN")
-"""How the answers begin of a server that is no longer, or not yet, the one that takes writes: its
-address may lead to another by now."""
-PASSING = (*STALE, "BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS")
-"""How the answers begin that may be others in a moment; nothing was carried out."""
-MOVED = "another node of the cluster has it now"
+ELSEWHERE = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
+"""What a server says that has not, or no longer, what it was asked for; nothing was carried out.
+Its address, or the cluster, may lead to another by now."""
+PASSING = ("BUSY", "NOREPLICAS")
+"""How other answers begin that may be others in a moment; nothing was carried out."""
 LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
 
 _RUN_ID = re.compile(rb"^run_id:([0-9a-f]{12})", re.MULTILINE)
@@ -142,15 +141,14 @@ class Courier:
 
     async def _carry(self, calls: list[Call]) -> None:
         """Carry calls out; those that must be repeated go first the next time."""
-        answered, trouble = 0, None
+        trouble: Exception | None = None
         try:
             await self._send(calls)
             async with asyncio.timeout(ANSWER_S):
                 for call in calls:
                     trouble = self._hand_over(call, await self._reply()) or trouble
-                    answered += 1
         except LOST as error:
-            trouble = str(error) or type(error).__name__
+            trouble = error
             await self._connection.disconnect(nowait=True)
         except BaseException as error:
             self._abandon(calls, error)
@@ -161,15 +159,15 @@ class Courier:
         if trouble is None:
             self._pause_s = 0.0
         else:
-            if trouble == MOVED or trouble.startswith(STALE):
+            if isinstance(trouble, ELSEWHERE):
                 await self._connection.disconnect(nowait=True)
-            self._rest(trouble, left)
+            self._rest(_words(trouble), left)
         self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
 
     async def _send(self, calls: Sequence[Call]) -> None:
         if not self._connection.is_connected:
             if self._find is not None:
-                self._connection = await self._find()
+                self._connection = await self._locate(self._find)
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
             self._server = await self._identify()
@@ -181,6 +179,14 @@ class Courier:
             await self._connection.send_packed_command(commands)
         except RuntimeError as error:  # how uvloop says that the other side has hung up
             raise exceptions.ConnectionError(str(error)) from error
+
+    async def _locate(
+        self, find: Callable[[], Awaitable[AbstractConnection]]
+    ) -> AbstractConnection:
+        try:
+            return await find()
+        except exceptions.ResponseError as error:  # a cluster that is about to heal, perhaps
+            raise exceptions.ConnectionError(_words(error)) from error
 
     async def _identify(self) -> int:
         """Return a number that the server has had since it was started, and no other server has."""
@@ -206,17 +212,14 @@ class Courier:
         except exceptions.ResponseError as error:
             return error
 
-    def _hand_over(self, call: Call, reply: object) -> str | None:
+    def _hand_over(self, call: Call, reply: object) -> Exception | None:
         """Hand an answer over; return what is wrong if the call is to be repeated later."""
         if isinstance(reply, exceptions.NoScriptError):
             call.again, call.whole = False, True
             return None
-        if isinstance(reply, exceptions.AskError):  # or MOVED
-            call.again = False
-            return MOVED
         if isinstance(reply, Exception) and _is_passing(reply):
             call.again = False
-            return str(reply)
+            return reply
         if not call.answer.done():
             if isinstance(reply, bytes):
                 call.answer.set_result(reply)
@@ -249,12 +252,18 @@ class Courier:
 
 
 def _is_passing(error: Exception) -> bool:
-    words = str(error)
-    return isinstance(error, LOST) or words.startswith(PASSING)
+    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
+    return may_be_elsewhere or str(error).startswith(PASSING)
+
+
+def _words(trouble: Exception) -> str:
+    if isinstance(trouble, exceptions.AskError):  # or MOVED, which it includes
+        return "another node of the cluster has it now"
+    return str(trouble) or type(trouble).__name__
 
 
 def _complaint(step: str, reply: object) -> str:
     words = " ".join(str(reply).split())
-    if words.startswith(("OOM", "MISCONF")):
+    if isinstance(reply, exceptions.OutOfMemoryError) or words.startswith("MISCONF"):
         return f"the store takes nothing more ({words}): give it room, then continue"
     return f"the store did not understand the step {step} ({words[:300]})"
