@@ -188,7 +188,7 @@ class Pipeline:
         unheard = settlement.cause is Cause.KEPT_CONNECTION_LOST
         if settlement.retry and not (kit.retries or unheard):
             settlement = msgspec.structs.replace(settlement, retry=False)
-        settled = await kit.store.settle(settlement, kit.clock())
+        settled = await kit.store.settle(self._with_delay(settlement), kit.clock())
         if kit.watch is not None and settled.accepted and settlement.page is None:
             tell_end(kit.watch, settlement, settled)
         if settlement.pace is not None:
@@ -197,6 +197,14 @@ class Pipeline:
             async with kit.telling_depths:
                 await tell_depths(kit.store, kit.modules, settled.nearer)
         return settled
+
+    def _with_delay(self, settlement: Settlement) -> Settlement:
+        """Tell with each visit which pause its host has asked for: a store may forget it."""
+        pace, delay_s = settlement.pace, self._kit.robots.known_delay_s(settlement.task.url)
+        if pace is None or delay_s is None or pace.crawl_delay_s is not None:
+            return settlement
+        pace = msgspec.structs.replace(pace, crawl_delay_s=delay_s)
+        return msgspec.structs.replace(settlement, pace=pace)
 
     async def _heed(self, pace: Pace) -> None:
         """Make a host's wish for a longer pause durable at once, so that it outlasts us."""

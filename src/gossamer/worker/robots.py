@@ -78,6 +78,10 @@ class PoliteRobots:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
         return self._cache.known(url)
 
+    def known_delay_s(self, url: Url) -> float | None:
+        """Return the pause that the URL's authority asks for, as far as that is known."""
+        return self._cache.known_delay_s(url)
+
     async def rules(self, url: Url) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
         return await self._cache.rules(url)

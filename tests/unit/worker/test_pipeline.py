@@ -130,6 +130,8 @@ def test_a_page_is_shown_and_settled_with_the_links_in_scope(site: Web, task: Ma
     assert settled.page.page_id == 7
     assert [link.url for link in settled.links] == ["http://a.test/b"]
     assert settled.size == len(page.body)
+    assert settled.pace is not None
+    assert settled.pace.crawl_delay_s == 2, "also a store that has forgotten it keeps to it"
 
 
 @pytest.mark.req("B1")
