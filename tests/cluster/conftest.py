@@ -25,8 +25,8 @@ from gossamer.testing import Reply, RequestRecord, Web, read_urls
 
 HOSTS = ("a.localhost", "b.localhost", "c.localhost", "d.localhost")
 """Names that lead to this machine without anybody being asked."""
-LEAVES = 14
-DELAY_S = 0.12
+LEAVES = 10
+DELAY_S = 0.1
 LEASE_S = 2.0
 
 
