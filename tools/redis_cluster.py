@@ -11,6 +11,11 @@ SLOTS = 16_384
 NODE_TIMEOUT_MS = 1000
 
 
+def slot_of(crawl: str, partition: int | str) -> int:
+    """Return the slot of all keys of a partition."""
+    return key_slot(f"{{{crawl}:{partition}}}".encode())
+
+
 class Node:
     """One server of the cluster."""
 
@@ -75,6 +80,13 @@ class Cluster:
         for replica in self.replicas:
             replica.server.await_link()
 
+    def home_of(self, crawl: str, partition: int | str) -> Node:
+        """Return the master that will have a partition, if no slots are moved."""
+        slot, count = slot_of(crawl, partition), len(self.masters)
+        return next(
+            node for place, node in enumerate(self.masters) if slot < SLOTS * (place + 1) // count
+        )
+
     def owner_of(self, crawl: str, partition: int | str) -> Node:
         """Return the master that has a partition."""
         return next(node for node in self.masters if str(partition) in node.names(crawl))
@@ -82,7 +94,7 @@ class Cluster:
     def move(self, crawl: str, partition: int | str, target: Node) -> None:
         """Move the slot of a partition to another node, as `redis-cli --cluster reshard` does."""
         source = self.owner_of(crawl, partition)
-        slot = key_slot(f"{{{crawl}:{partition}}}".encode())
+        slot = slot_of(crawl, partition)
         target.tell("SETSLOT", slot, "IMPORTING", source.id)
         source.tell("SETSLOT", slot, "MIGRATING", target.id)
         with Redis(port=source.server.port) as client:

@@ -37,11 +37,14 @@ def test_slots_move_to_other_nodes(
 def test_a_master_dies_and_its_replica_takes_over(
     start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
 ) -> None:
+    """The one whose address the processes were given, and which has what they tell each other."""
     cluster = Cluster(start_server, 3, replicated=True)
     crawl = make_crawl(cluster.masters[0].server.url)
+    dying = cluster.home_of(crawl.name, 0)
+    crawl.url = dying.server.url
     run = crawl.crawl("--partitions", PARTITIONS)
     crawl.await_requests(30)
-    dying = cluster.owner_of(crawl.name, 0)
+    assert "0" in dying.names(crawl.name)
     heir = cluster.replicas[cluster.masters.index(dying)]
     dying.server.kill()
     wait_until(heir.leads)
