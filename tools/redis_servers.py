@@ -104,7 +104,7 @@ def wait_until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) ->
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 class StartServer(msgspec.Struct):
