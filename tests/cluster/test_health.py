@@ -5,7 +5,8 @@ import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, MakeCrawl, RedisServer
+    from redis_servers import RedisServer
+    from tests.cluster.conftest import Crawl, MakeCrawl
 
 
 def test_health_of_a_crawl_that_runs(crawl: "Crawl") -> None:

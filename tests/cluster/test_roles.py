@@ -1,15 +1,18 @@
 """A shared crawl as people run it: one command, and others that join and leave."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gossamer.testing import Web
+from gossamer.control.cluster.frontier_role import LEADS_FOR_S
+from gossamer.testing import RequestRecord, Web
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, MakeCrawl, RedisServer, Result
+    from redis_servers import RedisServer
+    from tests.cluster.conftest import Crawl, MakeCrawl, Result
 
 GRACE_S = 20.0
 
@@ -56,6 +59,12 @@ def test_a_worker_that_waits_for_its_crawl_leaves_when_asked(crawl: "Crawl") -> 
     assert worker.end(GRACE_S) == 0
 
 
+def longest_pause_s(records: Sequence[RequestRecord]) -> float:
+    """Return the longest time in which the web was not asked for anything."""
+    moments = sorted(record.started for record in records)
+    return max(later - before for before, later in pairwise(moments))
+
+
 @pytest.mark.req("D16", "D17")
 def test_a_frontier_that_stands_by_takes_over(crawl: "Crawl", expected: "Result") -> None:
     """Nobody is replaced here: the command that would do it has left."""
@@ -72,6 +81,7 @@ def test_a_frontier_that_stands_by_takes_over(crawl: "Crawl", expected: "Result"
     first.end()
     assert "the crawl is over" in second.succeed()
     crawl.await_gone("worker")
+    assert longest_pause_s(crawl.web.requests) < LEADS_FOR_S + 1.0
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, MakeCrawl, StartServer
+    from redis_servers import StartServer
+    from tests.cluster.conftest import Crawl, MakeCrawl
 
 PASSWORD = "s3cretword"  # noqa: S105 -- the tests' own
 SETTINGS = ("--appendonly", "yes", "--appendfsync", "always", "--requirepass", PASSWORD)

@@ -52,7 +52,7 @@ async def open_kit(
     return Kit(
         store=store,
         client=client,
-        robots=PoliteRobots(client, store, plan.domain_of, own.clock, options.delay_s),
+        robots=PoliteRobots(client, store, plan.domain_of, own.clock, options.delay_s, own.lease_s),
         filer=LinkFiler(plan.scope, plan.domain_of),
         modules=own.runner,
         clock=own.clock,

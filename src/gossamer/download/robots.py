@@ -80,6 +80,11 @@ class RobotsCache:
         state = self._fresh(authority(url))
         return None if state is None else state.judge(url)
 
+    def known_delay_s(self, url: Url) -> float | None:
+        """Return the pause that the URL's authority asks for, as far as that is known."""
+        state = self._fresh(authority(url))
+        return state.rules.crawl_delay_s if state is not None and state.rules else None
+
     def _fresh(self, key: str) -> RobotsState | None:
         state = self._states.get(key)
         if state is None or self._clock() >= state.check_at:

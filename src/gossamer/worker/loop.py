@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from gossamer.stores.contract import Pace, Settled, Task
+from gossamer.worker.hold import Hold
 from gossamer.worker.pipeline import Kit, Pipeline, still_held
 
 RENEWALS = 4
@@ -23,7 +24,7 @@ class Worker:
         self._places = places
         self._pipeline = Pipeline(kit)
         self._on_settled = on_settled
-        self._tasks: dict[asyncio.Task[Settled | None], Task] = {}
+        self._tasks: dict[asyncio.Task[Settled | None], Hold] = {}
         self._news = asyncio.Event()
         self._stopping = False
         self._failed: list[tuple[Task, BaseException]] = []
@@ -73,7 +74,7 @@ class Worker:
             now = self._kit.clock()
             leased = await store.lease(self.number, places - len(self._tasks), now)
             for task in await still_held(self._kit, leased.tasks, now):
-                self._begin(task)
+                self._begin(Hold(task, now + self._kit.lease_s, self._kit.clock))
             if leased.tasks:
                 self._on_settled()
             else:
@@ -83,13 +84,13 @@ class Worker:
         self._starved = False
         return None
 
-    def _begin(self, task: Task) -> None:
-        work = asyncio.create_task(self._pipeline.work(task))
-        self._tasks[work] = task
+    def _begin(self, hold: Hold) -> None:
+        work = asyncio.create_task(self._pipeline.work(hold))
+        self._tasks[work] = hold
         work.add_done_callback(self._ended)
 
     def _ended(self, work: "asyncio.Task[Settled | None]") -> None:
-        task = self._tasks.pop(work)
+        task = self._tasks.pop(work).task
         if not work.cancelled() and (error := work.exception()) is not None:
             self._failed.append((task, error))
         self._news.set()
@@ -109,11 +110,17 @@ class Worker:
             await asyncio.sleep(self._kit.lease_s / RENEWALS)
             store, now = self._kit.store, self._kit.clock()
             await store.join(self.number, now)
-            await store.renew(list(self._tasks.values()), now)
+            holds = list(self._tasks.values())
+            lost = await store.renew([hold.task for hold in holds], now)
+            for hold in holds:
+                if hold.task in lost:
+                    hold.lose()
+                else:
+                    hold.extend(now + self._kit.lease_s)
 
     async def _give_back(self) -> None:
         """Stop what is still in work; its URLs wait again."""
-        left = dict(self._tasks)
+        left = {work: hold.task for work, hold in self._tasks.items()}
         for work in left:
             work.cancel()
         await asyncio.gather(*left, return_exceptions=True)

@@ -15,6 +15,7 @@ from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.stores.contract import KeptPage, Link, Pace, Settled, Settlement, Store, Task
 from gossamer.worker import settlements
 from gossamer.worker.analysts import AnalysisError, Analysts
+from gossamer.worker.hold import Hold, LostPlaceError
 from gossamer.worker.links import LinkFiler
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.telling import tell_end, tell_links
@@ -62,11 +63,18 @@ class Pipeline:
         self._kit = kit
         self._compress = zstandard.ZstdCompressor(level=1).compress
 
-    async def work(self, task: Task) -> Settled | None:
+    async def work(self, hold: Hold) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
+        try:
+            return await self._work(hold, hold.task)
+        except LostPlaceError:
+            await self._kit.store.put_back(hold.task, None, self._kit.clock())
+            return None
+
+    async def _work(self, hold: Hold, task: Task) -> Settled | None:
         if task.hopeless:
             return await self._settle(settlements.gave_up(task))
-        verdict, asked = await self._ask_robots(task)
+        verdict, asked = await self._ask_robots(hold, task)
         if not verdict.allowed:
             return await self._settle_refused(task, verdict, asked)
         if asked is not None:
@@ -74,7 +82,7 @@ class Pipeline:
             await self._kit.store.put_back(task, asked, self._kit.clock())
             await self._heed(asked)
             return None
-        response = await self._kit.client.fetch(task.url)
+        response = await hold.during(lambda: self._kit.client.fetch(task.url))
         pace = settlements.pace_of(response, self._kit.clock())
         if response.outcome is Outcome.REDIRECTED:
             targets = self._kit.filer.in_scope([response.target] if response.target else [])
@@ -83,14 +91,17 @@ class Pipeline:
             return await self._settle(settlements.failed(task, response, pace))
         return await self._judge(task, response, pace)
 
-    async def _ask_robots(self, task: Task) -> tuple[RobotsVerdict, Pace | None]:
+    async def _ask_robots(self, hold: Hold, task: Task) -> tuple[RobotsVerdict, Pace | None]:
         """Judge the task; with what was learnt of the host's pace, if it was asked for that."""
-        robots = self._kit.robots
         if task.host in self._kit.ignored_robots:
             words = "robots.txt is ignored for this host, as the operator said"
             return RobotsVerdict(reason=words), None
-        if (known := robots.known(task.url)) is not None:
+        if (known := self._kit.robots.known(task.url)) is not None:
             return known, None
+        return await hold.during(lambda: self._fetch_robots(task))
+
+    async def _fetch_robots(self, task: Task) -> tuple[RobotsVerdict, Pace | None]:
+        robots = self._kit.robots
         async with robots.holding(task.host) as place:
             verdict = await robots.judge(task.url)
             rules = await robots.rules(task.url)
@@ -180,7 +191,7 @@ class Pipeline:
         unheard = settlement.cause is Cause.KEPT_CONNECTION_LOST
         if settlement.retry and not (kit.retries or unheard):
             settlement = msgspec.structs.replace(settlement, retry=False)
-        settled = await kit.store.settle(settlement, kit.clock())
+        settled = await kit.store.settle(self._with_delay(settlement), kit.clock())
         if kit.watch is not None and settled.accepted and settlement.page is None:
             tell_end(kit.watch, settlement, settled)
         if settlement.pace is not None:
@@ -189,6 +200,14 @@ class Pipeline:
             async with kit.telling_depths:
                 await tell_depths(kit.store, kit.modules, settled.nearer)
         return settled
+
+    def _with_delay(self, settlement: Settlement) -> Settlement:
+        """Tell with each visit which pause its host has asked for: a store may forget it."""
+        pace, delay_s = settlement.pace, self._kit.robots.known_delay_s(settlement.task.url)
+        if pace is None or delay_s is None or pace.crawl_delay_s is not None:
+            return settlement
+        pace = msgspec.structs.replace(pace, crawl_delay_s=delay_s)
+        return msgspec.structs.replace(settlement, pace=pace)
 
     async def _heed(self, pace: Pace) -> None:
         """Make a host's wish for a longer pause durable at once, so that it outlasts us."""

@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from gossamer.download import PRODUCT, Accept, Client, RobotsCache
+from gossamer.frontier.desk import DeskRules
 from gossamer.model import HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
 from gossamer.stores.contract import Pace, Store
 from gossamer.urls import host_key
+from gossamer.worker.hold import LostPlaceError
 from gossamer.worker.settlements import pace_of
 
 Clock = Callable[[], float]
@@ -44,12 +46,14 @@ class PoliteRobots:
         domain_of: Callable[[str], str],
         clock: Clock,
         delay_s: float,
+        lease_s: float = DeskRules().lease_s,
     ) -> None:
         self._client = client
         self._store = store
         self._domain_of = domain_of
         self._clock = clock
         self._delay_s = delay_s
+        self._lease_s = lease_s
         self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic)
         self._held: dict[HostKey, HeldPlace] = {}
 
@@ -73,6 +77,10 @@ class PoliteRobots:
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
         return self._cache.known(url)
+
+    def known_delay_s(self, url: Url) -> float | None:
+        """Return the pause that the URL's authority asks for, as far as that is known."""
+        return self._cache.known_delay_s(url)
 
     async def rules(self, url: Url) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
@@ -106,12 +114,17 @@ class PoliteRobots:
     async def _fetch_elsewhere(self, url: Url, host: HostKey) -> Response:
         """Fetch on a place of the store."""
         domain = self._domain_of(host)
-        while (moment := await self._store.borrow(host, domain, self._clock())) is not None:
+        asked_at = self._clock()
+        while (moment := await self._store.borrow(host, domain, asked_at)) is not None:
             await self._sleep_until(moment)
+            asked_at = self._clock()
         pace = Pace(ended=0.0)
         try:
-            response = await self._client.fetch(url, Accept.ANYTHING)
+            async with asyncio.timeout(asked_at + self._lease_s - self._clock()):
+                response = await self._client.fetch(url, Accept.ANYTHING)
             pace = pace_of(response, 0.0)
+        except TimeoutError as error:
+            raise LostPlaceError from error
         finally:
             now = self._clock()
             pace = msgspec.structs.replace(pace, ended=now)

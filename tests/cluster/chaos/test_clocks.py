@@ -1,5 +1,6 @@
 """Workers whose clocks are wrong by minutes: the time that counts is the server's."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ def skewed(folder: Path, skew_s: int) -> dict[str, str]:
     place = folder / f"skew{skew_s}"
     place.mkdir()
     (place / "sitecustomize.py").write_text(SKEW.format(skew_s=skew_s), encoding="utf-8")
-    return {"PYTHONPATH": str(place)}
+    before = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(place), before]))}
 
 
 @pytest.mark.req("B1", "B3", "D16")

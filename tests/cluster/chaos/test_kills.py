@@ -17,7 +17,7 @@ def kill(pid: int) -> None:
 
 
 @pytest.mark.req("B1", "B3", "D16")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_workers_and_frontiers_that_are_killed_at_random_moments(
     seed: int, crawl: "Crawl", expected: "Result"
 ) -> None:
@@ -43,14 +43,13 @@ def test_workers_and_frontiers_that_are_killed_at_random_moments(
 def test_all_processes_are_killed_and_the_same_command_continues(
     crawl: "Crawl", expected: "Result"
 ) -> None:
-    for requests in (12, 40):
-        run = crawl.crawl()
-        crawl.await_requests(requests)
-        for role in ("crawl", "frontier", "worker"):
-            for pid in crawl.pids(role):
-                kill(pid)
-        assert run.end() == -signal.SIGKILL
-        crawl.verify()
+    run = crawl.crawl()
+    crawl.await_requests(25)
+    for role in ("crawl", "frontier", "worker"):
+        for pid in crawl.pids(role):
+            kill(pid)
+    assert run.end() == -signal.SIGKILL
+    crawl.verify()
     crawl.crawl().succeed()
     assert crawl.result() == expected
     crawl.assert_polite()
@@ -90,10 +89,10 @@ def test_a_page_that_kills_whoever_has_it_is_given_up(crawl: "Crawl", expected: 
     assert said.count("died (signal 9) and is replaced") == 3
     (poisoned,) = [row for row in expected.urls if row[0] == "http://b.localhost/leaf/3"]
     result = crawl.result()
-    assert ("http://b.localhost/leaf/3", "gave_up", poisoned[2]) in result.urls
-    assert [row for row in result.urls if row[0] != poisoned[0]] == [
-        row for row in expected.urls if row[0] != poisoned[0]
+    assert result.urls == [
+        (poisoned[0], "gave_up", poisoned[2]) if row == poisoned else row for row in expected.urls
     ]
+    assert result.files == [row for row in expected.files if row[0] != poisoned[0]]
     url = f"http://b.localhost:{crawl.web.address[1]}/leaf/3"
     assert "three workers died" in crawl.run("explain", url).succeed()
     crawl.assert_polite()

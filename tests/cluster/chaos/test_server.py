@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gossamer.testing import KeepOpen, Raw
+from gossamer.testing.replies import Prepared
+
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, MakeCrawl, Proxy, RedisServer, Result, StartServer
+    from redis_servers import Proxy, RedisServer, StartServer
+    from tests.cluster.conftest import Crawl, MakeCrawl, Result
+
+SLOW = ("a.localhost", "/leaf/1")
 
 
 @pytest.mark.req("B1", "B3", "D15")
@@ -52,7 +58,35 @@ def test_the_server_loses_power_and_with_it_the_last_seconds(
     server.start()
     run.succeed()
     assert crawl.result() == expected
-    crawl.assert_polite(exceptions=4)
+    crawl.assert_polite()
+    crawl.verify()
+
+
+@pytest.mark.req("B1", "B3")
+def test_a_download_that_the_server_has_forgotten_ends_before_its_host_is_asked_again(
+    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
+) -> None:
+    """One that would go on for long, begun in the second that is lost."""
+    server = start_server("--appendonly", "yes", "--appendfsync", "everysec")
+    crawl = make_crawl(server.url)
+    slow = crawl.web.site("a.localhost")
+    usual = slow.answer("/leaf/1")
+    assert isinstance(usual, Prepared)
+    slow.reply("/leaf/1", Raw([KeepOpen()]), Raw([usual.whole]))
+    run = crawl.crawl()
+    sizes = [0]
+    while not any((one.host, one.path) == SLOW for one in crawl.web.requests):
+        sizes.append(server.log_file.stat().st_size)
+        time.sleep(0.1)
+    server.kill()
+    with server.log_file.open("r+b") as file:
+        file.truncate(sizes[-3])
+    server.start()
+    run.succeed()
+    first, second = [one for one in crawl.web.requests if (one.host, one.path) == SLOW]
+    assert second.started > first.ended
+    assert crawl.result() == expected
+    crawl.assert_polite()
     crawl.verify()
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ from gossamer.errors import CrawlError
 from gossamer.frontier.desk import DeskRules
 from gossamer.model import Page, Url
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Place
+from gossamer.stores.contract import Place, Task
 from gossamer.stores.embedded import EmbeddedStore, StoreRules
 from gossamer.stores.memory import MemoryShelf
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
@@ -64,7 +64,12 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    web: Web, *seeds: str, places: int = 4, max_pages: int = 100, deliver: Deliver = nothing
+    web: Web,
+    *seeds: str,
+    places: int = 4,
+    max_pages: int = 100,
+    deliver: Deliver = nothing,
+    lease_s: float = 120.0,
 ) -> AsyncIterator[Bench]:
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
@@ -81,6 +86,7 @@ async def bench(
             modules=Show(deliver),
             clock=time.time,
             ignored_robots=frozenset({"a.test", "b.test", "c.test"}),
+            lease_s=lease_s,
         )
         made = Bench(kit, store, shelf, places)
         await store.join(0, time.time())
@@ -224,3 +230,35 @@ def test_leases_are_renewed_while_their_work_goes_on(
             await asyncio.gather(running, return_exceptions=True)
 
     asyncio.run(program())
+
+
+@pytest.mark.req("B3")
+@pytest.mark.parametrize("answer", ["lost", "none"])
+def test_a_request_whose_lease_is_lost_or_not_renewed_in_time_is_cut_off(
+    web: Web, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """Somebody else may ask the host by then."""
+    web.site("a.test").raw("/", KeepOpen())
+
+    async def program() -> None:
+        async with bench(web, "http://a.test/", lease_s=0.4) as one:
+
+            async def renew(tasks: Sequence[Task], _now: float) -> list[Task]:
+                if answer == "none":
+                    await asyncio.Event().wait()
+                return list(tasks)
+
+            monkeypatch.setattr(one.store, "renew", renew)
+            running = asyncio.create_task(one.worker.run())
+            await asked(web, 1)
+            while one.places() != {"http://a.test/": Place.SHELVED}:  # noqa: ASYNC110 -- no event
+                await asyncio.sleep(0.01)
+            (host,) = await one.store.hosts(1, time.time())
+            assert host.next_in_s > DELAY_S - 0.1, "it may have been asked a moment ago"
+            assert not running.done()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(program())
+    (record,) = web.requests
+    assert record.ended - record.started < (0.3 if answer == "lost" else 0.6)

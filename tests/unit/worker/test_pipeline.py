@@ -12,9 +12,10 @@ from gossamer.download import Client, FetchOptions
 from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Url
 from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import Claim, Pace, Settled, Settlement, Store, Task
-from gossamer.testing import Web
+from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker import Kit, LinkFiler, Pipeline, PoliteRobots
+from gossamer.worker.hold import Hold
 
 MakeTask = Callable[..., Task]
 Program: TypeAlias = Callable[[Pipeline], Coroutine[object, object, None]]
@@ -76,6 +77,10 @@ def site(web: Web) -> Web:
     return web
 
 
+def held(task: Task, for_s: float = 60.0) -> Hold:
+    return Hold(task, time.time() + for_s, time.time)
+
+
 def run(
     web: Web,
     store: FakeStore,
@@ -114,7 +119,7 @@ def test_a_page_is_shown_and_settled_with_the_links_in_scope(site: Web, task: Ma
     store, reader = FakeStore(Claim(7)), Reader()
 
     async def program(pipeline: Pipeline) -> None:
-        await pipeline.work(task())
+        await pipeline.work(held(task()))
 
     run(site, store, program, modules=reader)
     (page,) = reader.pages
@@ -125,6 +130,8 @@ def test_a_page_is_shown_and_settled_with_the_links_in_scope(site: Web, task: Ma
     assert settled.page.page_id == 7
     assert [link.url for link in settled.links] == ["http://a.test/b"]
     assert settled.size == len(page.body)
+    assert settled.pace is not None
+    assert settled.pace.crawl_delay_s == 2, "also a store that has forgotten it keeps to it"
 
 
 @pytest.mark.req("B1")
@@ -132,7 +139,7 @@ def test_who_has_lost_the_lease_shows_and_settles_nothing(site: Web, task: MakeT
     store, reader = FakeStore(Claim(None, lost=True)), Reader()
 
     async def program(pipeline: Pipeline) -> None:
-        assert await pipeline.work(task()) is None
+        assert await pipeline.work(held(task())) is None
 
     run(site, store, program, modules=reader)
     assert (reader.pages, store.settlements) == ([], [])
@@ -143,7 +150,7 @@ def test_a_twin_is_not_shown_and_its_links_are_not_followed(site: Web, task: Mak
     store, reader = FakeStore(Claim(None, twin_of=3)), Reader()
 
     async def program(pipeline: Pipeline) -> None:
-        await pipeline.work(task())
+        await pipeline.work(held(task()))
 
     run(site, store, program, modules=reader)
     (settled,) = store.settlements
@@ -157,7 +164,7 @@ def test_a_hopeless_host_is_not_asked(site: Web, task: MakeTask) -> None:
 
     async def program(pipeline: Pipeline) -> None:
         site.clear_requests()
-        await pipeline.work(task(hopeless=True))
+        await pipeline.work(held(task(hopeless=True)))
         assert site.requests == []
 
     run(site, store, program)
@@ -174,7 +181,7 @@ def test_after_robots_txt_the_host_rests_before_the_page_is_asked_for(
 
     async def program(pipeline: Pipeline) -> None:
         site.clear_requests()
-        assert await pipeline.work(task(f"http://a.test:{port}/")) is None
+        assert await pipeline.work(held(task(f"http://a.test:{port}/"))) is None
         assert [one.path for one in site.requests] == ["/robots.txt"]
 
     run(site, store, program)
@@ -190,7 +197,7 @@ def test_retries_may_be_off(site: Web, task: MakeTask, *, retries: bool) -> None
     store = FakeStore(Claim(7))
 
     async def program(pipeline: Pipeline) -> None:
-        await pipeline.work(task("http://a.test/broken"))
+        await pipeline.work(held(task("http://a.test/broken")))
 
     run(site, store, program, retries=retries)
     assert [one.retry for one in store.settlements] == [retries]
@@ -202,7 +209,9 @@ def test_the_last_depth_that_a_module_hears_is_the_smallest(site: Web, task: Mak
     store, reader = FakeStore(Claim(7), nearer=[[(1, 5), (2, 4)], [(2, 3)]]), Reader()
 
     async def program(pipeline: Pipeline) -> None:
-        await asyncio.gather(pipeline.work(task()), pipeline.work(task("http://a.test/b")))
+        await asyncio.gather(
+            pipeline.work(held(task())), pipeline.work(held(task("http://a.test/b")))
+        )
 
     run(site, store, program, modules=reader)
     assert reader.depths == [(1, 5), (2, 4), (2, 3)]
@@ -212,8 +221,8 @@ def test_watchers_hear_of_each_step(site: Web, task: MakeTask) -> None:
     heard: list[Event] = []
 
     async def program(pipeline: Pipeline) -> None:
-        await pipeline.work(task())
-        await pipeline.work(task("http://a.test/no"))
+        await pipeline.work(held(task()))
+        await pipeline.work(held(task("http://a.test/no")))
 
     run(site, FakeStore(Claim(7)), program, watch=heard.append)
     assert [event.kind for event in heard] == [
@@ -224,3 +233,28 @@ def test_watchers_hear_of_each_step(site: Web, task: MakeTask) -> None:
         EventKind.UNFETCHED,
     ]
     assert heard[-1].outcome is Outcome.ROBOTS_DENIED
+
+
+@pytest.mark.req("B3")
+@pytest.mark.parametrize("moment", ["before", "meanwhile"])
+def test_who_may_ask_no_longer_is_silent_and_gives_the_task_back(
+    site: Web, task: MakeTask, moment: str
+) -> None:
+    site.site("a.test").raw("/endless", KeepOpen())
+    store = FakeStore(Claim(7))
+
+    async def program(pipeline: Pipeline) -> None:
+        site.clear_requests()
+        hold = held(task("http://a.test/endless"))
+        if moment == "before":
+            hold.lose()
+        working = asyncio.create_task(pipeline.work(hold))
+        if moment == "meanwhile":
+            await asyncio.to_thread(site.wait_for_requests, 1)
+            hold.lose()
+        assert await working is None
+        assert len(site.requests) == (moment == "meanwhile")
+
+    run(site, store, program)
+    assert store.put_backs == [None]
+    assert store.settlements == []

@@ -14,6 +14,7 @@ from gossamer.stores.contract import Pace
 from gossamer.stores.embedded import EmbeddedStore
 from gossamer.testing import KeepOpen, Reply, Web, min_gap_s, most_at_once
 from gossamer.worker import PoliteRobots
+from gossamer.worker.hold import LostPlaceError
 
 DELAY_S = 0.1
 
@@ -168,5 +169,22 @@ def test_who_is_cancelled_leaves_the_place_and_the_host_its_pause(
         moment = await store.borrow(B, "b.test", time.time())
         assert moment is not None
         assert 0 < moment - time.time() <= DELAY_S
+
+    run(web, store, program)
+
+
+@pytest.mark.req("B3")
+def test_a_borrowed_place_is_given_back_within_a_lease(web: Web, store: EmbeddedStore) -> None:
+    web.site("a.test").redirect("/robots.txt", "http://b.test/robots.txt")
+    web.site("b.test").raw("/robots.txt", KeepOpen())
+
+    async def program(robots: PoliteRobots) -> None:
+        robots._lease_s = 0.2
+        async with robots.holding(A):
+            with pytest.raises(LostPlaceError):
+                await robots.judge(A_HOME)
+        moment = await store.borrow(B, "b.test", time.time())
+        assert moment is not None
+        assert moment <= time.time() + DELAY_S, "only its pause is left"
 
     run(web, store, program)

@@ -8,6 +8,7 @@ that nothing happens twice.
 import asyncio
 import logging
 import random
+import re
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,10 +30,15 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
 AT_ONCE = 128
 """How many calls go out together: other guests of the server want to be served as well."""
 
-PASSING = ("BUSY", "LOADING", "READONLY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS")
-"""How the answers begin that may be others in a moment; nothing was carried out."""
-MOVED = "another node of the cluster has it now"
+ELSEWHERE = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
+"""What a server says that has not, or no longer, what it was asked for; nothing was carried out.
+Its address, or the cluster, may lead to another by now."""
+PASSING = ("BUSY", "NOREPLICAS")
+"""How other answers begin that may be others in a moment; nothing was carried out."""
 LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+
+_RUN_ID = re.compile(rb"^run_id:([0-9a-f]{12})", re.MULTILINE)
+"""The beginning of it, which a double takes without a loss."""
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -80,6 +86,8 @@ class Courier:
         self._round: asyncio.Task[None] | None = None
         self._calls = 0
         self._pause_s = 0.0
+        self._server = 0
+        """Which server this connection leads to; 0: it did not say."""
         self.rules = b""
         """What every script gets first."""
         self.round_trips = 0
@@ -133,15 +141,14 @@ class Courier:
 
     async def _carry(self, calls: list[Call]) -> None:
         """Carry calls out; those that must be repeated go first the next time."""
-        answered, trouble = 0, None
+        trouble: Exception | None = None
         try:
             await self._send(calls)
             async with asyncio.timeout(ANSWER_S):
                 for call in calls:
                     trouble = self._hand_over(call, await self._reply()) or trouble
-                    answered += 1
         except LOST as error:
-            trouble = str(error) or type(error).__name__
+            trouble = error
             await self._connection.disconnect(nowait=True)
         except BaseException as error:
             self._abandon(calls, error)
@@ -152,17 +159,18 @@ class Courier:
         if trouble is None:
             self._pause_s = 0.0
         else:
-            if trouble == MOVED:
+            if isinstance(trouble, ELSEWHERE):
                 await self._connection.disconnect(nowait=True)
-            self._rest(trouble, left)
+            self._rest(_words(trouble), left)
         self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
 
     async def _send(self, calls: Sequence[Call]) -> None:
         if not self._connection.is_connected:
             if self._find is not None:
-                self._connection = await self._find()
+                self._connection = await self._locate(self._find)
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
+            self._server = await self._identify()
         commands = self._connection.pack_commands([self._command(call) for call in calls])
         for call in calls:
             call.again = True
@@ -172,10 +180,28 @@ class Courier:
         except RuntimeError as error:  # how uvloop says that the other side has hung up
             raise exceptions.ConnectionError(str(error)) from error
 
+    async def _locate(
+        self, find: Callable[[], Awaitable[AbstractConnection]]
+    ) -> AbstractConnection:
+        try:
+            return await find()
+        except exceptions.ResponseError as error:  # a cluster that is about to heal, perhaps
+            raise exceptions.ConnectionError(_words(error)) from error
+
+    async def _identify(self) -> int:
+        """Return a number that the server has had since it was started, and no other server has."""
+        await self._connection.send_command("INFO", "server")
+        async with asyncio.timeout(ANSWER_S):
+            about = await self._reply()
+        if isinstance(about, Exception):
+            raise exceptions.ConnectionError(str(about)) from about
+        found = _RUN_ID.search(about if isinstance(about, bytes) else b"")
+        return int(found[1], 16) if found else 0
+
     def _command(self, call: Call) -> tuple[bytes | str, ...]:
         script = call.script
         head = ("EVAL", script.source) if call.whole else ("EVALSHA", script.sha)
-        asked = _pack((call.asked_at, self._client, call.number, call.again))
+        asked = _pack((call.asked_at, self._client, call.number, call.again, self._server))
         if call.elsewhere is not None and call.connection != self.connections:
             call.arguments, call.elsewhere = call.elsewhere(), None
         return (*head, "1", self._prefix, self.rules, asked, *call.arguments)
@@ -186,17 +212,14 @@ class Courier:
         except exceptions.ResponseError as error:
             return error
 
-    def _hand_over(self, call: Call, reply: object) -> str | None:
+    def _hand_over(self, call: Call, reply: object) -> Exception | None:
         """Hand an answer over; return what is wrong if the call is to be repeated later."""
         if isinstance(reply, exceptions.NoScriptError):
             call.again, call.whole = False, True
             return None
-        if isinstance(reply, exceptions.AskError):  # or MOVED
-            call.again = False
-            return MOVED
         if isinstance(reply, Exception) and _is_passing(reply):
             call.again = False
-            return str(reply)
+            return reply
         if not call.answer.done():
             if isinstance(reply, bytes):
                 call.answer.set_result(reply)
@@ -229,12 +252,18 @@ class Courier:
 
 
 def _is_passing(error: Exception) -> bool:
-    words = str(error)
-    return isinstance(error, LOST) or words.startswith(PASSING)
+    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
+    return may_be_elsewhere or str(error).startswith(PASSING)
+
+
+def _words(trouble: Exception) -> str:
+    if isinstance(trouble, exceptions.AskError):  # or MOVED, which it includes
+        return "another node of the cluster has it now"
+    return str(trouble) or type(trouble).__name__
 
 
 def _complaint(step: str, reply: object) -> str:
     words = " ".join(str(reply).split())
-    if words.startswith(("OOM", "MISCONF")):
+    if isinstance(reply, exceptions.OutOfMemoryError) or words.startswith("MISCONF"):
         return f"the store takes nothing more ({words}): give it room, then continue"
     return f"the store did not understand the step {step} ({words[:300]})"

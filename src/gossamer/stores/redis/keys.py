@@ -27,6 +27,7 @@ NAMES: Final = {
     "credits": "credits",  # hash: domain -> importance
     "slow": "slow",  # sorted set: the slowest hosts
     "borrowed": "borrowed",  # hash: host -> how many of its places are lent
+    "lent": "lent",  # sorted set: those hosts by the moment at which the places are taken back
     # the router
     "ring": "ring:",  # list of a queue: the hosts in the order of their turns
     "parked": "parked",  # sorted set: hosts that rest for long, by their moment

@@ -1,12 +1,16 @@
 """Finding the server that holds a key: of a cluster, the node to which its hash slot belongs.
 
-Any node tells by refusing a command which node it is. Scripts name one key, which never exists: so
+Any node tells by refusing a command which node it is, and who else there is, so that the node whose
+address was given may die later on. Scripts name one key, which never exists: so
 while a slot is moved to another node they are refused by both, and asked again until the move is
 complete.
 """
 
+from typing import Any
+
 import msgspec
 from redis import exceptions
+from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
 from gossamer.stores.redis.address import RedisAddress
@@ -19,27 +23,25 @@ class Nodes:
     """The servers that are known, at first the one whose address was given."""
 
     def __init__(self, address: RedisAddress) -> None:
+        self.first = address
+        """The server whose address was given."""
         self._known = [address]
 
     def __repr__(self) -> str:
         return f"<Nodes: {', '.join(map(str, self._known))}>"
-
-    @property
-    def first(self) -> RedisAddress:
-        """The server whose address was given."""
-        return self._known[0]
 
     async def find(self, name: str) -> RedisAddress:
         """Return the server that holds a key of that name; raises what the last one asked does."""
         trouble: Exception | None = None
         for address in [*self._known]:
             try:
-                found = await _follow(address, name)
+                found, others = await _follow(address, name)
             except (exceptions.RedisError, OSError) as error:
                 trouble = error
+                self._known.remove(address)  # it is the last to be asked the next time
+                self._known.append(address)
                 continue
-            if found not in self._known:
-                self._known.append(found)
+            self._known += [one for one in others if one not in self._known]
             return found
         raise trouble or exceptions.ConnectionError("no server is known")
 
@@ -48,8 +50,8 @@ class Nodes:
         return connection_to(await self.find(name))
 
 
-async def _follow(address: RedisAddress, name: str) -> RedisAddress:
-    """Ask servers, each of which may name another."""
+async def _follow(address: RedisAddress, name: str) -> tuple[RedisAddress, list[RedisAddress]]:
+    """Ask servers, each of which may name another; return the last, and all of its cluster."""
     for _ in range(MOST_STEPS):
         client = connect(address)
         try:
@@ -58,9 +60,24 @@ async def _follow(address: RedisAddress, name: str) -> RedisAddress:
             host = moved.host or address.host  # a node that does not know its name leaves it out
             address = msgspec.structs.replace(address, host=host, port=moved.port)
         except exceptions.AskError:
-            return address
+            return address, [address]
         else:
-            return address
+            return address, [address, *await _others(client, address)]
         finally:
             await client.aclose()
     raise exceptions.ConnectionError("the nodes of the cluster do not agree who holds the crawl")
+
+
+async def _others(client: Redis, address: RedisAddress) -> list[RedisAddress]:
+    """Return the nodes of the cluster, if it is one and we may know."""
+    try:
+        told: Any = await client.execute_command(  # type: ignore[no-untyped-call]
+            "CLUSTER", "SLOTS"
+        )
+    except exceptions.ResponseError:
+        return []
+    named = {(node[0], node[1]) for row in told for node in row[2:] if node[0]}
+    return [
+        msgspec.structs.replace(address, host=host.decode(), port=port)
+        for host, port in sorted(named)
+    ]

@@ -5,37 +5,43 @@ worker's number.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.client import CONNECT_S, connect
+from gossamer.stores.redis.courier import ELSEWHERE, LOST
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.no_answer import explain
 from gossamer.stores.redis.nodes import Nodes
 
 _WORKERS = "workers"
 
+T = TypeVar("T")
+
 
 class CrawlNotes:
     """The notes of one crawl; to be used in an async with statement.
 
-    A server that does not answer is a `CrawlError`; nothing is tried again here.
+    A server that does not answer is a `CrawlError`; it is only looked once whether another one has
+    the notes by now.
     """
 
     def __init__(self, address: RedisAddress, crawl: str) -> None:
         self._address = address
+        self._nodes = Nodes(address)
         self._client = connect(address)  # in a cluster another node may have the notes
         self._crawl = crawl
 
     async def __aenter__(self) -> Self:
         async with self._explained():
-            self._client = connect(await Nodes(self._address).find(self._key("notes")))
+            await self._find()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -46,50 +52,59 @@ class CrawlNotes:
 
     async def get(self, name: str) -> bytes | None:
         """Return a note."""
-        async with self._explained():
-            found = await self._client.hget(self._key("notes"), name)
+        found = await self._ask(lambda client: client.hget(self._key("notes"), name))
         return found if isinstance(found, bytes) else None
 
     async def put(self, name: str, value: bytes) -> None:
         """Keep a note."""
-        async with self._explained():
-            await self._client.hset(self._key("notes"), name, value)
+        await self._ask(lambda client: client.hset(self._key("notes"), name, value))
 
     async def lead(self, role: str, who: str, for_s: float) -> bool:
         """Take a role that nobody has, or keep it; False while somebody else has it."""
-        async with self._explained():
-            return bool(
-                await self._client.eval(
-                    _source("lead"), 1, self._key("leader") + role, who, str(round(for_s * 1000))
-                )
-            )
+        name, for_ms = self._key("leader") + role, str(round(for_s * 1000))
+        return bool(
+            await self._ask(lambda client: client.eval(_source("lead"), 1, name, who, for_ms))
+        )
 
     async def resign(self, role: str, who: str) -> None:
         """Give up a role."""
-        async with self._explained():
-            await self._client.eval(_source("resign"), 1, self._key("leader") + role, who)
+        name = self._key("leader") + role
+        await self._ask(lambda client: client.eval(_source("resign"), 1, name, who))
 
     async def is_led(self, role: str) -> bool:
         """Tell whether somebody has the role."""
-        async with self._explained():
-            return bool(await self._client.exists(self._key("leader") + role))
+        name = self._key("leader") + role
+        return bool(await self._ask(lambda client: client.exists(name)))
 
     async def silence_s(self) -> dict[int, float]:
         """Return for each worker how long ago it was last heard of."""
-        async with self._explained():
-            seconds, micros = await self._client.time()
-            seen: Any = await self._client.zrange(self._key("seen"), 0, -1, withscores=True)
-        now = seconds + micros / 1e6
+        clock: Any = await self._ask(lambda client: client.time())
+        seen: Any = await self._ask(
+            lambda client: client.zrange(self._key("seen"), 0, -1, withscores=True)
+        )
+        now = clock[0] + clock[1] / 1e6
         return {int(worker): now - float(moment) for worker, moment in seen}
 
     async def new_worker(self) -> int:
         """Return a number that no worker has."""
         taken = await self.silence_s()
         while True:
-            async with self._explained():
-                number = int(await self._client.hincrby(self._key("notes"), _WORKERS, 1)) - 1
-            if number not in taken:
-                return number
+            number = await self._ask(lambda client: client.hincrby(self._key("notes"), _WORKERS, 1))
+            if int(number) - 1 not in taken:
+                return int(number) - 1
+
+    async def _ask(self, question: Callable[[Redis], Awaitable[T]]) -> T:
+        """Return what the server says that has the notes, wherever they are by now."""
+        async with self._explained():
+            try:
+                return await question(self._client)
+            except (*ELSEWHERE, *LOST, RuntimeError):
+                await self._find()
+                return await question(self._client)
+
+    async def _find(self) -> None:
+        await self._client.aclose()
+        self._client = connect(await self._nodes.find(self._key("notes")))
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:

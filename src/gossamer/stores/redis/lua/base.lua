@@ -8,7 +8,8 @@ local F = {}
 
 local P, R, A = KEYS[1], cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[3])
 
--- When by the caller's clock, who calls, the number of the call, whether it was sent before.
+-- When by the caller's clock, who calls, the number of the call, whether it was sent before, and
+-- which server he has found here (0: it did not say).
 local asked = cmsgpack.unpack(ARGV[2])
 
 -- Returns a whole number as text. Left to itself Redis writes every number as one with a fraction,
@@ -41,6 +42,16 @@ for i = 1, #COUNTED do
   local value = tonumber(counted[i]) or 0
   counted[i] = value
   C[COUNTED[i]] = value
+end
+
+-- Another server than the last time, started anew or promoted, may have forgotten whom it was told to
+-- have asked a moment ago, and who is at it. So every host counts as asked until the last lease of
+-- that time is over: no worker asks anything longer than that without being told that it may.
+if asked[5] > 0 and asked[5] ~= C.server then
+  if C.server > 0 then
+    C.unsure = math.max(C.unsure, now + R.lease_s)
+  end
+  C.server = asked[5]
 end
 
 -- How the last process was seen, or has ended.

@@ -23,6 +23,7 @@ h.lent = true
 h.in_work = h.in_work + 1
 C.borrowed = C.borrowed + 1
 call('HINCRBY', P .. K.borrowed, h.hid, 1)
+call('ZADD', P .. K.lent, now + R.lease_s, h.key) -- who is alive has given it back by then
 if h.in_work >= places(h) then
   cross_out(h)
 end

@@ -31,6 +31,15 @@ for _, name in ipairs(call('ZRANGEBYSCORE', P .. K.deadlines, '-inf', now, 'LIMI
   found = found + 1
 end
 
+for _, hid in ipairs(call('ZRANGEBYSCORE', P .. K.lent, '-inf', now)) do
+  local h, lent = host(tonumber(hid)), tonumber(call('HGET', P .. K.borrowed, hid))
+  call('HDEL', P .. K.borrowed, hid)
+  call('ZREM', P .. K.lent, hid)
+  C.borrowed = C.borrowed - lent
+  h.in_work = h.in_work - lent + 1
+  end_visit(h, now + delay(h))
+end
+
 local silent, busy = call('ZRANGEBYSCORE', P .. K.seen, '-inf', now - R.lease_s), {}
 if #silent > 0 then
   for _, packed in ipairs(call('HVALS', P .. K.leases)) do

@@ -3,7 +3,7 @@
 -- ended in order nobody knows when a host was last asked, and each gets one full delay.
 call('SET', P .. K.rules, ARGV[4])
 if C.closed == AT_WORK then
-  C.unsure = now
+  C.unsure = math.max(C.unsure, now)
 end
 local in_rings, queues_before = {}, A[1]
 if queues_before ~= R.queues then
@@ -26,7 +26,7 @@ for i = 1, #lent, 2 do
   h.in_work = h.in_work - tonumber(lent[i + 1]) + 1
   end_visit(h, h.next)
 end
-call('DEL', P .. K.borrowed)
+call('DEL', P .. K.borrowed, P .. K.lent)
 C.borrowed = 0
 for _, name in ipairs(call('ZRANGE', P .. K.seen, 0, -1)) do
   local worker = tonumber(name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from redis import exceptions
+from redis._parsers import BaseParser
 from redis.asyncio.connection import Connection
 
 from gossamer.errors import CrawlError
@@ -182,13 +183,26 @@ def test_a_server_that_was_started_anew_gets_the_scripts_again(stage: "Stage") -
     asyncio.run(story())
 
 
-def test_a_server_that_is_busy_is_waited_for(stage: "Stage") -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "BUSY Redis is busy running a script.",
+        "CLUSTERDOWN The cluster is down",
+        "LOADING Redis is loading the dataset in memory",
+        "MASTERDOWN Link with MASTER is down",
+        "MOVED 3999 127.0.0.1:6381",
+        "NOREPLICAS Not enough good replicas to write.",
+        "READONLY You can't write against a read only replica.",
+        "TRYAGAIN Multiple keys request during rehashing of slot",
+    ],
+)
+def test_a_server_that_has_no_answer_for_now_is_waited_for(stage: "Stage", words: str) -> None:
     """Nothing was carried out: the call is made anew, not repeated."""
 
     async def story() -> None:
         store = await stage.open()
-        busy = exceptions.ResponseError("BUSY Redis is busy running a script.")
-        connection = Troubled(stage.address.port, busy)
+        error = BaseParser.parse_error(words)  # type: ignore[no-untyped-call]
+        connection = Troubled(stage.address.port, error)
         slow = stage.opened_over(connection)
         await slow.snapshot(NOW)
         connection.lose = 2
