@@ -2,7 +2,7 @@
 
 Both get the same pages from the same server, over loopback, in the same minutes. The time is that
 of the whole command, with its start; CPU seconds and memory are those of the command and all its
-children, without the server. Each runs three times and counts with its fastest run: what else the
+children, without the server. Each runs five times and counts with its fastest run: what else the
 machine does can only make one slower.
 """
 
@@ -30,7 +30,7 @@ SITE = Path(os.environ.get("GOSSAMER_DOCS") or ROOT / ".cache" / "docs" / "site"
 PEER_VENV = ROOT / ".cache" / "bench-venv"
 PEER = "scrapy==2.19.0"
 
-RUNS = 3
+RUNS = 5
 AT_ONCE = 16
 WANTED_RATIO = 8
 

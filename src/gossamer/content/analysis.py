@@ -1,7 +1,10 @@
 """All that is computed from the bytes of a page, as one record that can travel."""
 
+from typing import Final
+
 import msgspec
 import xxhash
+import zstandard
 
 from gossamer.content.kind import Kind
 from gossamer.content.links import FoundLink, ResolvedLinks
@@ -9,6 +12,9 @@ from gossamer.content.markers import Markers
 from gossamer.content.page import ParsedPage, parse
 from gossamer.content.similarity import Sketch, sketch
 from gossamer.model import Url
+
+PACKING_LEVEL: Final = 1
+"""The quickest that still pays: docs/content-storage.md."""
 
 
 class AnalysisRules(msgspec.Struct, frozen=True):
@@ -37,6 +43,8 @@ class Analysis(msgspec.Struct, frozen=True, array_like=True):
     title: str
     links: tuple[FoundLink, ...]
     metas: tuple[tuple[str, str], ...]
+    packed: bytes = b""
+    """The bytes as they are kept, in the format of Zstandard; empty if they are no page."""
     sketch: Sketch | None = None
     """What like pages are known by; None if only the same content counts."""
 
@@ -47,6 +55,7 @@ class Analyser:
     def __init__(self, rules: AnalysisRules) -> None:
         self.rules = rules
         self._resolved = ResolvedLinks()
+        self._pack = zstandard.ZstdCompressor(level=PACKING_LEVEL).compress
 
     def analyse(self, page: RawPage) -> Analysis:
         """Return what is on the page; whatever the bytes are, this never fails."""
@@ -64,6 +73,7 @@ class Analyser:
             title=parsed.title,
             links=parsed.links,
             metas=parsed.metas,
+            packed=b"" if parsed.kind is Kind.BINARY else self._pack(page.body),
             sketch=self._sketch(parsed),
         )
 

@@ -19,6 +19,8 @@ import msgspec
 from gossamer.content.analysis import Analyser, AnalysisRules, RawPage
 
 LENGTH: Final = struct.Struct(">I")
+ANSWERED_TOGETHER: Final = 2
+"""To wake somebody up takes time, and so does it to let him wait."""
 AT_ONCE: Final = 1 << 18
 
 
@@ -46,7 +48,7 @@ def serve(other: socket.socket) -> None:
     for message, is_last in chain([(b"", True)], messages):
         if message:
             answers.append(encode(analyser.analyse(decode(message))))
-        if is_last:  # what came together is answered together: to wake somebody up takes time
+        if is_last or len(answers) == ANSWERED_TOGETHER:
             other.sendall(b"".join(map(frame, answers)))
             answers.clear()
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
-import zstandard
 
 from gossamer.content import Analysis, AnalysisRules, Kind, RawPage, parse
 from gossamer.download import PRODUCT, Client
@@ -61,7 +60,6 @@ class Pipeline:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._compress = zstandard.ZstdCompressor(level=1).compress
 
     async def work(self, hold: Hold) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
@@ -134,9 +132,8 @@ class Pipeline:
     ) -> Settled | None:
         """Give the page its number, show it to the modules and settle it with its links."""
         kit = self._kit
-        digest = parsed.digest
         asked_at = kit.clock()
-        claim = await kit.store.claim(task, digest, parsed.sketch, asked_at)
+        claim = await kit.store.claim(task, parsed.digest, parsed.sketch, asked_at)
         if claim.lost or not await still_held(kit, [task], asked_at):
             return None
         if claim.page_id is None:
@@ -152,7 +149,7 @@ class Pipeline:
                 outcome=Outcome.FETCHED,
                 status=response.status,
                 size=len(response.body),
-                page=self._kept(page, digest),
+                page=_kept(page, parsed),
                 links=self._links(parsed) if follow else [],
                 pace=pace,
             )
@@ -172,18 +169,6 @@ class Pipeline:
             tell_links(kit.watch, task, parsed.links, kit.filer, settled.new_links)
         else:
             kit.watch(Event(EventKind.NO_FOLLOW, task.depth, task.url))
-
-    def _kept(self, page: Page, digest: bytes) -> KeptPage:
-        return KeptPage(
-            page_id=page.id,
-            size=len(page.body),
-            digest=digest,
-            content=self._compress(page.body),
-            content_type=page.content_type,
-            encoding=page.encoding,
-            title=page.title,
-            fetched_at=page.fetched_at,
-        )
 
     async def _settle(self, settlement: Settlement) -> Settled:
         """Record what came of a task, and tell whoever watches."""
@@ -250,4 +235,17 @@ def _page(number: int, task: Task, response: Response, parsed: Analysis, fetched
         links=tuple(link.url for link in parsed.links if link.url),
         fetched_at=fetched_at,
         read_text=lambda: parse(response.body, url=task.url, content_type=content_type).text,
+    )
+
+
+def _kept(page: Page, parsed: Analysis) -> KeptPage:
+    return KeptPage(
+        page_id=page.id,
+        size=len(page.body),
+        digest=parsed.digest,
+        content=parsed.packed,
+        content_type=page.content_type,
+        encoding=page.encoding,
+        title=page.title,
+        fetched_at=page.fetched_at,
     )

@@ -1,7 +1,6 @@
 """The file of a crawl: made where there is none, refused if it is another's."""
 
 import sqlite3
-from importlib.resources import files
 from pathlib import Path
 
 from gossamer.errors import CrawlError
@@ -10,6 +9,7 @@ APPLICATION_ID = 0x476F7373
 """Says in the header of the file whose it is; `schema.sql` writes it there."""
 VERSION = 2
 """Of the schema."""
+SCHEMA = Path(__file__).with_name("schema.sql")
 
 CACHE_KIB = 65_536
 CHECKPOINT_PAGES = 8_192
@@ -51,7 +51,7 @@ def begin(db: sqlite3.Connection) -> bool:
 
 def make_tables(db: sqlite3.Connection) -> None:
     """Make the empty tables of a crawl."""
-    db.executescript(files("gossamer.stores.sqlite").joinpath("schema.sql").read_text("utf-8"))
+    db.executescript(SCHEMA.read_text("utf-8"))
 
 
 def _make_or_check(db: sqlite3.Connection, path: Path) -> None:
