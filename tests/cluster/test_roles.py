@@ -1,5 +1,6 @@
 """A shared crawl as people run it: one command, and others that join and leave."""
 
+import os
 import signal
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -50,6 +51,38 @@ def test_workers_join_with_one_command_and_leave_when_asked(
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()
+
+
+LATE = """\
+import sys, time
+
+if sys.orig_argv[-1] == "--attached" and "worker" in sys.orig_argv:
+    if sys.orig_argv[sys.orig_argv.index("--id") + 1] == "1":
+        time.sleep(1.0)
+"""
+NOTING = """\
+class Noting:
+    def open(self, context):
+        self.file = context.directory / f"hosts-{context.worker}"
+    def page(self, page):
+        with self.file.open("a") as file:
+            print(page.url.split(":")[1], file=file)
+"""
+
+
+@pytest.mark.req("D5", "D16")
+def test_hosts_are_shared_evenly_also_with_a_worker_that_is_late(crawl: "Crawl") -> None:
+    """The first to come up would get all of them otherwise, and a host in use is not taken away."""
+    (crawl.folder / "sitecustomize.py").write_text(LATE, encoding="utf-8")
+    module = crawl.folder / "noting.py"
+    module.write_text(NOTING, encoding="utf-8")
+    port = crawl.web.address[1]
+    seeds = [f"http://{name}.localhost:{port}/" for name in "bcd"]
+    path = os.pathsep.join([str(crawl.folder), os.environ.get("PYTHONPATH", "")])
+    crawl.crawl(*seeds, "--module", f"{module}:Noting", workers=2, PYTHONPATH=path).succeed()
+    hosts = [set((crawl.folder / f"hosts-{one}").read_text().split()) for one in range(2)]
+    assert [len(one) for one in hosts] == [2, 2]
+    assert not hosts[0] & hosts[1]
 
 
 def test_a_worker_that_waits_for_its_crawl_leaves_when_asked(crawl: "Crawl") -> None:

@@ -20,6 +20,8 @@ class Worker:
 
     def __init__(self, number: int, kit: Kit, places: int, on_settled: Callable[[], None]) -> None:
         self.number = number
+        self.begun = 0
+        """How many tasks it has taken so far."""
         self._kit = kit
         self._places = places
         self._pipeline = Pipeline(kit)
@@ -69,15 +71,15 @@ class Worker:
 
     async def _fill(self) -> float | None:
         """Take what may be begun now; return when there will be more, as far as that is known."""
-        store, places = self._kit.store, self._places
-        while not self._stopping and len(self._tasks) < places:
+        store = self._kit.store
+        while not self._stopping and (free := self._places - len(self._tasks)) > 0:
             now = self._kit.clock()
-            leased = await store.lease(self.number, places - len(self._tasks), now)
+            leased = await store.lease(self.number, free, now)
             for task in await still_held(self._kit, leased.tasks, now):
                 self._begin(Hold(task, now + self._kit.lease_s, self._kit.clock))
             if leased.tasks:
                 self._on_settled()
-            else:
+            if len(leased.tasks) < free:  # that is all for now
                 # A host that may be asked and is not handed out waits for a budget.
                 self._starved = leased.wake_at is not None and leased.wake_at <= now
                 return None if self._starved else leased.wake_at
@@ -85,6 +87,7 @@ class Worker:
         return None
 
     def _begin(self, hold: Hold) -> None:
+        self.begun += 1
         work = asyncio.create_task(self._pipeline.work(hold))
         self._tasks[work] = hold
         work.add_done_callback(self._ended)

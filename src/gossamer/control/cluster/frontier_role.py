@@ -5,6 +5,7 @@ import secrets
 from contextlib import suppress
 
 from gossamer.control.clock import steady_clock
+from gossamer.control.cluster.lookout import Lookout
 from gossamer.control.cluster.membership import Membership
 from gossamer.control.engine import REAP_EVERY_S
 from gossamer.control.frontier import Frontier
@@ -17,8 +18,6 @@ LEADS_FOR_S = 5.0
 """How long nobody else may lead after the last word of the one that does."""
 LOOK_EVERY_S = 0.25
 """How often it looks whether the crawl is over, and whether it still leads."""
-PULSE_S = 0.05
-"""How often it looks for something to do when there was nothing."""
 
 
 class FrontierRole:
@@ -83,11 +82,12 @@ class FrontierRole:
         frontier = Frontier(
             self._store, self._scorer, draw, self._clock, lambda: None, options.url_queue
         )
-        reap_at = 0.0
+        reap_at, lookout = 0.0, Lookout()
         while True:
             now = self._clock()
             if now >= reap_at:
                 await self._store.reap(now)
                 reap_at = now + min(REAP_EVERY_S, self._store.rules.desk.lease_s / 8)
-            if not await frontier.step():
-                await asyncio.sleep(PULSE_S)
+            pause_s = lookout.pause_s(found=(found := await frontier.step()))
+            if not found:
+                await asyncio.sleep(pause_s)

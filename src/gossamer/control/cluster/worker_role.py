@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from gossamer.control.clock import steady_clock
+from gossamer.control.cluster.lookout import Lookout
 from gossamer.control.cluster.membership import Membership
 from gossamer.control.kit import Surroundings, open_kit
 from gossamer.control.observer import Observer
@@ -12,8 +13,6 @@ from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.worker.loop import Worker
 from gossamer.worker.pipeline import tell_depths
 
-PULSE_S = 0.05
-"""How often it looks for something to do when there was nothing."""
 END_EVERY_S = 0.25
 """How often it asks whether the crawl is over."""
 SIGN_EVERY_S = 1.0
@@ -82,6 +81,7 @@ class WorkerRole:
         working = asyncio.create_task(worker.run())
         ended_by = None
         ask_at = sign_at = 0.0
+        begun, lookout = worker.begun, Lookout()
         try:
             while not working.done():
                 worker.wake()
@@ -94,7 +94,9 @@ class WorkerRole:
                 if now >= sign_at:
                     await store.join(worker.number, now)
                     sign_at = now + SIGN_EVERY_S
-                await asyncio.wait([working], timeout=PULSE_S)
+                pause_s = lookout.pause_s(found=worker.begun != begun)
+                begun = worker.begun
+                await asyncio.wait([working], timeout=pause_s)
             await working
         finally:
             working.cancel()
