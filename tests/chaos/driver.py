@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import msgspec
 
-import gossamer.cli.crawl
+import gossamer.cli.crawling
 import gossamer.cli.main
 import gossamer.control.engine
 from gossamer.control import Crawl
@@ -76,7 +76,7 @@ def become(job: Job) -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv = ["gossamer", *job.arguments]
     if job.dns is not None:
-        vars(gossamer.cli.crawl)["Crawl"] = partial(Crawl, dns=job.dns)
+        vars(gossamer.cli.crawling)["Crawl"] = partial(Crawl, dns=job.dns)
     if job.commit_every_s is not None:
         vars(gossamer.control.engine)["COMMIT_EVERY_S"] = job.commit_every_s
     if job.step is not None:

@@ -133,10 +133,15 @@ class Crawl:
         return self._runs[-1]
 
     def crawl(
-        self, *options: object, workers: int = 2, delay_s: float = DELAY_S, **environment: str
+        self,
+        *options: object,
+        workers: int = 2,
+        delay_s: float = DELAY_S,
+        lease_s: float = LEASE_S,
+        **environment: str,
     ) -> Running:
         """Start the command that crawls."""
-        usual = seed_and_options(self.web, self.folder, workers, delay_s)
+        usual = seed_and_options(self.web, self.folder, workers, delay_s, lease_s)
         return self.run("crawl", *usual, *options, **environment)
 
     def worker(self, *options: object, **environment: str) -> Running:
@@ -284,10 +289,12 @@ def describe(web: Web) -> None:
         site.reply("/flaky", Reply(status=500), Reply(body=f"<p>Better now, says {host}."))
 
 
-def seed_and_options(web: Web, folder: Path, workers: int, delay_s: float = DELAY_S) -> list[str]:
+def seed_and_options(
+    web: Web, folder: Path, workers: int, delay_s: float = DELAY_S, lease_s: float = LEASE_S
+) -> list[str]:
     """Return what to crawl and how."""
     seed = f"http://{HOSTS[0]}:{web.address[1]}/"
-    pace = ["--delay", f"{delay_s * 1000:g}ms", "--lease", f"{LEASE_S:g}s"]
+    pace = ["--delay", f"{delay_s * 1000:g}ms", "--lease", f"{lease_s:g}s"]
     limits = ["--scope", "any", "--depth", "5", "--similarity", "1"]
     own = ["--allow-network", f"{LOOPBACK}/32", "--allow-network", "::1/128"]
     rest = ["--workers", str(workers), "--dir", str(folder), "--module", "save"]

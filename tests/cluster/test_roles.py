@@ -79,7 +79,8 @@ def test_hosts_are_shared_evenly_also_with_a_worker_that_is_late(crawl: "Crawl")
     port = crawl.web.address[1]
     seeds = [f"http://{name}.localhost:{port}/" for name in "bcd"]
     path = os.pathsep.join([str(crawl.folder), os.environ.get("PYTHONPATH", "")])
-    crawl.crawl(*seeds, "--module", f"{module}:Noting", workers=2, PYTHONPATH=path).succeed()
+    noting = ("--module", f"{module}:Noting")
+    crawl.crawl(*seeds, *noting, workers=2, lease_s=30.0, PYTHONPATH=path).succeed()
     hosts = [set((crawl.folder / f"hosts-{one}").read_text().split()) for one in range(2)]
     assert [len(one) for one in hosts] == [2, 2]
     assert not hosts[0] & hosts[1]

@@ -7,10 +7,10 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 
 import brotli  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from msgspec.structs import replace
 
 from gossamer.download import Accept, Client, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url

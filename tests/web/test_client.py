@@ -4,10 +4,10 @@ import asyncio
 import gc
 import logging
 import sys
-from dataclasses import replace
 
 import pytest
 import uvloop
+from msgspec.structs import replace
 
 from gossamer.download import Accept, Client, FetchOptions, user_agent
 from gossamer.model import Cause, Outcome, Response, Url

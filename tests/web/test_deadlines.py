@@ -4,9 +4,9 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.download import Client, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url

@@ -6,11 +6,11 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trustme
+from msgspec.structs import replace
 
 from gossamer.download import Client, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
