@@ -24,7 +24,11 @@ class StartedAnalyst:
         with theirs:
             try:
                 self._process = subprocess.Popen(  # noqa: S603 -- our own program
-                    command, pass_fds=[number], stdin=subprocess.DEVNULL
+                    command,
+                    pass_fds=[number],
+                    stdin=subprocess.DEVNULL,
+                    # Ctrl-C is for whoever wants the pages: the process ends when that one does.
+                    process_group=0,
                 )
             except OSError:
                 ours.close()

@@ -98,10 +98,14 @@ def cpu_seconds(html: str) -> float:
 @pytest.mark.parametrize("name", BOMBS)
 def test_twice_the_page_takes_about_twice_the_time(name: str) -> None:
     count = 100_000 * 100 // len(BOMBS[name](100))
-    once, twice = cpu_seconds(BOMBS[name](count)), cpu_seconds(BOMBS[name](2 * count))
-    # What is quadratic would take four times as long.
-    assert twice < 3.3 * once + 0.01
-    assert twice < 1
+
+    def is_linear() -> bool:
+        once, twice = cpu_seconds(BOMBS[name](count)), cpu_seconds(BOMBS[name](2 * count))
+        # What is quadratic would take four times as long.
+        return twice < 3.3 * once + 0.01 and twice < 1
+
+    # Whoever shares the processor may disturb one try.
+    assert any(is_linear() for _ in range(4))
 
 
 def largest_untamed(bomb: Callable[[int], str]) -> str:
