@@ -73,9 +73,9 @@ def search_docs(docs_site: Path) -> Callable[[int | None], dict[str, int]]:
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start one Redis for all tests of a process; each of them uses crawls of its own.
 
-    GOSSAMER_REDIS_SERVER names another one: redis-server-6.2 or valkey-server.
+    TEST_REDIS_SERVER names another one: redis-server-6.2 or valkey-server.
     """
-    name = os.environ.get("GOSSAMER_REDIS_SERVER", "redis-server")
+    name = os.environ.get("TEST_REDIS_SERVER", "redis-server")
     program = find_server(name)
     if program is None:
         reason = f"no {name} here: run 'make test', which fetches it"

@@ -58,10 +58,11 @@ class RedisServer:
         return found
 
     def start(self) -> Self:
-        """Start it, with the data that it has."""
-        program = find_server("redis-server")
+        """Start it, with the data that it has; TEST_REDIS_SERVER may name a valkey-server."""
+        name = os.environ.get("TEST_REDIS_SERVER", "redis-server")
+        program = find_server(name)
         if program is None:
-            reason = "no redis-server here: run 'make test', which fetches it"
+            reason = f"no {name} here: run 'make test', which fetches it"
             pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
         place = ["--port", str(self.port), "--bind", LOOPBACK, "--dir", str(self.folder)]
         kept = ["--save", "", "--logfile", str(self.folder / "log"), *self._settings]
