@@ -31,6 +31,7 @@ def test_slots_move_to_other_nodes(
     assert "died" not in said
     assert crawl.result() == expected
     crawl.assert_polite()
+    crawl.verify()
 
 
 @pytest.mark.req("B1", "B3", "D15")
@@ -54,3 +55,4 @@ def test_a_master_dies_and_its_replica_takes_over(
     crawl.url = cluster.masters[0].server.url
     assert crawl.result() == expected
     crawl.assert_polite()
+    crawl.verify()
