@@ -18,7 +18,7 @@ def gossamer(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_there_and_back(lab: "Lab", crawl: str, tmp_path: Path) -> None:
     asyncio.run(lab.crawl(crawl, 20))
-    target = f"sqlite:{tmp_path / 'one'}"
+    target = str(tmp_path / "one")
     told = gossamer("migrate", lab.url, target, "--crawl", crawl)
     assert (told.returncode, told.stderr) == (0, "")
     assert f"continue with: gossamer crawl {lab.seed} --dir {tmp_path / 'one'}\n" in told.stdout

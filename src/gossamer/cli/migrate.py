@@ -1,5 +1,6 @@
 """`gossamer migrate`: a crawl moves to another store."""
 
+import re
 import shlex
 import sys
 import time
@@ -19,6 +20,7 @@ Partitions = Annotated[int | None, Parameter(name="--partitions", show_default=F
 Replace = Annotated[bool, Parameter(name="--replace", negative="", show_default=False)]
 Insecure = Annotated[bool, Parameter(name="--insecure-store", negative="", show_default=False)]
 
+SCHEME = re.compile(r"[a-z]+:")
 SHOW_EVERY_S = 1.0
 
 
@@ -34,8 +36,8 @@ def migrate(
 ) -> int:
     """Bring a crawl from one store to another, where it goes on; the source stays as it is.
 
-    Nobody may be working on it. A store is written sqlite:PATH, for a directory or a file of a
-    crawl, or redis://HOST.
+    Nobody may be working on it. A store is written redis://HOST, or sqlite:PATH or only PATH for a
+    directory or a file of a crawl.
 
     Parameters
     ----------
@@ -87,4 +89,6 @@ class Progress:
 
 
 def _address(text: str) -> StoreAddress:
-    return load({"store": text}, {}).options.store
+    """Return the store that is meant; a path alone is that of a crawl."""
+    named = text if SCHEME.match(text) else f"sqlite:{text}"
+    return load({"store": named}, {}).options.store
