@@ -10,6 +10,7 @@ import msgspec
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Claim, HostView, KeptPage, Link, Pace, Settlement, Task
 from gossamer.stores.ledger import REPEATED
+from gossamer.stores.redis.tables import TablePage
 
 PAGE_NOTE = 1
 """How notes of pages are packed."""
@@ -218,7 +219,7 @@ def settle_message(settlement: Settlement, links: Bundle) -> SettleMessage:
     )
 
 
-def page_note(page: KeptPage) -> bytes:
+def page_note(page: KeptPage | TablePage) -> bytes:
     """Return what is kept of a page beside its content."""
     return pack(
         PageNote(

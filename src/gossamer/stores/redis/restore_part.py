@@ -15,7 +15,7 @@ from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis import tables
 from gossamer.stores.redis.branches import Branch
 from gossamer.stores.redis.export_state import AT_WORK, IN_ORDER, LEASES_OF_A_START
-from gossamer.stores.redis.messages import PageNote, pack
+from gossamer.stores.redis.messages import page_note
 from gossamer.stores.redis.records import (
     PackedAttempt,
     name_of,
@@ -169,7 +169,8 @@ class PartRestoration:
         count = 0
         for some in tables.portions(tables.pages(self._db, self._part), URLS_AT_ONCE):
             records: Fields = {
-                str(page.id): write_page(page.fetched_at, page.url, _note(page)) for page in some
+                str(page.id): write_page(page.fetched_at, page.url, page_note(page))
+                for page in some
             }
             count += len(some)
             self._kept += sum(page.size for page in some)
@@ -209,18 +210,6 @@ class PartRestoration:
 
     def _key(self, name: str) -> str:
         return self._branch.key(name)
-
-
-def _note(page: tables.TablePage) -> bytes:
-    return pack(
-        PageNote(
-            size=page.size,
-            digest=page.digest,
-            content_type=page.content_type,
-            encoding=page.encoding,
-            title=page.title,
-        )
-    )
 
 
 def milliseconds(seconds: float) -> int:

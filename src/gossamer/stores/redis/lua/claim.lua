@@ -9,24 +9,15 @@ if own then
   return done({ page_id = own.number })
 end
 
-local function refused(twin, holder, similarity)
-  local before = find_refusal(id)
-  if before and before.holder > 0 then
-    call('SREM', P .. K.relying .. before.holder, id)
-  end
-  refuse(id, twin, holder)
-  return done({ twin_of = twin, similarity = similarity })
-end
-
 if R.similarity then
   local fetched, page, holder = find_digest(digest)
   if fetched and (holder > 0 or fetched > now - R.ttl_s) then
-    return refused(page, holder, nil)
+    return answer_twin(id, page, holder, nil)
   end
   if #bands > 0 then
     local similar, its_holder, how_much = most_similar(bands, sample)
     if similar then
-      return refused(similar, its_holder, how_much)
+      return answer_twin(id, similar, its_holder, how_much)
     end
   end
 end

@@ -55,6 +55,26 @@ local function find_digest(digest)
   end
 end
 
+-- Returns the URL of a kept page; nil if there is none.
+local function owner_of(number)
+  local page = call('HGET', P .. K.pages, text(number))
+  if page then
+    local _, id = struct.unpack('>dI5', page)
+    return id
+  end
+end
+
+-- Has a duplicate visited again: what it was refused for, under that number, was given up.
+local function visit_again(duplicate, number)
+  local its = find_refusal(duplicate)
+  if its then
+    its.void = true
+    keep_refusal(duplicate, its)
+  else
+    reopen(url(duplicate))
+  end
+end
+
 -- Notes that a URL leaves work with no page: its number is free, its duplicates are to be seen.
 local function drop_claim(id)
   local refusal = find_refusal(id)
@@ -81,15 +101,23 @@ local function drop_claim(id)
     return tonumber(one) < tonumber(other)
   end)
   for _, name in ipairs(relying) do
-    local duplicate = tonumber(name)
-    local its = find_refusal(duplicate)
-    if its then
-      its.void = true
-      keep_refusal(duplicate, its)
-    else
-      reopen(url(duplicate))
-    end
+    visit_again(tonumber(name), claim.number)
   end
+end
+
+-- Refuses a page because of one like it; what it was refused for before no longer counts.
+local function refuse_anew(id, twin, holder, similarity)
+  local before = find_refusal(id)
+  if before and before.holder > 0 then
+    call('SREM', P .. K.relying .. text(before.holder), text(id))
+  end
+  refuse(id, twin, holder)
+  return done({ twin_of = twin, similarity = similarity })
+end
+
+-- Answers whoever has come with a page like one that is kept, or that somebody claims.
+local function answer_twin(id, twin, holder, similarity)
+  return refuse_anew(id, twin, holder, similarity)
 end
 
 -- Lets a URL wait again as if it had not been in work.

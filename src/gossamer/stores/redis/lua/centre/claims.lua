@@ -1,12 +1,7 @@
 -- Who was refused because of a claim is told when it is dropped; his partition knows what to do.
 
--- Returns the URL of a kept page; nil if there is none.
-local function owner_of(number)
-  local page = call('HGET', P .. K.pages, text(number))
-  if page then
-    local _, id = struct.unpack('>dI5', page)
-    return id
-  end
+local function visit_again(duplicate, number)
+  send(duplicate % R.partitions, { 'void', duplicate, number })
 end
 
 -- Claims a number that the URL has had.
@@ -16,28 +11,17 @@ local function claim_again(id, number, digest, bands)
   call('SET', P .. K.digest .. digest, struct.pack('>dI5I5', 0, number, id))
 end
 
-local function drop_claim(id)
-  local refusal = find_refusal(id)
-  if refusal then
-    call('HDEL', P .. K.refusals, text(id))
-    if refusal.holder > 0 then
-      call('SREM', P .. K.relying .. text(refusal.holder), text(id))
-    end
+-- A page that its own partition has lost is kept again under its number.
+local function answer_twin(id, twin, holder, similarity)
+  local digest, bands, sample = ARGV[4], ARGV[5], ARGV[6]
+  if holder > 0 or owner_of(twin) ~= id then
+    return refuse_anew(id, twin, holder, similarity)
   end
-  local claim = find_claim(id)
-  if not claim then
-    return
+  drop_claim(id)
+  claim_again(id, twin, digest, bands)
+  if #bands > 0 then
+    forget_sketch(twin, bands)
+    keep_sketch(twin, id, bands, sample)
   end
-  call('HDEL', P .. K.claims, text(id))
-  local _, _, holder = find_digest(claim.digest)
-  if holder == id then
-    call('DEL', P .. K.digest .. claim.digest)
-  end
-  forget_sketch(claim.number, claim.bands)
-  call('ZADD', P .. K.free, claim.number, claim.number)
-  for _, name in ipairs(call('SMEMBERS', P .. K.relying .. text(id))) do
-    local duplicate = tonumber(name)
-    send(duplicate % R.partitions, { 'void', duplicate, claim.number })
-  end
-  call('DEL', P .. K.relying .. text(id))
+  return done({ page_id = twin })
 end

@@ -1,13 +1,5 @@
 -- A page lies where its URL does; the centre knows its content again.
 
-local function owner_of(number)
-  local page = call('HGET', P .. K.pages, text(number))
-  if page then
-    local _, id = struct.unpack('>dI5', page)
-    return id
-  end
-end
-
 -- Gives up a page whose number is another's: a centre that has lost its last moments gave it twice.
 local function unkeep(id, number)
   local packed = call('HGET', P .. K.urls, text(id))
