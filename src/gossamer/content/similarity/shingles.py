@@ -28,7 +28,7 @@ _IGNORED: Final = b"".join(
 """Punctuation, and what controls a terminal."""
 
 _UNSPACED_LEADS: Final = tuple(bytes([lead]) for lead in b"\xe0\xe1\xe3\xe4\xe5\xe6\xe7\xe8\xe9")
-"""The first bytes of those characters in UTF-8, and of some others."""
+"""The first bytes, in UTF-8, of the characters that `_unspaced` finds, and of some others."""
 
 _LANE_BYTES: Final = 8
 _LANE_BITS: Final = 8 * _LANE_BYTES
@@ -73,7 +73,8 @@ def shingles_of(words: list[bytes]) -> memoryview:
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    # Thai, Lao, Burmese, Khmer, kana, Han, with the punctuation that goes with them.
+    # Thai, Lao, Burmese, Khmer, kana, Han, with the punctuation that goes with them. Compiled when
+    # a page has any: that takes longer than to load this module.
     return re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff])")
 
 

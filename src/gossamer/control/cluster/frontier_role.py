@@ -88,6 +88,7 @@ class FrontierRole:
             if now >= reap_at:
                 await self._store.reap(now)
                 reap_at = now + min(REAP_EVERY_S, self._store.rules.desk.lease_s / 8)
-            pause_s = lookout.pause_s(found=(found := await frontier.step()))
+            found = await frontier.step()
+            pause_s = lookout.pause_s(found=found)
             if not found:
                 await asyncio.sleep(pause_s)
