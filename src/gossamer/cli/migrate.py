@@ -16,7 +16,6 @@ from gossamer.control.migrate import migrate as migrated
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
 
-Partitions = Annotated[int | None, Parameter(name="--partitions", show_default=False)]
 Replace = Annotated[bool, Parameter(name="--replace", negative="", show_default=False)]
 Insecure = Annotated[bool, Parameter(name="--insecure-store", negative="", show_default=False)]
 
@@ -30,7 +29,6 @@ def migrate(
     /,
     *,
     crawl: CrawlName = None,
-    partitions: Partitions = None,
     replace: Replace = False,
     insecure_store: Insecure = False,
 ) -> int:
@@ -48,18 +46,13 @@ def migrate(
     crawl
         The name of the crawl in a shared store; by default the only one there, or for a new one
         that which its seed gives.
-    partitions
-        Into how many parts the crawl is divided in a shared store; by default it is not.
     replace
         Delete the crawl that the target has already.
     insecure_store
         Accept a foreign store without a password or TLS.
 
     """
-    ends = [
-        haven(_address(one), crawl, partitions=count, allow_insecure=insecure_store)
-        for one, count in ((source, None), (target, partitions))
-    ]
+    ends = [haven(_address(one), crawl, allow_insecure=insecure_store) for one in (source, target)]
     progress = Progress()
     found = migrated(ends[0], ends[1], progress.tell, replace=replace)
     what = f"{counted(found.urls, 'URL')} and {counted(found.pages, 'page')}"

@@ -23,7 +23,7 @@ def verify(
 ) -> int:
     """Check from its stored state that a crawl lost nothing, did nothing twice and counted right.
 
-    It may be running: it is checked as it is at one moment, or each of its partitions. The exit
+    It may be running: it is checked as it is at one moment. The exit
     code is 1 if a promise is broken.
 
     Parameters

@@ -110,9 +110,6 @@ class CrawlOptions:
     """Accept a store on another machine without a password or TLS."""
     crawl: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
     """The name of the crawl in a store that it shares; auto makes one from the seed."""
-    partitions: Annotated[int, whole(1, 256), Group.STORAGE] = 1
-    """Into how many parts a crawl in a shared store is divided when it begins: each may be on
-    another node of a Redis Cluster."""
     fresh: Annotated[bool, switch(), Group.STORAGE] = False
     """Begin anew: what an earlier crawl left in the directory is removed."""
     similarity: Annotated[float | None, or_none(share(), "off"), Group.STORAGE] = 0.9

@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -17,18 +16,15 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.alive import is_at_work
-from gossamer.stores.redis.branches import open_branches
 from gossamer.stores.redis.checks import require
 from gossamer.stores.redis.client import connect
-from gossamer.stores.redis.divided import DividedStore
+from gossamer.stores.redis.crawl_client import stored_crawl
 from gossamer.stores.redis.export import export
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes
-from gossamer.stores.redis.open import NAME, Opening, delete_crawl, open_shared
-from gossamer.stores.redis.partitions import check_partitions
+from gossamer.stores.redis.open import NAME, delete_crawl
 from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.restore import restore
-from gossamer.stores.redis.rules import StoredRules
 from gossamer.stores.sqlite.file import make_tables
 
 FILE_ENDINGS = {".sqlite", ".sqlite3", ".db"}
@@ -41,16 +37,13 @@ def haven(
     address: StoreAddress,
     crawl: str | None,
     *,
-    partitions: int | None = None,
     allow_insecure: bool = False,
 ) -> Haven:
-    """Return the store at that address; what comes there is divided into so many partitions."""
-    if partitions is not None and address.scheme != "redis":
-        raise UsageError("only a crawl in a shared store is divided into partitions")
+    """Return the store at that address."""
     match address.scheme:
         case "redis":
             place = parse_address(address.url)
-            return SharedHaven(place, crawl, partitions or 1, allow_insecure=allow_insecure)
+            return SharedHaven(place, crawl, allow_insecure=allow_insecure)
         case "sqlite":
             path = find_crawl(None, Path()) if address.path is None else address.path
             is_file = path.is_file() or (not path.is_dir() and path.suffix in FILE_ENDINGS)
@@ -122,11 +115,9 @@ class SharedHaven:
         self,
         address: RedisAddress,
         crawl: str | None,
-        partitions: int = 1,
         *,
         allow_insecure: bool = False,
     ) -> None:
-        check_partitions(partitions)
         if crawl is not None and not NAME.fullmatch(crawl):
             raise UsageError(
                 f"{crawl!r} is no name for a crawl in the store: write letters, digits, '.', '_', "
@@ -134,7 +125,6 @@ class SharedHaven:
             )
         self._address = address
         self._crawl = crawl
-        self._partitions = partitions
         self._allow_insecure = allow_insecure
         self._replace = False
 
@@ -150,14 +140,11 @@ class SharedHaven:
             self._crawl = crawl = await find_shared_crawl(nodes, self._crawl)
             if await is_at_work(nodes, crawl, ROLES):
                 raise CrawlError(f"{self} is worked on: {STOP_THEM}")
-            await self._deliver(crawl)
-            async with open_branches(nodes, crawl) as (agreed, branches):
+            async with stored_crawl(nodes, crawl) as (rules, client):
                 told = _telling(tell, "read")
-                copied = await export(branches, agreed.rules, tables, tell=told)
-            if damage := [*copied.unreadable, *copied.misplaced]:
-                raise CrawlError(f"{self} is damaged: {damage[0]}")
-            if copied.lost_links:
-                raise CrawlError(f"{self} is damaged: see 'gossamer verify'")
+                copied = await export(client, rules, tables, tell=told)
+            if copied.unreadable:
+                raise CrawlError(f"{self} is damaged: {copied.unreadable[0]}")
 
         try:
             make_tables(tables)
@@ -169,15 +156,6 @@ class SharedHaven:
             raise CrawlError(f"{self} cannot be copied: {error}") from error
         finally:
             tables.close()
-
-    async def _deliver(self, crawl: str) -> None:
-        """Have that taken in which dead processes have left between partitions."""
-        store = await open_shared(self._address.url(), crawl, None, Opening(is_checked=True))
-        try:
-            if isinstance(store, DividedStore):
-                await store.deliver_left(time.time())
-        finally:
-            await store.let_go()
 
     def check_free(self, *, replace: bool) -> None:
         """Refuse to be a target where there is a crawl, or one on which a process works."""
@@ -212,9 +190,8 @@ class SharedHaven:
         async def bring(nodes: Nodes) -> None:
             if self._replace:
                 await delete_crawl(self._address, crawl)
-            new = StoredRules(rules=rules, partitions=self._partitions)
             try:
-                await restore(tables, nodes, crawl, new, _telling(tell, "written"))
+                await restore(tables, nodes, crawl, rules, _telling(tell, "written"))
             except BaseException:
                 with suppress(Exception):  # what has failed first is told
                     await delete_crawl(self._address, crawl)
@@ -225,8 +202,7 @@ class SharedHaven:
     def continue_with(self, seeds: list[str]) -> list[str]:
         """Return the command that goes on with the crawl there."""
         shared = ["--store", str(self._address), "--crawl", str(self._crawl)]
-        divided = ["--partitions", str(self._partitions)] if self._partitions > 1 else []
-        return ["gossamer", "crawl", *seeds, *shared, *divided]
+        return ["gossamer", "crawl", *seeds, *shared]
 
 
 def _telling(tell: Tell, what: str) -> Callable[[int, int], None]:

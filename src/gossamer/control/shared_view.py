@@ -1,9 +1,8 @@
 """A crawl in a shared store, copied into tables to be looked at.
 
-The copy is of one moment, also while others work on the crawl, and nobody waits for it; of a crawl
-that is divided each partition is (`stores/redis/export.py`). It lies in a temporary database that
-goes away with the view. It takes time in proportion to the number of URLs (docs/shared-store.md
-tells how much), whatever is asked about them.
+The copy is a consistent snapshot, also while others work on the crawl, and nobody waits for it. It
+lies in a temporary database that goes away with the view. It takes time in
+proportion to the number of URLs (docs/shared-store.md tells how much), whatever is asked about them.
 """
 
 import asyncio
@@ -16,16 +15,14 @@ from typing import TypeVar
 import msgspec
 from redis import exceptions
 
-from gossamer.control.stored_crawl import SharedAudit, StoredCrawl, View, read_options
+from gossamer.control.stored_crawl import StoredCrawl, View, read_options
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.agreement import disagreements
-from gossamer.stores.redis.branches import Branches, open_branches
 from gossamer.stores.redis.client import CONNECT_S, connect
-from gossamer.stores.redis.concord import discords
-from gossamer.stores.redis.export import export
+from gossamer.stores.redis.crawl_client import stored_crawl
+from gossamer.stores.redis.export import Parts, export
 from gossamer.stores.redis.export_page import export_pages, last_page
-from gossamer.stores.redis.export_part import Parts
 from gossamer.stores.redis.export_state import CopiedCrawl
 from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.no_answer import explain
@@ -34,8 +31,6 @@ from gossamer.stores.sqlite.file import make_tables
 from gossamer.stores.sqlite.reader import SqliteReader
 
 T = TypeVar("T")
-
-_PART = "SELECT part FROM origins WHERE id = ?"
 
 
 @contextmanager
@@ -96,16 +91,16 @@ def _viewed(
     where = f"the crawl {crawl} in {address}"
 
     async def view_of(nodes: Nodes) -> StoredCrawl:
-        async with open_branches(nodes, crawl) as (agreed, branches):
+        async with stored_crawl(nodes, crawl) as (rules, client):
             if view.page is not None:
-                await export_pages(branches, connection, [view.page, await last_page(branches)])
+                await export_pages(client, connection, [view.page, await last_page(client)])
                 return crawl_of(None, None)
             parts = Parts(links=view.links, bodies=view.audit)
-            copied = await export(branches, agreed.rules, connection, parts)
-            audit = await audited(branches, connection, copied) if view.audit else None
-            return crawl_of(copied, audit)
+            copied = await export(client, rules, connection, parts)
+            wrong = await disagreements(client, connection, copied) if view.audit else None
+            return crawl_of(copied, wrong)
 
-    def crawl_of(copied: CopiedCrawl | None, audit: SharedAudit | None) -> StoredCrawl:
+    def crawl_of(copied: CopiedCrawl | None, wrong: list[str] | None) -> StoredCrawl:
         return StoredCrawl(
             name=where,
             results=results,
@@ -114,28 +109,7 @@ def _viewed(
             options=read_options(reader, where),
             running=copied is not None and copied.is_running,
             closed=copied is not None and copied.is_closed,
-            audit=audit,
+            disagreements=wrong,
         )
 
     return asyncio.run(asking(address, view_of))
-
-
-async def audited(
-    branches: Branches, connection: sqlite3.Connection, copied: CopiedCrawl
-) -> SharedAudit:
-    """Return what the store has beside the tables, held against them."""
-    wrong = await disagreements(branches, connection, copied)
-    if not branches.is_divided:
-        return SharedAudit(disagreements=wrong)
-    on_the_way = copied.on_the_way()
-
-    def is_unsure(source: int, target: int) -> bool:
-        ends = [connection.execute(_PART, (one,)).fetchone() for one in (source, target)]
-        return None not in ends and (ends[0][0], ends[1][0]) in on_the_way
-
-    return SharedAudit(
-        disagreements=wrong,
-        discords=await discords(branches, connection, copied),
-        at_one_moment=not copied.is_running,
-        is_unsure=is_unsure,
-    )

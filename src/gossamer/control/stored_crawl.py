@@ -7,7 +7,7 @@ It is looked at in the tables of a file. A crawl in a shared store is copied int
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -69,25 +69,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing but this page, with its content."""
 
 
-def _never(_source: int, _target: int) -> bool:
-    return False
-
-
-class SharedAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a shared store has beside the tables, held against them."""
-
-    disagreements: Sequence[str]
-    """Where queues and counters do not agree with what is written down."""
-    discords: Sequence[str] | None = None
-    """Where the partitions do not agree with each other; None: there is but one."""
-    at_one_moment: bool = True
-    """False: partitions at work were read at moments that fit, but are not the same."""
-    is_unsure: Callable[[int, int], bool] = _never
-    """Whether news about a link, from a URL to another, may be on its way between partitions."""
-
-
 class StoredCrawl(msgspec.Struct, frozen=True, kw_only=True):
-    """An open crawl: everything is read as it was at one moment, or as it is in `SharedAudit`."""
+    """An open crawl: everything is read as it was at one moment."""
 
     name: str
     """What it is called where it is shown: its directory, or its place in a shared store."""
@@ -101,8 +84,9 @@ class StoredCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a process works on it."""
     closed: bool
     """Whether the last process that worked on it ended in order."""
-    audit: SharedAudit | None = None
-    """None: it is in no shared store, or nobody has asked."""
+    disagreements: Sequence[str] | None = None
+    """Where the queues and counters of a shared store do not agree with the records; None: it is in
+    no shared store, or nobody has asked."""
 
     @property
     def bytes(self) -> int:

@@ -6,7 +6,7 @@ from itertools import islice
 
 import msgspec
 
-from gossamer.control.stored_crawl import SAVED_PAGES, SharedAudit, StoredCrawl
+from gossamer.control.stored_crawl import SAVED_PAGES, StoredCrawl
 from gossamer.control.verify_bodies import SavedPages, spoilt_bodies
 from gossamer.control.verify_filing import Filing
 from gossamer.control.verify_graph import LinkGraph
@@ -32,7 +32,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     directory: str
     running: bool
-    """Whether the crawl went on meanwhile: this is how it was at one moment, or each partition."""
+    """Whether the crawl went on meanwhile: this is how it was at one moment."""
     sound: bool
     """Whether no promise is broken."""
     complete: bool
@@ -72,7 +72,6 @@ def verify(crawl: StoredCrawl, now: float) -> Verification:
 def _checks(crawl: StoredCrawl, audit: SqliteAudit, now: float) -> Iterator[Check]:
     """Yield the rules that a file of the right form must keep."""
     options = crawl.options
-    shared = crawl.audit or SharedAudit(disagreements=())
     facts = _facts(crawl, now)
     for rule, found in audit.content(facts, QueueTable(facts.queues or 1).queue_of):
         yield rule.name, rule.promise, found
@@ -81,20 +80,16 @@ def _checks(crawl: StoredCrawl, audit: SqliteAudit, now: float) -> Iterator[Chec
     yield "filing", promise, filing.misfiled(audit.urls())
     if options:
         yield "scope", "every URL is in scope", filing.outside()
-        if shared.at_one_moment:
-            yield "seeds", "the seeds, and only they, were found nowhere", filing.orphans()
-    graph = LinkGraph(audit.nodes(), audit.url, shared.is_unsure)
+        yield "seeds", "the seeds, and only they, were found nowhere", filing.orphans()
+    graph = LinkGraph(audit.nodes(), audit.url)
     promise = "no link offers a shorter path than that written down"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
     promise = "every stored body is the one that was fetched"
     yield "bodies", promise, spoilt_bodies(audit.bodies())
-    if crawl.audit is not None:
+    if crawl.disagreements is not None:
         promise = "the queues and counters of the store agree with what is written down"
-        yield "store", promise, iter(shared.disagreements)
-    if shared.discords is not None:
-        promise = "the partitions agree with each other and with the centre"
-        yield "partitions", promise, iter(shared.discords)
+        yield "store", promise, iter(crawl.disagreements)
     if crawl.results is not None:
         folder = crawl.results / SAVED_PAGES
         saving = options is not None and "save" in options.module
@@ -106,11 +101,9 @@ def _checks(crawl: StoredCrawl, audit: SqliteAudit, now: float) -> Iterator[Chec
 def _facts(crawl: StoredCrawl, now: float) -> Facts:
     options = crawl.options
     over = crawl.ended_by(crawl.reader.unfinished()) not in {None, "interrupted"}
-    at_one_moment = True if crawl.audit is None or crawl.audit.at_one_moment else None
     if options is None:
-        return Facts(now=now, closed=crawl.closed, over=over, at_one_moment=at_one_moment)
+        return Facts(now=now, closed=crawl.closed, over=over)
     return Facts(
-        at_one_moment=at_one_moment,
         now=now,
         closed=crawl.closed,
         over=over,

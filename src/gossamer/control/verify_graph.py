@@ -17,18 +17,15 @@ from gossamer.stores.sqlite.audit import Node
 class LinkGraph:
     """The URLs of a crawl and their parents; ids are 1, 2, 3 … without holes.
 
-    Links that were forgotten, because a URL was visited again, still count as paths. Where news
-    about a link may be on its way, which `is_unsure` tells, its depth is not looked at.
+    Links that were forgotten, because a URL was visited again, still count as paths.
     """
 
     def __init__(
         self,
         nodes: Iterable[Node],
         name_of: Callable[[int], str],
-        is_unsure: Callable[[int, int], bool] = lambda _source, _target: False,
     ) -> None:
         self._name_of = name_of
-        self._is_unsure = is_unsure
         self._depth = array("q", [0])
         self._parent = array("q", [0])
         self._step = bytearray(1)
@@ -58,7 +55,7 @@ class LinkGraph:
 
     def _beyond(self, reach: int, source: int, targets: Iterable[int]) -> Iterator[str]:
         for target in targets:
-            if self._depth[target] > reach and not self._is_unsure(source, target):
+            if self._depth[target] > reach:
                 yield (
                     f"{self._name_of(target)} is written down at depth {self._depth[target]}, but "
                     f"is at depth {reach} over {self._name_of(source)}"
@@ -76,7 +73,7 @@ class LinkGraph:
             elif not self._linked[url]:
                 if not self._revisited[over]:
                     yield f"{self._name_of(over)} does not link to {self._name_of(url)}"
-            elif depth[url] != depth[over] + self._step[over] and not self._is_unsure(over, url):
+            elif depth[url] != depth[over] + self._step[over]:
                 yield (
                     f"{self._name_of(url)} is written down at depth {depth[url]}, but was found on "
                     f"{self._name_of(over)}, which is at depth {depth[over]}"

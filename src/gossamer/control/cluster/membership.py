@@ -10,7 +10,7 @@ from gossamer.config import CrawlOptions
 from gossamer.control.cluster.shared_options import unpack_options
 from gossamer.control.plan import Plan
 from gossamer.errors import CrawlError, UsageError
-from gossamer.stores.redis import SharedStore, open_shared
+from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening
@@ -25,7 +25,7 @@ class Membership(msgspec.Struct, frozen=True):
     """What a process needs to take part."""
 
     plan: Plan
-    store: SharedStore
+    store: RedisStore
     notes: CrawlNotes
 
 
@@ -64,7 +64,7 @@ async def join_crawl(
     async with CrawlNotes(address, name) as notes:
         options = await _options(notes, own, name, say, patience_s)
         how = Opening(allow_insecure=own.insecure_store, tell=say)
-        store = await open_shared(address.url(), name, None, how)
+        store = await open_redis(address.url(), name, None, how)
         try:
             yield Membership(Plan(options), store, notes)
         finally:

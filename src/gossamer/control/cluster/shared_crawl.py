@@ -16,7 +16,7 @@ from gossamer.control.plan import Plan
 from gossamer.control.scoring import load_scorer
 from gossamer.errors import CrawlError
 from gossamer.model import Snapshot
-from gossamer.stores.redis import SharedStore, open_shared
+from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening, delete_crawl
 from gossamer.worker.links import LinkFiler
@@ -120,7 +120,7 @@ class SharedCrawl:
         )
 
     @asynccontextmanager
-    async def _open_store(self, notes: CrawlNotes) -> AsyncIterator[SharedStore]:
+    async def _open_store(self, notes: CrawlNotes) -> AsyncIterator[RedisStore]:
         """Open the crawl; take it over if nobody is at work any more."""
         alone = await self._is_alone(notes)
         scorer = load_scorer(self._plan)
@@ -129,10 +129,9 @@ class SharedCrawl:
         how = Opening(
             take_over=alone,
             allow_insecure=self._plan.options.insecure_store,
-            partitions=self._plan.options.partitions,
             tell=lambda words: self._observer.say("warning", words),
         )
-        store = await open_shared(self._address.url(), self._plan.name, rules, how)
+        store = await open_redis(self._address.url(), self._plan.name, rules, how)
         try:
             yield store
         finally:
@@ -148,7 +147,7 @@ class SharedCrawl:
         now = await notes.silence_s()
         return all(silence >= SILENT_S for silence in now.values())
 
-    async def _crawl(self, store: SharedStore, notes: CrawlNotes) -> str:
+    async def _crawl(self, store: RedisStore, notes: CrawlNotes) -> str:
         """Have the crew work until the crawl is over; return what ended it."""
         if self._stopped.is_set():
             return "interrupted"
@@ -167,7 +166,7 @@ class SharedCrawl:
         await require_crawl(notes, self._plan.name)
         return ended_by or "interrupted"
 
-    async def _muster(self, crew: Crew, store: SharedStore, notes: CrawlNotes) -> None:
+    async def _muster(self, crew: Crew, store: RedisStore, notes: CrawlNotes) -> None:
         """Start everybody.
 
         Workers count from now on: the first to come up would get all domains otherwise, and keep
@@ -193,7 +192,7 @@ class SharedCrawl:
             await crew.add(a_worker)
         await crew.add(a_frontier, needed=True)
 
-    async def _watch(self, store: SharedStore, notes: CrawlNotes, crew: Crew) -> str | None:
+    async def _watch(self, store: RedisStore, notes: CrawlNotes, crew: Crew) -> str | None:
         """Show how far the crawl is, until it is over or stopped; return what ended it."""
         tick_at = 0.0
         while not self._stopped.is_set():

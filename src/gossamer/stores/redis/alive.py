@@ -3,8 +3,8 @@
 from typing import Any
 
 from gossamer.errors import CrawlError
-from gossamer.stores.redis.branches import Branch, open_branches
 from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.crawl_client import CrawlClient, stored_crawl
 from gossamer.stores.redis.export_state import AT_WORK
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes
@@ -17,17 +17,16 @@ async def is_at_work(nodes: Nodes, crawl: str, roles: tuple[str, ...]) -> bool:
         if await client.exists(*leaders):
             return True
     try:
-        async with open_branches(nodes, crawl) as (agreed, branches):
-            lease_s = agreed.rules.desk.lease_s
-            return any([await _is_worked_on(part, lease_s) for part in branches.parts])
+        async with stored_crawl(nodes, crawl) as (rules, client):
+            return await _is_worked_on(client, rules.desk.lease_s)
     except CrawlError:  # nobody can work on what is no crawl
         return False
 
 
-async def _is_worked_on(part: Branch, lease_s: float) -> bool:
-    ended: Any = await part.client.hget(part.key("counts"), "closed")
-    seen: Any = await part.client.zrevrange(part.key("seen"), 0, 0, withscores=True)
+async def _is_worked_on(crawl: CrawlClient, lease_s: float) -> bool:
+    ended: Any = await crawl.client.hget(crawl.key("counts"), "closed")
+    seen: Any = await crawl.client.zrevrange(crawl.key("seen"), 0, 0, withscores=True)
     if int(ended or 0) != AT_WORK or not seen:
         return False
-    seconds, micros = await part.client.time()
+    seconds, micros = await crawl.client.time()
     return bool(seen[0][1] + lease_s > seconds + micros / 1e6)

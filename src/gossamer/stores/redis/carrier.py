@@ -14,12 +14,11 @@ from gossamer.frontier import QueueTable
 from gossamer.stores.contract import Place
 from gossamer.stores.redis.messages import PageNote
 from gossamer.stores.redis.records import REDIRECT, SCORED, HostRow, UrlRow, read_targets
-from gossamer.stores.redis.renumber import LostLink, renumber
 
 _DRAFTS = """
 CREATE TEMP TABLE drafts (
     id INTEGER PRIMARY KEY, url, host, place, depth, parent, hops, found_at, score, queue, outcome,
-    detail, page, twin, finished_at, attempts, redirect, targets, abroad
+    detail, page, twin, finished_at, attempts, redirect, targets
 );
 CREATE TEMP TABLE tries (
     url, number, moment, at, outcome, cause, detail, status, PRIMARY KEY (url, number)
@@ -55,25 +54,24 @@ _TOLD = "UPDATE pages SET told_depth = coalesce((SELECT depth FROM urls WHERE id
 class Carrier:
     """Fills the tables, in a transaction that the caller ends."""
 
-    def __init__(self, connection: sqlite3.Connection, queues: int, partitions: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, queues: int) -> None:
         self._db = connection
-        self._partitions = partitions
         self._queue_of = QueueTable(queues).queue_of
         for statement in _DRAFTS.split(";"):
             self._db.execute(statement)
 
-    def add_urls(self, urls: Iterable[tuple[int, UrlRow, bytes | None, bytes | None]]) -> None:
-        """Take in URLs with where they lead, also abroad; one that was there is replaced."""
+    def add_urls(self, urls: Iterable[tuple[int, UrlRow, bytes | None]]) -> None:
+        """Take in URLs with where they lead; one that was there is replaced."""
         drafts: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []
-        for url_id, row, targets, abroad in urls:
-            drafts.append((*self._draft(url_id, row, targets), abroad))
+        for url_id, row, targets in urls:
+            drafts.append(self._draft(url_id, row, targets))
             moment = -math.inf  # of one URL the attempts stay in order, whatever the clock did
             for number, (at, outcome, cause, detail, status) in enumerate(row.attempts):
                 moment = max(moment, at)
                 code = None if isinstance(status, bool) else status
                 tries.append((url_id, number, moment, at, outcome, cause or None, detail, code))
-        marks = ", ".join("?" * 19)
+        marks = ", ".join("?" * 18)
         self._db.executemany(f"INSERT OR REPLACE INTO drafts VALUES ({marks})", drafts)  # noqa: S608 -- question marks
         self._db.executemany("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tries)
 
@@ -165,12 +163,11 @@ class Carrier:
         """Take in the bands of pages: number, position, band."""
         self._db.executemany("INSERT OR REPLACE INTO bands VALUES (?, ?, ?)", bands)
 
-    def finish(self, untold: Iterable[int], notes: Mapping[str, bytes]) -> list[LostLink]:
-        """Make the tables of the crawl out of the drafts; return links that lead nowhere.
+    def finish(self, untold: Iterable[int], notes: Mapping[str, bytes]) -> None:
+        """Make the tables of the crawl out of the drafts.
 
         How deep the modules take a page that is untold to be nobody knows; one more than it is.
         """
-        lost = renumber(self._db, self._partitions)
         self._db.execute(_URLS)
         self._db.execute(_ATTEMPTS)
         self._make_sketches()
@@ -180,7 +177,6 @@ class Carrier:
         self._db.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?)", notes.items())
         for name in ("drafts", "tries", "keys", "bands", "samples"):
             self._db.execute(f"DROP TABLE temp.{name}")
-        return lost
 
     def _make_sketches(self) -> None:
         rows = self._db.execute(_SKETCHED)

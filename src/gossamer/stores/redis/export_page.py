@@ -4,47 +4,46 @@ import sqlite3
 from collections.abc import Iterable
 
 from gossamer.errors import CrawlError
-from gossamer.stores.redis.branches import Branch, Branches
 from gossamer.stores.redis.carrier import Carrier
+from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import UNREADABLE, read_host, read_url
 from gossamer.stores.redis.unpack import unpack_page
 
 
 async def export_pages(
-    branches: Branches, connection: sqlite3.Connection, numbers: Iterable[int]
+    crawl: CrawlClient, connection: sqlite3.Connection, numbers: Iterable[int]
 ) -> None:
     """Copy those of the pages that there are, with their contents, into empty tables."""
-    carrier = Carrier(connection, queues=1, partitions=len(branches.parts))
+    carrier = Carrier(connection, queues=1)
     for number in sorted(set(numbers)):
         try:
-            for part in branches.parts:
-                await _copy(part, carrier, number)
+            await _copy(crawl, carrier, number)
         except UNREADABLE as error:
             raise CrawlError(f"the record of page {number} cannot be read: {error}") from error
     carrier.finish((), {})
 
 
-async def last_page(branches: Branches) -> int:
+async def last_page(crawl: CrawlClient) -> int:
     """Return the largest number that was given to a page."""
-    found = await branches.centre.client.hget(branches.centre.key("counts"), "page")
+    found = await crawl.client.hget(crawl.key("counts"), "page")
     return int(found or 0)
 
 
-async def _copy(part: Branch, carrier: Carrier, number: int) -> None:
-    client = part.client
-    packed = await client.hget(part.key("pages"), str(number))
+async def _copy(crawl: CrawlClient, carrier: Carrier, number: int) -> None:
+    client = crawl.client
+    packed = await client.hget(crawl.key("pages"), str(number))
     if not isinstance(packed, bytes):
         return
     page = unpack_page(packed)
-    record = await client.hget(part.key("urls"), str(page.url_id))
+    record = await client.hget(crawl.key("urls"), str(page.url_id))
     if not isinstance(record, bytes):
         raise CrawlError(f"page {number} is of a URL that is not there: see 'gossamer verify'")
     url = read_url(record)
-    host = await client.hget(part.key("hosts"), str(url.host))
-    body = await client.get(f"{part.key('content')}{number}")
+    host = await client.hget(crawl.key("hosts"), str(url.host))
+    body = await client.get(f"{crawl.key('content')}{number}")
     carrier.add_pages([(number, page.fetched_at, page.url_id, page.note)])
-    carrier.add_urls([(page.url_id, url._replace(host=part.wide(url.host)), None, None)])
+    carrier.add_urls([(page.url_id, url, None)])
     if isinstance(host, bytes):
-        carrier.add_hosts([(part.wide(url.host), read_host(host))], 0.0)
+        carrier.add_hosts([(url.host, read_host(host))], 0.0)
     if isinstance(body, bytes):
         carrier.add_bodies([(number, page.fetched_at, body)])

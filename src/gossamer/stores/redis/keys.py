@@ -1,9 +1,8 @@
 """The name of every key that the store has in Redis.
 
-All keys of a partition carry the hash tag `{crawl:partition}`, so that they lie on one node of a
-cluster, and a script may touch them together. A crawl that is not divided is partition 0, which
-also holds what processes tell each other; a divided one has the tag `{crawl:centre}` as well. The
-scripts get this table as `K`; what ends with a colon is followed by a number or by bytes.
+All keys of a crawl carry the hash tag `{crawl}`, so that they lie on one node of a cluster and one
+step may touch them together. The scripts get this table as `K`; what ends with a
+colon is followed by a number or by bytes.
 """
 
 from typing import Final
@@ -53,14 +52,6 @@ NAMES: Final = {
     "refusals": "refusals",  # hash: URL in work -> because of which page or claim
     "relying": "relying:",  # set of a URL in work: those that were refused because of it
     "free": "free",  # sorted set: the numbers to be given again
-    # a divided crawl (divided.py)
-    "outbox": "outbox:",  # sorted set of a receiver: messages for it, by their numbers
-    "sent": "sent",  # hash: receiver -> the number of the last message for it
-    "received": "received",  # hash: sender -> the last message that was taken in from it
-    "abroad": "abroad",  # hash: id -> where its links lead in other partitions
-    "voided": "voided",  # hash: URL in work -> the number of a claim that was given up
-    "claimants": "claimants",  # sorted set of the centre: URLs with claims, by their lease
-    "budget": "budget",  # hash of the centre: what partitions were granted and have used
     # the crawl
     "counts": "counts",  # hash: the counters
     "notes": "notes",  # hash: what processes tell each other (notes.py)
@@ -73,15 +64,11 @@ NAMES: Final = {
 }
 
 
-CENTRE: Final = "centre"
-"""What stands for the partition in the keys of the centre."""
+def prefix(crawl: str) -> str:
+    """Return how every key of a crawl begins."""
+    return f"gossamer:{{{crawl}}}:"
 
 
-def prefix(crawl: str, partition: int | str = 0) -> str:
-    """Return how every key of a partition begins."""
-    return f"gossamer:{{{crawl}:{partition}}}:"
-
-
-def key(crawl: str, name: str, partition: int | str = 0) -> str:
+def key(crawl: str, name: str) -> str:
     """Return the whole name of a key, or how it begins where something follows."""
-    return prefix(crawl, partition) + NAMES[name]
+    return prefix(crawl) + NAMES[name]

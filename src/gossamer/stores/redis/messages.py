@@ -44,16 +44,6 @@ class SettleMessage(msgspec.Struct, frozen=True, kw_only=True):
     """The domains of all links, each followed by how many there are."""
 
 
-class Lot(msgspec.Struct, frozen=True, kw_only=True):
-    """Links that lead to one other partition, without their keys."""
-
-    to: int
-    hosts: list[tuple[str, str]]
-    links: list[int | Url]
-    places: list[int]
-    domains: list[str | int]
-
-
 class PlantMessage(msgspec.Struct, frozen=True):
     """Seeds, without their keys."""
 
@@ -82,10 +72,6 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     """For each link that came as URL its id, and when it was finished (0: it is not)."""
     depth: int = 0
     hops: int = 0
-    sent: list[int] = []
-    """Of a partition: the numbers of the messages with the links that lead elsewhere."""
-    posted: list[tuple[int, int]] = []
-    """Of a partition: all messages, receiver and number."""
 
 
 class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,10 +87,6 @@ class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
     last_page: int
     gaps: list[int]
     quarantined: int
-    sent: list[tuple[int, int]] = []
-    """Of a partition: for each receiver the last message."""
-    received: list[tuple[int, int]] = []
-    """Of a partition: from each sender the last message."""
 
 
 class PageNote(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import zstandard
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey
 from gossamer.stores.contract import Attempt, PageRecord, Place, UrlRecord
-from gossamer.stores.redis.branches import Branch
+from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.unpack import SeenUrl, unpack_host, unpack_page, unpack_url
 
 T = TypeVar("T")
@@ -23,15 +23,15 @@ AT_ONCE = 500
 
 
 class RedisReader:
-    """Reads one crawl, or one partition of it, with a connection of its own."""
+    """Reads one crawl, with a connection of its own."""
 
-    def __init__(self, branch: Branch, queues: int) -> None:
-        self._client = branch.client
-        self._branch = branch
+    def __init__(self, crawl: CrawlClient, queues: int) -> None:
+        self._client = crawl.client
+        self._crawl = crawl
         self._table = QueueTable(queues)
 
     def __repr__(self) -> str:
-        return f"<RedisReader: {self._branch.prefix}>"
+        return f"<RedisReader: {self._crawl.prefix}>"
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -42,7 +42,7 @@ class RedisReader:
         count = int(await self._client.hget(self._key("counts"), "urls") or 0)
         for first in range(1, count + 1, AT_ONCE):
             numbers = range(first, min(first + AT_ONCE, count + 1))
-            rows = await self._read("urls", map(self._branch.wide, numbers), unpack_url)
+            rows = await self._read("urls", numbers, unpack_url)
             hosts = {row.host for row in rows.values()}
             names = await self._read("hosts", sorted(hosts), unpack_host)
             for url_id, row in rows.items():
@@ -75,7 +75,7 @@ class RedisReader:
         return int(await self._client.llen(self._key("quarantine")))
 
     def _key(self, name: str) -> str:
-        return self._branch.key(name)
+        return self._crawl.key(name)
 
     async def _read(
         self, name: str, numbers: Iterable[int], unpack: Callable[[bytes], T]

@@ -5,7 +5,7 @@ Who writes a record here has it read by `lua/urls.lua` and `lua/hosts.lua`, and 
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -25,7 +25,6 @@ NOBODY = bytes(5)
 _RECORD = struct.Struct(">BBBIdI5sHBBd5s5sd3s")
 PAGE = struct.Struct(">d5s")
 """How a record of a page begins: when it was fetched, and its URL."""
-_ABROAD = struct.Struct(">H16s")
 _ARRAY_16 = b"\xdc"
 """How msgpack begins an array whose length is given in two bytes."""
 
@@ -115,16 +114,6 @@ def read_targets(packed: bytes) -> list[int]:
 def write_targets(ids: Sequence[int]) -> bytes:
     """Return where the links of a URL lead, as steps from id to id."""
     return _encode([after - before for before, after in pairwise([0, *ids])])
-
-
-def read_abroad(packed: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield where the links of a URL lead in other partitions: partition and key."""
-    return _ABROAD.iter_unpack(packed)
-
-
-def write_abroad(links: Iterable[tuple[int, bytes]]) -> bytes:
-    """Return where the links of a URL lead in other partitions."""
-    return b"".join(_ABROAD.pack(*link) for link in links)
 
 
 def name_of(url_id: int) -> bytes:

@@ -1,21 +1,20 @@
-"""The rules of a crawl, as they lie in Redis and as the scripts get them."""
+"""The rules of a crawl, as they are stored in Redis and as the scripts get them."""
 
 import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.stores.ledger import StoreRules
 
-VERSION = 1
-_UNDER_WAY = b"being restored: "
+VERSION = 2
+PLACEHOLDER = b"being restored"
+"""What stands in place of the rules while a crawl is brought into Redis."""
 
 
 class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first process has laid down for all of them."""
+    """The rules, with the version of the format in which the crawl is stored."""
 
     version: int = VERSION
     rules: StoreRules
-    partitions: int = 1
-    """Into how many the crawl is divided, for ever."""
 
 
 class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,14 +35,9 @@ class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     similarity: float | None = None
     given: bool = False
     """Whether the caller says what time it is."""
-    partitions: int = 1
-    partition: int | None = None
-    """Which of them the script works on; the centre is the one after the last."""
 
 
-def for_scripts(
-    rules: StoreRules, *, given: bool, partitions: int = 1, partition: int | None = None
-) -> bytes:
+def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
     """Return the rules as every script gets them."""
     desk = rules.desk
     packed = ScriptRules(
@@ -51,7 +45,7 @@ def for_scripts(
         strict=desk.strict,
         delay_s=desk.delay_s,
         host_connections=desk.host_connections,
-        worker_queue=max(1, desk.worker_queue // partitions),  # every worker serves all of them
+        worker_queue=desk.worker_queue,
         domain_ttl_s=desk.domain_ttl_s,
         lease_s=desk.lease_s,
         max_depth=rules.max_depth,
@@ -61,47 +55,28 @@ def for_scripts(
         ttl_s=rules.ttl_s,
         similarity=rules.similarity,
         given=given,
-        partitions=partitions,
-        partition=partition,
     )
     return msgspec.msgpack.encode(packed)
 
 
-def write(rules: StoredRules) -> bytes:
-    """Return everything that is laid down."""
-    return msgspec.msgpack.encode(rules)
+def write(rules: StoreRules) -> bytes:
+    """Return the rules as they are stored."""
+    return msgspec.msgpack.encode(StoredRules(rules=rules))
 
 
-def read(stored: bytes, crawl: str) -> StoredRules:
-    """Return the rules that were laid down, and into how many partitions the crawl is divided."""
+def read(stored: bytes, crawl: str) -> StoreRules:
+    """Return the rules of a stored crawl."""
     try:
         found = msgspec.msgpack.decode(stored, type=StoredRules)
     except msgspec.MsgspecError as error:
         raise CrawlError(
-            f"what lies in the store under the name {crawl} is no crawl of this version: choose "
-            "another name, or delete it"
+            f"the key of the crawl {crawl} does not hold a crawl of this version: choose another "
+            "name, or delete it"
         ) from error
     if found.version != VERSION:
         raise CrawlError(
-            f"the crawl {crawl} was kept by another version of Gossamer (format {found.version}, "
-            f"this is {VERSION}): continue it with that one, or choose another name"
+            f"the crawl {crawl} was stored by another version of Gossamer (format "
+            f"{found.version}, this is {VERSION}): continue it with that one, or choose another "
+            "name"
         )
-    return found
-
-
-def placeholder(partitions: int) -> bytes:
-    """Return what lies in place of the rules while a crawl is brought into Redis."""
-    return b"%s%d" % (_UNDER_WAY, partitions)
-
-
-def partitions_of(stored: object, crawl: str) -> int:
-    """Return into how many partitions something is divided, whole or half restored."""
-    if not isinstance(stored, bytes):
-        return 1
-    count = stored.removeprefix(_UNDER_WAY)
-    if count != stored and count.isdigit():
-        return int(count)
-    try:
-        return read(stored, crawl).partitions
-    except CrawlError:  # of another version, or no crawl at all
-        return 1
+    return found.rules

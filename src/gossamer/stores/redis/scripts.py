@@ -5,11 +5,6 @@ first line each time, definitions and all, so it gets only the paragraphs that i
 constant in place of its name. For that, a paragraph of a common file (up to the next empty line)
 is one definition, and what is no definition always belongs to the script. Functions become fields
 of one table: a closure over many others takes Lua long to make.
-
-Where a crawl is divided, its partitions and its centre have scripts of their own, made of the same
-files: what stands in the folder `part/` or `centre/` takes the place of the file of that name, or,
-in a common file, of the paragraphs that define the same. A line that begins with `--divided` is
-there in the scripts of a partition, and in no other.
 """
 
 import hashlib
@@ -17,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Literal
 
 import msgspec
 
@@ -35,8 +29,6 @@ ANSWERS = 1024
 ANSWERS_S = 86_400
 LEASES_PER_S = 10_000
 """The number of a lease is the moment at which it was given, in parts of a second, or the next."""
-KEPT_MESSAGES_S = 10
-"""How long a message is kept that was taken in: longer than what a server loses by a crash."""
 LONGEST_MS = 10**13
 """Longer than that nothing is kept for a time: the server counts it in 64 bits."""
 POISON_DEATHS = 3
@@ -52,7 +44,6 @@ CONSTANTS: Mapping[str, int | float | str] = {
     "ANSWERS": ANSWERS,
     "ANSWERS_S": ANSWERS_S,
     "LEASES_PER_S": LEASES_PER_S,
-    "KEPT_MESSAGES_S": KEPT_MESSAGES_S,
     "LONGEST_MS": LONGEST_MS,
     "POISON_DEATHS": POISON_DEATHS,
     "POISON_WORDS": POISON_WORDS,
@@ -72,16 +63,12 @@ CONSTANTS: Mapping[str, int | float | str] = {
     "EXPIRED_AT_ONCE": embedded.EXPIRED_AT_ONCE,
 }
 
-Kind = Literal["whole", "part", "centre"]
-"""Of what the keys are that a script works on: a whole crawl, a partition, the centre."""
-
 _NEEDS = "-- needs:"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"^local (?:function (\w+)|([\w, ]+?) =)", re.MULTILINE)
 _FUNCTION = re.compile(r"^local function (\w+)", re.MULTILINE)
 _CONSTANT = re.compile(r"\bconst\.(\w+)|\bK\.(\w+)")
 _COUNTER = re.compile(r"\bC\.(\w+)")
-_DIVIDED = re.compile(r"^( *)--divided (.*\n)", re.MULTILINE)
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -93,48 +80,34 @@ class Script(msgspec.Struct, frozen=True):
 
 
 @cache
-def script(name: str, kind: Kind = "whole") -> Script:
+def script(name: str) -> Script:
     """Return a step by its name."""
-    source = _put_together(name, kind).encode()
+    source = _put_together(name).encode()
     return Script(name, source, hashlib.sha1(source, usedforsecurity=False).hexdigest().encode())
 
 
-def _put_together(name: str, kind: Kind) -> str:
-    body = _read_own(name, kind) or _read(name, kind)
+def _put_together(name: str) -> str:
+    body = _read(name)
     first = body.partition("\n")[0]
     if not first.startswith(_NEEDS):
         raise ValueError(f"the script {name} does not say what it needs")
     common = first.removeprefix(_NEEDS).split()
-    if kind != "whole":
-        common.insert(common.index("base") + 1, "outbox")
-    parts = [part for file in common for part in _definitions(file, kind)]
-    source = _in_one_table("\n".join(_needed(parts, body, kind)), body)
+    parts = [part for file in common for part in _paragraphs(_read(file))]
+    source = _in_one_table("\n".join(_needed(parts, body)), body)
     counters = sorted({"unsure", *_COUNTER.findall(source)})
     source = source.replace("COUNTERS", ", ".join(f"'{one}'" for one in counters))
     return _CONSTANT.sub(_literal, source)
 
 
-def _needed(parts: list[str], body: str, kind: Kind) -> list[str]:
+def _needed(parts: list[str], body: str) -> list[str]:
     """Return those paragraphs that are used, and what is no definition."""
     needed, chosen = {"F", *_words(body)}, set[int]()
-    while True:
-        before = len(chosen)
-        for place, part in reversed([*enumerate(parts)]):  # what is used is defined before
-            defined = _defined(part)
-            if place not in chosen and (not defined or defined & needed):
-                needed |= _words(part)
-                chosen.add(place)
-        # Only what stands in a folder of its own may be used before it is defined.
-        if kind == "whole" or len(chosen) == before:
-            return [parts[place] for place in sorted(chosen)]
-
-
-def _definitions(file: str, kind: Kind) -> list[str]:
-    """Return the paragraphs of a common file, as they are for a kind of script."""
-    own = [*_paragraphs(_read_own(file, kind))]
-    replaced = {name for part in own for name in _defined(part)}
-    common = _paragraphs(_read(file, kind))
-    return [part for part in common if not _defined(part) & replaced] + own
+    for place, part in reversed([*enumerate(parts)]):  # what is used is defined before
+        defined = _defined(part)
+        if not defined or defined & needed:
+            needed |= _words(part)
+            chosen.add(place)
+    return [parts[place] for place in sorted(chosen)]
 
 
 def _in_one_table(common: str, body: str) -> str:
@@ -166,14 +139,5 @@ def _words(source: str) -> set[str]:
     return set(_WORD.findall(source))
 
 
-def _read(name: str, kind: Kind) -> str:
-    """Return a file that all kinds of scripts have in common; empty if there is none."""
-    file = files(__package__) / "lua" / f"{name}.lua"
-    source = file.read_text(encoding="utf-8") if file.is_file() else ""
-    return _DIVIDED.sub(r"\1\2" if kind == "part" else "", source)
-
-
-def _read_own(name: str, kind: Kind) -> str:
-    """Return what a kind of scripts has for itself; empty if there is nothing."""
-    file = files(__package__) / "lua" / kind / f"{name}.lua"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+def _read(name: str) -> str:
+    return (files(__package__) / "lua" / f"{name}.lua").read_text(encoding="utf-8")

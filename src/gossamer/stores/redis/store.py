@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, HostKey, Snapshot
@@ -21,7 +20,7 @@ from gossamer.stores.redis import messages
 from gossamer.stores.redis.acquaintances import Acquaintances
 from gossamer.stores.redis.courier import Courier
 from gossamer.stores.redis.messages import SnapshotAnswer, pack
-from gossamer.stores.redis.scripts import Kind, script
+from gossamer.stores.redis.scripts import script
 
 
 class RedisStore:
@@ -30,9 +29,6 @@ class RedisStore:
     A step is durable as soon as it is answered, as far as the server's own settings go. The
     moments that go by count on the server's clock; what callers say and hear is in theirs.
     """
-
-    kind: ClassVar[Kind] = "whole"
-    """Which scripts it uses."""
 
     def __init__(self, courier: Courier, rules: StoreRules, now: float) -> None:
         self.rules = rules
@@ -50,7 +46,7 @@ class RedisStore:
         """Return the answer to a step; where no time is told, it is as late as the last time."""
         if now is not None:
             self._now = now
-        return await self.courier.ask(script(step, self.kind), self._now, pack(arguments), *blobs)
+        return await self.courier.ask(script(step), self._now, pack(arguments), *blobs)
 
     # -- the frontier's side ---------------------------------------------------------------------
 

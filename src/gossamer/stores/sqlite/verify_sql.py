@@ -23,8 +23,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the last process ended in order."""
     over: bool
     """Whether nothing is left to do, or no budget to do it."""
-    at_one_moment: bool | None = True
-    """None: parts of the crawl were read at different moments while it went on."""
     ttl_s: float | None = None
     max_depth: float | None = None
     """Infinite where there is no limit."""
@@ -202,7 +200,6 @@ CONTENT = (
           AND (:over OR (SELECT max(id) - count(*) FROM pages)
                         > (SELECT count(*) FROM urls WHERE place < 4))
         """,
-        needs=("at_one_moment",),
     ),
     Rule(
         "fetched",

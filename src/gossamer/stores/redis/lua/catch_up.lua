@@ -11,15 +11,13 @@ local ids = call('ZRANGEBYSCORE', P .. K.changed, '(' .. since, '+inf')
 if #ids > most then
   return { step, ids }
 end
-local urls, targets, abroad = {}, {}, {}
+local urls, targets = {}, {}
 if #ids > 0 then
   urls = call('HMGET', P .. K.urls, unpack(ids))
   targets = call('HMGET', P .. K.targets, unpack(ids))
-  abroad = call('HMGET', P .. K.abroad, unpack(ids))
 end
 return {
-  step, ids, urls, targets, abroad, call('TIME'), call('HGETALL', P .. K.counts),
+  step, ids, urls, targets, call('TIME'), call('HGETALL', P .. K.counts),
   call('HGETALL', P .. K.outcomes), call('HGETALL', P .. K.untold),
   call('ZREVRANGE', P .. K.seen, 0, 0, 'WITHSCORES'),
-  call('HGETALL', P .. K.sent), call('HGETALL', P .. K.received),
 }

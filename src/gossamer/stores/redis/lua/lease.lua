@@ -3,9 +3,7 @@
 local worker, limit = A[1], A[2]
 join(worker)
 C.closed = AT_WORK
---divided C.granted = math.max(C.granted, A[3])
 if R.strict and C.unscored > 0 then -- a better one may be among those
-  --divided do return done_once({ {}, now + const.ASK_AGAIN_S - offset, false, report() }) end
   return done_once({ {}, now + const.ASK_AGAIN_S - offset })
 end
 local tasks = {}
@@ -32,6 +30,4 @@ local wake = now
 if not first_host(worker) then
   wake = next_moment(worker)
 end
---divided local short = #tasks < limit and wake == now
---divided do return done_once({ tasks, wake and wake - offset or false, short, report() }) end
 return done_once({ tasks, wake and wake - offset or false })

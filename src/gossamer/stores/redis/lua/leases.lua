@@ -25,7 +25,6 @@ local function find_lease(id, number)
 end
 
 local function end_lease(id, h, next_start)
-  --divided note_end(id)
   call('HDEL', P .. K.leases, text(id))
   call('ZREM', P .. K.deadlines, text(id))
   C.in_work = C.in_work - 1

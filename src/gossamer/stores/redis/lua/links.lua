@@ -64,7 +64,6 @@ local function relax(ids, path, growth)
         if u.page > 0 and nearer then
           growth.nearer[u.page] = u
         end
-        --divided bring_nearer_abroad(u, way)
         local targets = targets_of(u)
         if has(u, REDIRECT) then -- nearest first: these are before those that wait in the line
           local behind = { depth = way.depth, hops = way.hops + 1, parent = id }

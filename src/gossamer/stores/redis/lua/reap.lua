@@ -8,7 +8,6 @@ local function finish_poison(u)
   u.place, u.finished, u.page = const.FINISHED, now, 0
   set(u, REDIRECT, false)
   keep_targets(u, {})
-  --divided call('HDEL', P .. K.abroad, text(u.id))
   call('HINCRBY', P .. K.outcomes, 'gave_up', 1)
 end
 

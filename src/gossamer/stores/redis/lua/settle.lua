@@ -23,7 +23,6 @@ if s.retry or (s.duplicate and refusal and refusal.void) then
   u.score, u.place = const.MAX_SCORE, const.SHELVED
   set(u, SCORED, true)
   shelve(h, const.MAX_SCORE, id)
-  --divided do return done_once({ accepted = true, posted = posted }) end
   return done_once({ accepted = true })
 end
 
@@ -38,7 +37,6 @@ u.place, u.finished, u.page, u.twin = const.FINISHED, now, 0, s.duplicate and re
 set(u, REDIRECT, s.redirect)
 add_attempt(u, attempt)
 keep_targets(u, growth.ids)
---divided local sent = send_abroad(u, h.domain, path)
 call('HINCRBY', P .. K.outcomes, s.outcome, 1)
 if s.page_id then
   C.pages = C.pages + 1
@@ -51,7 +49,6 @@ if s.page_id then
   end
 elseif refusal and s.duplicate then
   call('HDEL', P .. K.refusals, id)
-  --divided send(R.partitions, { 'refused', id, s.lease })
 else
   drop_claim(id)
 end
@@ -73,5 +70,4 @@ end
 return done_once({
   accepted = true, new = growth.new, nearer = nearer, learnt = learnt,
   depth = path.depth, hops = path.hops,
-  --divided sent = sent, posted = posted,
 })

@@ -12,5 +12,4 @@ return done({
   waiting = waiting(), in_work = C.in_work, pages = C.pages, bytes = C.bytes, hosts = C.met,
   ended_by = ended_by(), outcomes = outcomes, last_page = C.page,
   gaps = gaps, quarantined = C.broken,
-  --divided sent = numbers_in(K.sent), received = numbers_in(K.received),
 })

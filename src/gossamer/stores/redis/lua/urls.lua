@@ -95,7 +95,6 @@ local function new_url(u)
   C.urls = C.urls + 1
   u.id, u.finished, u.attempts, u.deaths, u.flags = C.urls, INF, 0, 0, 0
   u.score, u.page, u.twin, u.found, u.tail = 0, 0, 0, now, ''
-  --divided u.id = C.urls * R.partitions + R.partition
   urls[u.id] = u
   change(u)
   return u

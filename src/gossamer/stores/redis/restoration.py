@@ -1,4 +1,4 @@
-"""Brings the rows of one partition, or of a whole crawl, into Redis."""
+"""Brings the rows of a crawl into Redis."""
 
 import math
 import sqlite3
@@ -7,19 +7,20 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Self
 
 import msgspec
+from redis.asyncio.client import Pipeline
 from redis.typing import EncodableT
 
 from gossamer.stores import host_book
 from gossamer.stores.contract import Place
 from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis import tables
-from gossamer.stores.redis.branches import Branch
+from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.export_state import AT_WORK, IN_ORDER, LEASES_OF_A_START
 from gossamer.stores.redis.messages import page_note
 from gossamer.stores.redis.records import (
+    NOBODY,
     PackedAttempt,
     name_of,
-    write_abroad,
     write_host,
     write_page,
     write_targets,
@@ -29,11 +30,11 @@ from gossamer.stores.redis.scripts import LONGEST_MS
 
 URLS_AT_ONCE = 2000
 BODIES_AT_ONCE = 50
+BAND_BYTES = 8
 COUNTERS = frozenset({"bytes", "closed", "queues", "starts", "unsure_since"})
 """Notes that are counters in Redis."""
 
 _ENDED = {b"yes": IN_ORDER, b"no": AT_WORK}
-_UNKEPT = "SELECT coalesce(sum(size), 0) FROM pages"
 
 Fields = dict[EncodableT, EncodableT]
 
@@ -44,16 +45,13 @@ class Notes(msgspec.Struct, frozen=True):
     counters: Mapping[str, bytes]
     own: Mapping[str, bytes]
     """Those that are notes in Redis, too."""
-    unkept: int
-    """How many bytes were downloaded and belong to no page."""
 
     @classmethod
     def read(cls, db: sqlite3.Connection) -> Self:
         """Return what a file has."""
         notes = {name: bytes(value) for name, value in db.execute("SELECT * FROM notes")}
-        (kept,) = db.execute(_UNKEPT).fetchone()
         counters = {name: notes.pop(name) for name in COUNTERS if name in notes}
-        return cls(counters, notes, int(counters.get("bytes", b"0")) - kept)
+        return cls(counters, notes)
 
 
 class _Portion:
@@ -63,43 +61,38 @@ class _Portion:
         self.known: Fields = {}
         self.urls: Fields = {}
         self.targets: Fields = {}
-        self.abroad: Fields = {}
         self.line: dict[str, float] = {}
         self.shelves: defaultdict[int, dict[bytes, float]] = defaultdict(dict)
 
 
-class PartRestoration:
+class Restoration:
     """One restoration under way: its steps are to be done in their order."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
-        branch: Branch,
+        crawl: CrawlClient,
         rules: StoreRules,
-        targets: tables.Targets,
     ) -> None:
         self._db = connection
-        self._part = branch.number
-        self._branch = branch
-        self._client = branch.client
+        self._crawl = crawl
+        self._client = crawl.client
         self._rules = rules
-        self._targets = targets
         self._places: Counter[int] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._counts: Fields = {}
-        self._kept = 0
 
     def __repr__(self) -> str:
-        return f"<PartRestoration: {self._branch.prefix}>"
+        return f"<Restoration: {self._crawl.prefix}>"
 
     async def urls(self) -> AsyncIterator[int]:
         """Write URLs, by id and by key, their links and where they wait; yield how many."""
         total = last = 0
-        for some in tables.portions(tables.urls(self._db, self._part), URLS_AT_ONCE):
+        for some in tables.portions(tables.urls(self._db), URLS_AT_ONCE):
             portion = _Portion()
             for url, attempts in some:
                 self._take_url(portion, url, attempts)
-                last = self._branch.narrow(url.id)
+                last = url.id
             await self._write(portion)
             total += len(some)
             yield len(some)
@@ -116,11 +109,8 @@ class PartRestoration:
         record = url.record(attempts)
         portion.known[url.key] = url.id
         portion.urls[url.id] = write_url(record)
-        own, abroad = self._targets.sorted_out(url.targets, self._part)
-        if own:
-            portion.targets[url.id] = write_targets(own)
-        if abroad:
-            portion.abroad[url.id] = write_abroad(abroad)
+        if url.targets:
+            portion.targets[url.id] = write_targets(url.links())
         self._places[record.place] += 1
         match record.place:
             case Place.UNSCORED:
@@ -136,8 +126,6 @@ class PartRestoration:
             pipe.hset(self._key("urls"), mapping=portion.urls)
             if portion.targets:
                 pipe.hset(self._key("targets"), mapping=portion.targets)
-            if portion.abroad:
-                pipe.hset(self._key("abroad"), mapping=portion.abroad)
             if portion.line:
                 pipe.zadd(self._key("line"), portion.line)
             for host, scores in portion.shelves.items():
@@ -147,7 +135,7 @@ class PartRestoration:
     async def hosts(self) -> None:
         """Write hosts, and the importance of domains."""
         last = met = 0
-        for some in tables.portions(tables.hosts(self._db, self._part), URLS_AT_ONCE):
+        for some in tables.portions(tables.hosts(self._db), URLS_AT_ONCE):
             records: Fields = {host.id: write_host(host.record()) for host in some}
             names: Fields = {host.key: host.id if host.is_met else -host.id for host in some}
             parked = {str(host.id): host.next_start for host in some if host.waiting}
@@ -156,9 +144,9 @@ class PartRestoration:
             if parked:
                 await self._client.zadd(self._key("parked"), parked)
             last, met = some[-1].id, met + sum(host.is_met for host in some)
-        if slowest := tables.slowest(self._db, self._part, host_book.SLOW_HOSTS):
+        if slowest := tables.slowest(self._db, host_book.SLOW_HOSTS):
             await self._client.zadd(self._key("slow"), slowest)
-        credit = tables.credit(self._db, self._part)
+        credit = tables.credit(self._db)
         if credit:
             await self._client.hset(self._key("credits"), mapping=dict(credit.items()))
         top = max(credit.values(), default=0.0)
@@ -167,15 +155,14 @@ class PartRestoration:
     async def pages(self) -> None:
         """Write pages."""
         count = 0
-        for some in tables.portions(tables.pages(self._db, self._part), URLS_AT_ONCE):
+        for some in tables.portions(tables.pages(self._db), URLS_AT_ONCE):
             records: Fields = {
                 str(page.id): write_page(page.fetched_at, page.url, page_note(page))
                 for page in some
             }
             count += len(some)
-            self._kept += sum(page.size for page in some)
             await self._client.hset(self._key("pages"), mapping=records)
-        if untold := tables.untold(self._db, self._part):
+        if untold := tables.untold(self._db):
             await self._client.hset(self._key("untold"), mapping=dict(untold.items()))
         self._counts |= {"pages": count}
 
@@ -183,7 +170,7 @@ class PartRestoration:
         """Write contents, each for the rest of its time."""
         seconds, micros = await self._client.time()
         now, ttl_s = seconds + micros / 1e6, self._rules.ttl_s
-        kept = tables.bodies(self._db, self._part, now - ttl_s)
+        kept = tables.bodies(self._db, now - ttl_s)
         for some in tables.portions(kept, BODIES_AT_ONCE):
             async with self._client.pipeline(transaction=False) as pipe:
                 for page in some:
@@ -191,12 +178,50 @@ class PartRestoration:
                     pipe.set(f"{self._key('content')}{page.id}", page.body, px=left_ms)
                 await pipe.execute()
 
+    async def numbers(self) -> None:
+        """Write the last number of a page, and which smaller ones are free."""
+        last = 0
+        rows = self._db.execute("SELECT id FROM pages ORDER BY id")
+        for some in tables.portions(rows, URLS_AT_ONCE):
+            free: dict[str, float] = {}
+            for (number,) in some:
+                free |= {str(one): one for one in range(last + 1, number)}
+                last = number
+            if free:
+                await self._client.zadd(self._key("free"), free)
+        self._counts |= {"page": last}
+
+    async def marks(self) -> None:
+        """Write digests and sketches, each for the rest of its time."""
+        seconds, micros = await self._client.time()
+        now = seconds + micros / 1e6
+        kept = tables.marks(self._db, now - self._rules.ttl_s)
+        for some in tables.portions(kept, BODIES_AT_ONCE):
+            async with self._client.pipeline(transaction=False) as pipe:
+                for mark in some:
+                    left_s = mark.fetched_at + self._rules.ttl_s - now
+                    self._write_mark(pipe, mark, milliseconds(left_s))
+                await pipe.execute()
+
+    def _write_mark(self, pipe: Pipeline, page: tables.TableMark, left_ms: int) -> None:
+        kept = write_page(page.fetched_at, page.id, NOBODY)
+        pipe.set(self._key("digest").encode() + page.digest, kept, px=left_ms)
+        if page.sample is None or page.bands is None:
+            return
+        pipe.set(f"{self._key('sample')}{page.id}", NOBODY + page.sample, px=left_ms)
+        longest = milliseconds(self._rules.ttl_s + self._rules.desk.lease_s)
+        for at in range(0, len(page.bands), BAND_BYTES):
+            position = bytes([(at // BAND_BYTES + 1) % 256])
+            name = self._key("band").encode() + position + page.bands[at : at + BAND_BYTES]
+            pipe.append(name, name_of(page.id))
+            pipe.pexpire(name, longest)
+
     async def counters(self, notes: Notes) -> None:
-        """Write the counters; bytes that belong to no page count for the first partition."""
+        """Write the counters."""
         found = notes.counters
         starts = int(found.get("starts", b"0"))
         self._counts |= {
-            "bytes": self._kept + (notes.unkept if self._part == 0 else 0),
+            "bytes": int(found.get("bytes", b"0")),
             "closed": _ENDED.get(found.get("closed", b""), 0),
             "unsure": max(float(found.get("unsure_since", b"-inf")), 0.0),
             # Beyond every lease that was given before.
@@ -209,7 +234,7 @@ class PartRestoration:
             await pipe.execute()
 
     def _key(self, name: str) -> str:
-        return self._branch.key(name)
+        return self._crawl.key(name)
 
 
 def milliseconds(seconds: float) -> int:
