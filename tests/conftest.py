@@ -1,20 +1,19 @@
-"""Fixtures and the table of requirements, for every test."""
+"""Fixtures and plugins for every test."""
 
 import os
-import socket
-import subprocess
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
 import pytest
-from fetch_servers import find_server
+from redis_servers import RedisServer
 
-pytest_plugins = ["requirement_table"]
+pytest_plugins = ["requirement_table", "chaos_rounds"]
+pytest.register_assert_rewrite("tests.contract.model", "tests.contract.steps")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -75,35 +74,6 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     TEST_REDIS_SERVER names another one: redis-server-6.2 or valkey-server.
     """
-    name = os.environ.get("TEST_REDIS_SERVER", "redis-server")
-    program = find_server(name)
-    if program is None:
-        reason = f"no {name} here: run 'make test', which fetches it"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    folder = tmp_path_factory.mktemp("redis")
-    settings = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
-    log = folder / "log"
-    command = [str(program), *settings, "--appendonly", "no", "--logfile", str(log)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        _await_port(port, server, log)
-        yield f"redis://127.0.0.1:{port}"
-    finally:
-        server.kill()
-        server.wait()
-
-
-def _await_port(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.01)
-        else:
-            return
-    pytest.fail(f"redis-server did not start: {log.read_text(errors='replace')[-1000:]}")
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    with closing(server):
+        yield server.start().url

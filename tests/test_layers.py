@@ -7,19 +7,9 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *(
-        "version",
-        "model",
-        "errors",
-        "config",
-        "urls",
-        "policy",
-        "download",
-        "content",
-        "frontier",
-        "stores",
-    ),
-    *("worker", "modules", "control", "observe", "testing", "cli"),
+    *("version", "model", "errors", "config", "urls", "policy", "download", "content"),
+    *("frontier", "stores", "modules", "worker", "coordinator", "cluster", "transfer", "views"),
+    *("observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}
 """Rooms that never use each other: they meet in `worker`."""

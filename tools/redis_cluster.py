@@ -5,33 +5,38 @@ from contextlib import contextmanager
 
 from redis import Redis
 from redis.crc import key_slot
-from redis_servers import LOOPBACK, RedisServer, StartServer, free_port, wait_until
+from redis_servers import LOOPBACK, RedisServer, StartServer, wait_until
 
 SLOTS = 16_384
 NODE_TIMEOUT_MS = 1000
-
-
-def slot_of(crawl: str, partition: int | str) -> int:
-    """Return the slot of all keys of a partition."""
-    return key_slot(f"{{{crawl}:{partition}}}".encode())
+SETTINGS = (
+    "cluster-enabled yes",
+    f"cluster-node-timeout {NODE_TIMEOUT_MS}",
+    "repl-diskless-sync-delay 0",
+)
+PORTS = ("port", "cluster-port")
+"""By default the bus has the port 10,000 above the other, which may be none."""
 
 
 class Node:
     """One server of the cluster."""
 
     def __init__(self, start: StartServer) -> None:
-        self.bus_port = free_port()  # by default too high for some ports
-        settings = ["--cluster-enabled", "yes", "--cluster-port", str(self.bus_port)]
-        settings += ["--cluster-node-timeout", str(NODE_TIMEOUT_MS)]
-        settings += ["--repl-diskless-sync-delay", "0"]
-        self.server: RedisServer = start(*settings)
+        self.server: RedisServer = start(*SETTINGS, ports=PORTS)
         self.id = self.tell("MYID")
+
+    @property
+    def url(self) -> str:
+        """The address at which it is asked about the cluster."""
+        return self.server.tcp_url
 
     @contextmanager
     def client(self) -> Iterator[Redis]:
         """Return a client whose answers are text as far as they are."""
-        port = self.server.port
-        with Redis(port=port, decode_responses=True, encoding_errors="replace") as client:
+        path = str(self.server.socket)
+        with Redis(
+            unix_socket_path=path, decode_responses=True, encoding_errors="replace"
+        ) as client:
             yield client
 
     def tell(self, *words: str | int) -> str:
@@ -41,7 +46,7 @@ class Node:
 
     def meet(self, other: "Node") -> None:
         """Bring two nodes together."""
-        self.tell("MEET", LOOPBACK, other.server.port, other.bus_port)
+        self.tell("MEET", LOOPBACK, other.server.port, other.server.ports["cluster-port"])
 
     def knows(self, count: int) -> bool:
         """Tell whether it says that the cluster is whole and has so many nodes."""
@@ -53,11 +58,9 @@ class Node:
         with self.client() as client:
             return bool(client.info("replication")["role"] == "master")
 
-    def names(self, crawl: str) -> set[str]:
-        """Return which partitions of a crawl lie here."""
-        with self.client() as client:
-            found = client.scan_iter(match=f"gossamer:{{{crawl}:*", count=1000)
-            return {name.partition(":{")[2].partition("}")[0].rpartition(":")[2] for name in found}
+    def holds(self, slot: int) -> bool:
+        """Tell whether there is any key of a slot here."""
+        return int(self.tell("COUNTKEYSINSLOT", slot)) > 0
 
 
 class Cluster:
@@ -80,24 +83,24 @@ class Cluster:
         for replica in self.replicas:
             replica.server.await_link()
 
-    def home_of(self, crawl: str, partition: int | str) -> Node:
-        """Return the master that will have a partition, if no slots are moved."""
-        slot, count = slot_of(crawl, partition), len(self.masters)
+    def home_of(self, key: str) -> Node:
+        """Return the master that has the slot of a key, if no slots were moved."""
+        slot, count = key_slot(key.encode()), len(self.masters)
         return next(
             node for place, node in enumerate(self.masters) if slot < SLOTS * (place + 1) // count
         )
 
-    def owner_of(self, crawl: str, partition: int | str) -> Node:
-        """Return the master that has a partition."""
-        return next(node for node in self.masters if str(partition) in node.names(crawl))
+    def owner_of(self, key: str) -> Node:
+        """Return the master that has the keys of the same slot."""
+        (owner,) = [node for node in self.masters if node.holds(key_slot(key.encode()))]
+        return owner
 
-    def move(self, crawl: str, partition: int | str, target: Node) -> None:
-        """Move the slot of a partition to another node, as `redis-cli --cluster reshard` does."""
-        source = self.owner_of(crawl, partition)
-        slot = slot_of(crawl, partition)
+    def move(self, key: str, target: Node) -> None:
+        """Move the slot of a key to another node, as `redis-cli --cluster reshard` does."""
+        source, slot = self.owner_of(key), key_slot(key.encode())
         target.tell("SETSLOT", slot, "IMPORTING", source.id)
         source.tell("SETSLOT", slot, "MIGRATING", target.id)
-        with Redis(port=source.server.port) as client:
+        with Redis(unix_socket_path=str(source.server.socket)) as client:
             while names := client.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 20):
                 client.migrate(LOOPBACK, target.server.port, names, 0, 5000)
         for node in (target, source, *self.masters):

@@ -1,15 +1,19 @@
-"""Redis servers of their own for tests: they can be killed, started again and cut off."""
+"""Redis servers of their own for tests and benchmarks: they can be killed and started again.
 
-import asyncio
+A server listens on a Unix socket in a folder of its own, which nobody else can take. Where a test
+needs TCP, it listens at a port as well. It cannot be told to choose one itself (port 0 means none),
+so a free one is looked for, and another one if somebody was quicker.
+"""
+
 import os
 import signal
 import socket
 import subprocess
-import threading
+import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import pytest
@@ -18,69 +22,122 @@ from fetch_servers import find_server
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from gossamer.testing import TcpProxy
-
 LOOPBACK = "127.0.0.1"
 PATIENCE_S = 45.0
+ATTEMPTS = 20
+TAKEN = "Address already in use"
 
 
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+def redis_program(name: str | None = None) -> Path:
+    """Return the program of a server, or skip the test; TEST_REDIS_SERVER names the default."""
+    name = name or os.environ.get("TEST_REDIS_SERVER", "redis-server")
+    program = find_server(name)
+    if program is not None:
+        return program
+    reason = f"no {name} here: run 'make test', which fetches it"
+    if os.environ.get("CI") and name == "redis-server":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 class RedisServer:
-    """A redis-server that may be killed and started again, on the same port and data."""
+    """A server that may be killed and started again, with the same addresses and data."""
 
-    def __init__(self, folder: Path, *settings: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *settings: str,
+        program: Path | None = None,
+        arguments: Sequence[str] = (),
+        ports: Sequence[str] = (),
+    ) -> None:
+        """Each setting is a line of redis.conf, each of `ports` the name of one that is a port.
+
+        The arguments are words of the command line, which count more than the settings.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.ports = dict.fromkeys(ports, 0)
+        self._program = program or redis_program()
         self._settings = settings
-        self.port = free_port()
+        self._arguments = arguments
+        # The path of a socket has 104 bytes at most; that of a test's folder may be longer.
+        self._socket_folder = tempfile.TemporaryDirectory(prefix="redis-")
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def socket(self) -> Path:
+        """Its Unix socket."""
+        return Path(self._socket_folder.name, "socket")
+
+    @property
     def url(self) -> str:
-        """Its address."""
+        """Its address: that of its socket."""
+        return f"unix://{self.socket}"
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens as well."""
+        return self.ports["port"]
+
+    @property
+    def tcp_url(self) -> str:
+        """Its address over TCP."""
         return f"redis://{LOOPBACK}:{self.port}"
 
     @property
     def client(self) -> "redis.Redis":
         """A client that tries nothing twice."""
-        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0), socket_timeout=10)
+        retry = Retry(NoBackoff(), 0)
+        return redis.Redis(unix_socket_path=str(self.socket), retry=retry, socket_timeout=10)
 
     @property
-    def log_file(self) -> Path:
+    def append_only_file(self) -> Path:
         """The part of the append-only file that grows."""
         (found,) = self.folder.glob("appendonlydir/*.incr.aof")
         return found
 
     def start(self) -> Self:
-        """Start it, with the data that it has; TEST_REDIS_SERVER may name a valkey-server."""
-        name = os.environ.get("TEST_REDIS_SERVER", "redis-server")
-        program = find_server(name)
-        if program is None:
-            reason = f"no {name} here: run 'make test', which fetches it"
-            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-        place = ["--port", str(self.port), "--bind", LOOPBACK, "--dir", str(self.folder)]
-        kept = ["--save", "", "--logfile", str(self.folder / "log"), *self._settings]
-        self._process = subprocess.Popen([str(program), *place, *kept])
-        wait_until(self._answers)
-        return self
+        """Start it, with the data that it has."""
+        is_first = not any(self.ports.values())
+        for _ in range(ATTEMPTS):
+            if is_first:
+                self.ports = free_ports(self.ports)
+            self._launch()
+            if self._answers():
+                return self
+            said = self._log().read_text(errors="replace")
+            if not (is_first and TAKEN in said):  # who started again is known by its ports
+                break
+        pytest.fail(f"{self._program.name} did not start: {said[-1000:]}")
+
+    def _launch(self) -> None:
+        own = {"port": 0, "bind": LOOPBACK, "dir": self.folder, "unixsocket": self.socket}
+        lines = [f"{name} {value}" for name, value in {**own, **self.ports}.items()]
+        config = self.folder / "redis.conf"
+        config.write_text("\n".join([*lines, 'save ""', *self._settings, ""]), encoding="utf-8")
+        with self._log().open("wb") as log:
+            command = [str(self._program), str(config), *self._arguments]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def _log(self) -> Path:
+        return self.folder / "log"
 
     def _answers(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, (self.folder / "log").read_text()[-1000:]
-        try:
-            with self.client as client:
-                client.ping()
-        except redis.AuthenticationError:
-            return True
-        except redis.ConnectionError:
-            return False
-        return True
+        """Wait until it answers anything at all on its socket, and so listens at its ports too."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self._process is not None and self._process.poll() is None:
+            assert time.monotonic() < deadline, "it neither answers nor ends"
+            try:
+                with self.client as client:
+                    client.ping()
+            except (redis.ResponseError, redis.AuthenticationError, redis.BusyLoadingError):
+                return True
+            except redis.ConnectionError:
+                time.sleep(0.01)
+            else:
+                return True
+        return False
 
     def await_link(self) -> None:
         """Wait until a replica has all that its primary has."""
@@ -99,6 +156,20 @@ class RedisServer:
             self._process.wait()
             self._process = None
 
+    def close(self) -> None:
+        """End it for good."""
+        self.kill()
+        self._socket_folder.cleanup()
+
+
+def free_ports(names: "Sequence[str] | dict[str, int]") -> dict[str, int]:
+    """Return a port for each name at which nobody listens just now."""
+    listeners = {name: socket.create_server((LOOPBACK, 0)) for name in names}
+    found = {name: one.getsockname()[1] for name, one in listeners.items()}
+    for listener in listeners.values():
+        listener.close()
+    return found
+
 
 def wait_until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     """Return as soon as the condition holds."""
@@ -112,49 +183,19 @@ class StartServer(msgspec.Struct):
     """Starts servers that end with the test."""
 
     folder: Path
+    program: Path | None = None
     servers: list[RedisServer] = msgspec.field(default_factory=list)
 
-    def __call__(self, *settings: str) -> RedisServer:
-        """Start one more."""
-        server = RedisServer(self.folder / f"redis-{len(self.servers)}", *settings)
+    def __call__(
+        self, *settings: str, folder: Path | None = None, ports: Sequence[str] = ()
+    ) -> RedisServer:
+        """Start one more, with the data of a folder."""
+        folder = folder or self.folder / f"redis-{len(self.servers)}"
+        server = RedisServer(folder, *settings, program=self.program, ports=ports)
         self.servers.append(server)
         return server.start()
 
-
-class Proxy:
-    """A `TcpProxy` in a thread of its own; its methods may be called from here."""
-
-    def __init__(self, port: int) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._proxy = TcpProxy((LOOPBACK, port))
-        self._run(self._proxy.__aenter__())
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return f"redis://{LOOPBACK}:{self._proxy.port}"
-
-    def act(self, what: Callable[[TcpProxy], object]) -> None:
-        """Have something done to the connections."""
-
-        async def act() -> None:
-            what(self._proxy)
-
-        self._run(act())
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        return self._proxy.port
-
     def close(self) -> None:
-        """End it with its thread."""
-        self._run(self._proxy.__aexit__(None, None, None))
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _run(self, what: Coroutine[Any, Any, object]) -> None:
-        asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE_S)
+        """End them all."""
+        for server in self.servers:
+            server.close()

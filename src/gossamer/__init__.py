@@ -10,7 +10,7 @@ from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Sna
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
-    from gossamer.control import Summary, crawl, pages
+    from gossamer.coordinator import Summary, crawl, pages
 
 __all__ = [
     "Cause",
@@ -34,7 +34,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the engine when it is asked for: whoever needs one room does not wait for the house."""
     if name in {"Summary", "crawl", "pages"}:
-        import gossamer.control  # noqa: PLC0415
+        import gossamer.coordinator  # noqa: PLC0415
 
-        return getattr(gossamer.control, name)
+        return getattr(gossamer.coordinator, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -191,7 +191,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The counters of a crawl at one moment."""
 
     waiting: int
-    in_work: int
+    in_progress: int
     finished: int
     pages: int
     bytes: int

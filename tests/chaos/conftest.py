@@ -16,7 +16,7 @@ import msgspec
 import pytest
 import zstandard
 
-from gossamer.stores.contract import Place
+from gossamer.stores.contract import UrlState
 from gossamer.testing import Pause, Raw, Reply, Step, Web
 
 DRIVER = Path(__file__).with_name("driver.py")
@@ -148,7 +148,7 @@ def describe(web: Web) -> None:
     leaves = [f"/leaf/{number}" for number in range(12)]
     endings = ["missing", "gone", "private/x", "picture", "broken", "flaky", "big"]
     redirects = ["old", "away", "round/1"]
-    home = ["late", "a/1", "list", "twin-1", "twin-2", *endings, *redirects]
+    home = ["late", "a/1", "list", "duplicate_of-1", "duplicate_of-2", *endings, *redirects]
     site.page("/", links=[f"/{one}" for one in home])
     late = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<a href='/a/4'>a short cut</a>"
     site.reply("/late", Raw(Withheld(lambda: was_asked(web, "/a/6"), late)))
@@ -157,8 +157,8 @@ def describe(web: Web) -> None:
     site.page("/list", links=leaves)
     for leaf in leaves:
         site.page(leaf, links=["/list"], text=leaf * 100)
-    for twin in ("/twin-1", "/twin-2"):
-        site.page(twin, html="<p>I am unique.")
+    for duplicate_of in ("/same-1", "/same-2"):
+        site.page(duplicate_of, html="<p>I am unique.")
     site.status("/gone", 410)
     site.reply("/picture", Reply(headers={"Content-Type": "image/png"}, body=b"\x89PNG"))
     site.status("/broken", 500)
@@ -176,7 +176,8 @@ def was_asked(web: Web, path: str) -> bool:
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came of a crawl, without what may differ: numbers, times, and which twin came first."""
+    """What came of a crawl, without what may differ: numbers, times, and which duplicate came
+    first."""
 
     urls: list[tuple[str, str | None, int]]
     """URL, outcome (None: beyond the depth limit) and depth."""
@@ -187,13 +188,13 @@ class Result(msgspec.Struct, frozen=True):
 def read_result(directory: Path) -> Result:
     """Return what a directory holds, once it is sure that all of it fits together."""
     with closing(sqlite3.connect(f"file:{directory}/crawl.sqlite?mode=ro", uri=True)) as db:
-        urls = db.execute("SELECT url, place, outcome, depth FROM urls").fetchall()
+        urls = db.execute("SELECT url, state, outcome, depth FROM urls").fetchall()
         pages = db.execute(
             "SELECT pages.id, urls.page, urls.url, depth, body FROM pages "
             "JOIN urls ON urls.id = pages.url JOIN contents ON contents.page = pages.id "
             "ORDER BY pages.id"
         ).fetchall()
-    assert {place for _, place, *_ in urls} <= {Place.FINISHED, Place.BEYOND}
+    assert {place for _, place, *_ in urls} <= {UrlState.DONE, UrlState.TOO_DEEP}
     assert [page[:2] for page in pages] == [(number, number) for number in range(1, len(pages) + 1)]
     assert sum(outcome == "fetched" for *_, outcome, _ in urls) == len(pages)
     kept = [(url, depth, zstandard.decompress(body)) for _, _, url, depth, body in pages]
@@ -203,13 +204,13 @@ def read_result(directory: Path) -> Result:
         for number, (url, depth, body) in enumerate(kept, 1)
     }
     return Result(
-        sorted((one_name_for_twins(url), outcome, depth) for url, _, outcome, depth in urls),
-        sorted((one_name_for_twins(url), depth, body) for url, depth, body in kept),
+        sorted((one_name_for_duplicates(url), outcome, depth) for url, _, outcome, depth in urls),
+        sorted((one_name_for_duplicates(url), depth, body) for url, depth, body in kept),
     )
 
 
-def one_name_for_twins(url: str) -> str:
-    return re.sub("twin-[0-9]+", "twin", url)
+def one_name_for_duplicates(url: str) -> str:
+    return re.sub("duplicate_of-[0-9]+", "duplicate_of", url)
 
 
 class SmallCrawl:
@@ -221,9 +222,9 @@ class SmallCrawl:
         self.web = web
         describe(web)
         modules = ["--module", "save", "--module", f"{UNEVEN}:Uneven"]
-        pace = ["--delay", "0s", "--host-connections", "4", "--workers", "2"]
+        feedback = ["--delay", "0s", "--host-connections", "4", "--workers", "2"]
         limits = ["--depth", "6", "--max-page-bytes", "50kB"]
-        self._command = ["crawl", f"{web.base_url}/", *modules, *pace, *limits]
+        self._command = ["crawl", f"{web.base_url}/", *modules, *feedback, *limits]
 
     def start(self, directory: Path, *options: object, **job: object) -> Run:
         """Begin the crawl or go on with it; `job` as in the driver."""

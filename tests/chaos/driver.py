@@ -20,14 +20,14 @@ import msgspec
 
 import gossamer.cli.crawling
 import gossamer.cli.main
-import gossamer.control.engine
-from gossamer.control import Crawl
-from gossamer.control.directory import CrawlDirectory
+import gossamer.coordinator.engine
+from gossamer.coordinator import Crawl
+from gossamer.coordinator.directory import CrawlDirectory
 from gossamer.download import Client
 from gossamer.modules import ModuleRunner
-from gossamer.stores.embedded import EmbeddedStore
-from gossamer.stores.sqlite import SqliteShelf
-from gossamer.stores.sqlite.batch import Batch
+from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite.batch import Batch
+from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.worker import PoliteRobots
 
 OWNERS: dict[str, object] = {
@@ -38,7 +38,7 @@ OWNERS: dict[str, object] = {
     "ModuleRunner": ModuleRunner,
     "Path": Path,
     "PoliteRobots": PoliteRobots,
-    "SqliteShelf": SqliteShelf,
+    "SqliteBackend": SqliteBackend,
     "os": os,
 }
 
@@ -78,7 +78,7 @@ def become(job: Job) -> NoReturn:
     if job.dns is not None:
         vars(gossamer.cli.crawling)["Crawl"] = partial(Crawl, dns=job.dns)
     if job.commit_every_s is not None:
-        vars(gossamer.control.engine)["COMMIT_EVERY_S"] = job.commit_every_s
+        vars(gossamer.coordinator.engine)["COMMIT_EVERY_S"] = job.commit_every_s
     if job.step is not None:
         arm(job.step, job.passing)
     try:

@@ -18,24 +18,28 @@ QUICK_COMMITS = {"commit_every_s": 0.005}
 """Twenty times as often as in real life, so that a crash can fall between any two commits."""
 
 STEPS = [
-    *["after CrawlDirectory.__enter__", "after SqliteShelf.__init__", "after SqliteShelf.reshelve"],
+    *[
+        "after CrawlDirectory.__enter__",
+        "after SqliteBackend.__init__",
+        "after SqliteBackend.requeue_all",
+    ],
     *["after ModuleRunner.open", "before EmbeddedStore.plant", "after EmbeddedStore.plant"],
-    *["after SqliteShelf.insert", "after SqliteShelf.put"],
-    *["after SqliteShelf.set_score", "after EmbeddedStore.prioritise"],
-    *["after SqliteShelf.take", "after SqliteShelf.move", "after EmbeddedStore.route"],
-    *["after SqliteShelf.begin", "after EmbeddedStore.lease"],
-    *["before PoliteRobots.judge", "after PoliteRobots.judge", "after EmbeddedStore.put_back"],
+    *["after SqliteBackend.insert", "after SqliteBackend.put"],
+    *["after SqliteBackend.set_score", "after EmbeddedStore.prioritise"],
+    *["after SqliteBackend.take", "after SqliteBackend.move", "after EmbeddedStore.route"],
+    *["after SqliteBackend.begin", "after EmbeddedStore.lease"],
+    *["before PoliteRobots.judge", "after PoliteRobots.judge", "after EmbeddedStore.release"],
     *["before Client.fetch", "after Client.fetch", "after EmbeddedStore.claim"],
     *["before os.writev", "within os.writev", "after os.writev", "after os.replace"],
-    *["after ModuleRunner.deliver", "before EmbeddedStore.settle", "after SqliteShelf.retry"],
-    *["after SqliteShelf.finish", "after SqliteShelf.add_page", "after SqliteShelf.set_path"],
+    *["after ModuleRunner.deliver", "before EmbeddedStore.settle", "after SqliteBackend.retry"],
+    *["after SqliteBackend.finish", "after SqliteBackend.add_page", "after SqliteBackend.set_path"],
     "after EmbeddedStore.settle",
     *["before ModuleRunner.depth_changed", "after ModuleRunner.depth_changed"],
-    *["after EmbeddedStore.told", "before EmbeddedStore.commit", "after SqliteShelf.save_hosts"],
-    *["before SqliteShelf.commit", "after Batch.write", "after SqliteShelf.commit"],
+    *["after EmbeddedStore.told", "before EmbeddedStore.commit", "after SqliteBackend.save_hosts"],
+    *["before SqliteBackend.commit", "after Batch.write", "after SqliteBackend.commit"],
     "after ModuleRunner.close",
-    *["after Client.__aexit__", "before EmbeddedStore.close", "before SqliteShelf.close"],
-    *["after SqliteShelf.close", "after CrawlDirectory.__exit__"],
+    *["after Client.__aexit__", "before EmbeddedStore.close", "before SqliteBackend.close"],
+    *["after SqliteBackend.close", "after CrawlDirectory.__exit__"],
 ]
 PASSINGS = (1, 2, 4, 9, 20)
 

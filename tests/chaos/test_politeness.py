@@ -51,11 +51,11 @@ def has_seen(web: Web, requests: int) -> bool:
 
 
 def left(directory: Path) -> int:
-    """Return how many URLs wait or are in work, of hosts that may be asked within a minute."""
+    """Return how many URLs wait or are in progress, of hosts that may be asked within a minute."""
     with closing(sqlite3.connect(f"file:{directory}/crawl.sqlite?mode=ro", uri=True)) as db:
         (count,) = db.execute(
             "SELECT count(*) FROM urls JOIN hosts ON hosts.id = host "
-            "WHERE place < 4 AND next_start < ?",
+            "WHERE state < 4 AND next_start < ?",
             (time.time() + 60,),
         ).fetchone()
     return int(count)

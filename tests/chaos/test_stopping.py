@@ -52,7 +52,7 @@ def test_interrupted_once_it_finishes_what_is_in_work(
     run.wait_for(lambda: "/slow" in [record.path for record in web.requests])
     run.signal(number)
     assert run.end() == 130, run.output
-    assert "finishing what is in work; once more to stop at once" in run.output
+    assert "finishing what is in progress; once more to stop at once" in run.output
     assert "Ended          it was interrupted" in run.output
     asked = Counter(record.path for record in web.requests)
     assert asked["/slow"] == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.control import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.model import Event
 from gossamer.modules import PageDirectory
 from gossamer.policy import AddressPolicy

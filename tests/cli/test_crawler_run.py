@@ -67,9 +67,10 @@ def test_a_server_that_does_not_exist(command: Command, pages: Path) -> None:
 
 @pytest.mark.req("C11", "C13")
 def test_a_server_that_refuses(command: Command, pages: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # so that nobody else comes to listen there meanwhile
         seed = f"http://127.0.0.1:{closed.getsockname()[1]}/"
-    finished = command("crawler", seed, pages, 1, CRAWLER_INTERNAL=seed)
+        finished = command("crawler", seed, pages, 1, CRAWLER_INTERNAL=seed)
     assert_failed(finished, pages, seed, "refused", "check the host, the port")
 
 

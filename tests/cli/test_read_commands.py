@@ -81,11 +81,13 @@ def test_status(gossamer: Gossamer) -> None:
     told = gossamer("status")
     assert (told.code, told.err) == (0, "")
     assert told.lines[0] == "site: complete, every URL that was found is settled"
-    assert "  URLs        0 waiting, 0 in work, 5 finished, 1 beyond the depth limit" in told.lines
+    assert (
+        "  URLs        0 waiting, 0 in progress, 5 finished, 1 beyond the depth limit" in told.lines
+    )
     assert "  outcomes    3  fetched" in told.lines
     assert "              1  not found" in told.lines
     (status,) = gossamer("status", "--json", "--dir", "site").objects
-    assert {"waiting", "in_work", "finished", "pages", "bytes", "outcomes"} <= set(status)
+    assert {"waiting", "in_progress", "finished", "pages", "bytes", "outcomes"} <= set(status)
     assert (status["ended_by"], status["pages"]) == ("complete", 3)
     assert status["outcomes"]["not_found"] == 1
 
@@ -110,12 +112,12 @@ def test_pages(gossamer: Gossamer, finished: Path) -> None:
     [
         (["--all"], {"/", "/1", "/old", "/missing", "/hostile", "/2"}),
         (["--state", "finished"], {"/", "/1", "/old", "/missing", "/hostile"}),
-        (["--state", "beyond"], {"/2"}),
+        (["--state", "too_deep"], {"/2"}),
         (["--state", "waiting"], set()),
         (["--state", "in-work"], set()),
         (["--outcome", "not-found"], {"/missing"}),
         (["--outcome", "fetched"], {"/", "/1", "/hostile"}),
-        (["--outcome", "fetched", "--state", "beyond"], set()),
+        (["--outcome", "fetched", "--state", "too_deep"], set()),
     ],
 )
 def test_seen_visited_and_frontier(
@@ -241,7 +243,7 @@ def test_verify(gossamer: Gossamer, finished: Path, tmp_path: Path) -> None:
     assert told.code == 1
     (found,) = told.objects
     assert (found["sound"], found["complete"]) == (False, True)
-    assert {one["rule"]: one["broken"] for one in found["findings"]}["filing"] == 6
+    assert {one["rule"]: one["broken"] for one in found["findings"]}["url_check"] == 6
 
 
 def test_config(gossamer: Gossamer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

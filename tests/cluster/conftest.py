@@ -9,16 +9,17 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 import pytest
-from redis_servers import LOOPBACK, PATIENCE_S, Proxy, RedisServer, StartServer, wait_until
+from redis_servers import LOOPBACK, PATIENCE_S, RedisServer, StartServer, wait_until
+from threaded_proxy import ThreadedProxy
 
-from gossamer.stores.contract import PageRecord, Place, UrlRecord
+from gossamer.stores.contract import PageRecord, UrlRecord, UrlState
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.open import open_reader
 from gossamer.testing import Reply, RequestRecord, Web, read_urls
@@ -30,15 +31,13 @@ DELAY_S = 0.1
 LEASE_S = 2.0
 
 
-ALWAYS = ("--appendonly", "yes", "--appendfsync", "always")
+ALWAYS = ("appendonly yes", "appendfsync always")
 
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[StartServer]:
-    starting = StartServer(tmp_path)
-    yield starting
-    for server in starting.servers:
-        server.kill()
+    with closing(StartServer(tmp_path)) as start:
+        yield start
 
 
 @pytest.fixture
@@ -48,12 +47,12 @@ def server(start_server: StartServer) -> RedisServer:
 
 
 @pytest.fixture
-def make_proxy() -> Iterator[Callable[[int], Proxy]]:
+def make_proxy() -> Iterator[Callable[[int], ThreadedProxy]]:
     """Put a proxy before a port."""
-    proxies: list[Proxy] = []
+    proxies: list[ThreadedProxy] = []
 
-    def make(port: int) -> Proxy:
-        proxies.append(Proxy(port))
+    def make(port: int) -> ThreadedProxy:
+        proxies.append(ThreadedProxy(port))
         return proxies[-1]
 
     yield make
@@ -103,7 +102,8 @@ class Running:
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came of a crawl, without what may differ: ports, numbers, and which twin came first."""
+    """What came of a crawl, without what may differ: ports, numbers, and which duplicate came
+    first."""
 
     urls: list[tuple[str, str | None, int]]
     """URL, outcome (None: beyond the depth limit) and depth."""
@@ -126,7 +126,7 @@ class Crawl:
 
     def run(self, command: str, *arguments: object, **environment: str) -> Running:
         """Start a command about this crawl, with variables of its environment."""
-        words = [command, *map(str, arguments), "--crawl", self.name]
+        words = [command, *map(str, arguments), "--name", self.name]
         variables = {"GOSSAMER_STORE": self.url, **environment}
         output = self.folder / f"output-{len(self._runs)}"
         self._runs.append(Running(output, words, variables))
@@ -201,7 +201,7 @@ class Crawl:
     def result(self) -> Result:
         """Return what is in the store, once it is sure that the saved files say the same."""
         records, pages, bodies = asyncio.run(read_all(self.url, self.name))
-        assert {record.place for record in records} <= {Place.FINISHED, Place.BEYOND}
+        assert {record.state for record in records} <= {UrlState.DONE, UrlState.TOO_DEEP}
         assert [page.id for page in pages] == [*range(1, len(pages) + 1)]
         assert Counter(page.url for page in pages).most_common(1)[0][1] == 1
         found = [(page.url, page.depth, body) for page, body in zip(pages, bodies, strict=True)]
@@ -244,7 +244,7 @@ def as_result(
     port = f":{web.address[1]}"
 
     def plain(url: str) -> str:
-        return re.sub("twin-[0-9]+", "twin", url.replace(port, ""))
+        return re.sub("duplicate_of-[0-9]+", "duplicate_of", url.replace(port, ""))
 
     return Result(
         sorted(
@@ -275,14 +275,14 @@ def describe(web: Web) -> None:
         site = web.site(host)
         site.robots("User-agent: *\nDisallow: /private/\n")
         leaves = [f"/leaf/{number}" for number in range(LEAVES)]
-        endings = ["/gone", "/missing", "/private/x", "/old", "/twin-1", "/twin-2", "/flaky"]
+        endings = ["/gone", "/missing", "/private/x", "/old", "/same-1", "/same-2", "/flaky"]
         site.page("/", links=["/way/1", *endings, *leaves, *homes], text=host * 30)
         for number in range(1, 8):
             site.page(f"/way/{number}", links=[f"/way/{number + 1}", "/"], text=f"{host} {number}")
         for leaf in leaves:
             site.page(leaf, links=["/", homes[0], "/leaf/0"], text=f"{host}{leaf} " * 50)
-        for twin in ("/twin-1", "/twin-2"):
-            site.page(twin, html=f"<p>I am unique on {host}.")
+        for duplicate_of in ("/same-1", "/same-2"):
+            site.page(duplicate_of, html=f"<p>I am unique on {host}.")
         site.status("/gone", 410)
         site.redirect("/old", "/new")
         site.redirect("/new", "/way/2")
@@ -294,11 +294,11 @@ def seed_and_options(
 ) -> list[str]:
     """Return what to crawl and how."""
     seed = f"http://{HOSTS[0]}:{web.address[1]}/"
-    pace = ["--delay", f"{delay_s * 1000:g}ms", "--lease", f"{lease_s:g}s"]
+    feedback = ["--delay", f"{delay_s * 1000:g}ms", "--lease", f"{lease_s:g}s"]
     limits = ["--scope", "any", "--depth", "5", "--similarity", "1"]
     own = ["--allow-network", f"{LOOPBACK}/32", "--allow-network", "::1/128"]
     rest = ["--workers", str(workers), "--dir", str(folder), "--module", "save"]
-    return [seed, *pace, *limits, *own, *rest]
+    return [seed, *feedback, *limits, *own, *rest]
 
 
 @pytest.fixture

@@ -51,5 +51,5 @@ def test_health_of_a_store_that_is_not_there(
     server.kill()
     probe = crawl.run("health")
     assert probe.end() == 1
-    assert str(server.port) in probe.output
+    assert str(server.socket) in probe.output
     assert "Traceback" not in probe.output

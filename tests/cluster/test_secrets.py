@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Crawl, MakeCrawl
 
 PASSWORD = "s3cretword"  # noqa: S105 -- the tests' own
-SETTINGS = ("--appendonly", "yes", "--appendfsync", "always", "--requirepass", PASSWORD)
+SETTINGS = ("appendonly yes", "appendfsync always", f"requirepass {PASSWORD}")
 
 
 def arguments(crawl: "Crawl") -> bytes:
     """Return the arguments of every process of a crawl, as anybody on the machine can."""
-    crew = {"crawl": 1, "frontier": 1, "worker": 2}
-    pids = [pid for role, count in crew.items() for pid in crawl.await_pids(role, count)]
+    supervisor = {"crawl": 1, "frontier": 1, "worker": 2}
+    pids = [pid for role, count in supervisor.items() for pid in crawl.await_pids(role, count)]
     return b"\n".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids)
 
 

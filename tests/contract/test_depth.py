@@ -5,160 +5,151 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import DeskRules
+from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import Place, Task
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Lab
+from gossamer.stores.contract import Task, UrlState
 
 pytestmark = pytest.mark.req("B2")
 
 
-def visit(lab: "Lab", name: str, *links: str) -> list[tuple[int, int]]:
+def visit(driver: StoreDriver, name: str, *links: str) -> list[tuple[int, int]]:
     """Visit one URL, let the others wait; return which pages have come nearer."""
-    tasks = {lab.name(task): task for task in lab.take()}
-    settled = lab.keep(tasks.pop(name), links)
+    tasks = {driver.name(task): task for task in driver.take()}
+    settled = driver.keep(tasks.pop(name), links)
     for task in tasks.values():
-        lab.put_back(task, None)
+        driver.release(task, None)
     return list(settled.nearer)
 
 
-def test_a_shorter_path_brings_everything_behind_it_nearer(
-    open_lab: "Callable[..., Lab]",
-) -> None:
-    lab = open_lab(delay_s=0.0, host_connections=99)
-    lab.plant("a/", "b/")
-    visit(lab, "a/", "a/1")
-    visit(lab, "a/1", "a/2")
-    visit(lab, "a/2", "a/3")
-    visit(lab, "a/3", "a/4", "a/1")
-    assert lab.depths() == {"a/": 0, "b/": 0, "a/1": 1, "a/2": 2, "a/3": 3, "a/4": 4}
-    numbers = {lab.name_of(page.url): page.id for page in lab.backend.pages()}
-    nearer = visit(lab, "b/", "a/3")
-    assert lab.depths() == {"a/": 0, "b/": 0, "a/1": 1, "a/2": 2, "a/3": 1, "a/4": 2}
+def test_a_shorter_path_brings_everything_behind_it_nearer(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99)
+    driver.add_seeds("a/", "b/")
+    visit(driver, "a/", "a/1")
+    visit(driver, "a/1", "a/2")
+    visit(driver, "a/2", "a/3")
+    visit(driver, "a/3", "a/4", "a/1")
+    assert driver.depths() == {"a/": 0, "b/": 0, "a/1": 1, "a/2": 2, "a/3": 3, "a/4": 4}
+    numbers = {driver.name_of(page.url): page.id for page in driver.setup.pages()}
+    nearer = visit(driver, "b/", "a/3")
+    assert driver.depths() == {"a/": 0, "b/": 0, "a/1": 1, "a/2": 2, "a/3": 1, "a/4": 2}
     assert nearer == [(numbers["a/3"], 1)], "a/4 has not been fetched"
-    assert lab.records()["a/3"].parent == lab.records()["b/"].id
-    assert lab.records()["a/4"].parent == lab.records()["a/3"].id
-    (task,) = lab.take()
-    assert (lab.name(task), task.depth) == ("a/4", 2)
+    assert driver.records()["a/3"].parent == driver.records()["b/"].id
+    assert driver.records()["a/4"].parent == driver.records()["a/3"].id
+    (task,) = driver.take()
+    assert (driver.name(task), task.depth) == ("a/4", 2)
 
 
 def test_what_was_beyond_the_limit_is_crawled_when_a_shorter_path_appears(
-    open_lab: "Callable[..., Lab]",
+    open_store: OpenStore,
 ) -> None:
-    lab = open_lab(delay_s=0.0, host_connections=99, max_depth=2)
-    lab.plant("a/", "b/")
-    visit(lab, "a/", "a/1")
-    visit(lab, "a/1", "a/2")
-    visit(lab, "a/2", "a/3")
-    assert lab.place("a/3") is Place.BEYOND
-    assert lab.snapshot().waiting == 1
-    task = lab.take_one("b/")
-    assert lab.keep(task, ["a/2"]).new_links == []
-    assert lab.place("a/3") is Place.UNSCORED
-    (task,) = lab.take()
-    assert (lab.name(task), task.depth) == ("a/3", 2)
-    assert lab.ended_by() is None
-    lab.keep(task, ["a/4"])
-    assert lab.place("a/4") is Place.BEYOND
-    assert lab.ended_by() == "complete"
-    lab.assert_counts_agree()
+    driver = open_store(delay_s=0.0, host_connections=99, max_depth=2)
+    driver.add_seeds("a/", "b/")
+    visit(driver, "a/", "a/1")
+    visit(driver, "a/1", "a/2")
+    visit(driver, "a/2", "a/3")
+    assert driver.place("a/3") is UrlState.TOO_DEEP
+    assert driver.snapshot().waiting == 1
+    task = driver.take_one("b/")
+    assert driver.keep(task, ["a/2"]).new_links == []
+    assert driver.place("a/3") is UrlState.UNSCORED
+    (task,) = driver.take()
+    assert (driver.name(task), task.depth) == ("a/3", 2)
+    assert driver.ended_by() is None
+    driver.keep(task, ["a/4"])
+    assert driver.place("a/4") is UrlState.TOO_DEEP
+    assert driver.ended_by() == "complete"
+    driver.assert_counts_agree()
 
 
-def test_a_link_to_what_is_beyond_the_limit_makes_it_new(open_lab: "Callable[..., Lab]") -> None:
-    lab = open_lab(delay_s=0.0, host_connections=99, max_depth=1)
-    lab.plant("a/", "b/")
-    visit(lab, "a/", "a/1")
-    visit(lab, "a/1", "a/2")
-    task = lab.take_one("b/")
-    assert lab.keep(task, ["a/2"]).new_links == [lab.key("a/2")]
+def test_a_link_to_what_is_beyond_the_limit_makes_it_new(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99, max_depth=1)
+    driver.add_seeds("a/", "b/")
+    visit(driver, "a/", "a/1")
+    visit(driver, "a/1", "a/2")
+    task = driver.take_one("b/")
+    assert driver.keep(task, ["a/2"]).new_links == [driver.key("a/2")]
 
 
-def test_a_redirect_costs_no_depth(open_lab: "Callable[..., Lab]") -> None:
-    lab = open_lab(delay_s=0.0, max_depth=1)
-    lab.plant("a/")
-    visit(lab, "a/", "a/1")
-    (task,) = lab.take()
-    lab.redirect(task, "a/2")
-    (task,) = lab.take()
-    assert (lab.name(task), task.depth, task.hops) == ("a/2", 1, 1)
-    lab.redirect(task, "a/3")
-    (task,) = lab.take()
-    assert (lab.name(task), task.depth, task.hops) == ("a/3", 1, 2)
-    lab.keep(task, ["a/4"])
-    assert lab.place("a/4") is Place.BEYOND
+def test_a_redirect_costs_no_depth(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, max_depth=1)
+    driver.add_seeds("a/")
+    visit(driver, "a/", "a/1")
+    (task,) = driver.take()
+    driver.redirect(task, "a/2")
+    (task,) = driver.take()
+    assert (driver.name(task), task.depth, task.hops) == ("a/2", 1, 1)
+    driver.redirect(task, "a/3")
+    (task,) = driver.take()
+    assert (driver.name(task), task.depth, task.hops) == ("a/3", 1, 2)
+    driver.keep(task, ["a/4"])
+    assert driver.place("a/4") is UrlState.TOO_DEEP
 
 
-def test_a_link_needs_fewer_redirects_than_a_chain(open_lab: "Callable[..., Lab]") -> None:
+def test_a_link_needs_fewer_redirects_than_a_chain(open_store: OpenStore) -> None:
     """Whether a chain is too long must not depend on the order of the crawl."""
-    lab = open_lab(delay_s=0.0, host_connections=99)
-    lab.plant("a/", "b/")
-    tasks = {lab.name(task): task for task in lab.take()}
-    lab.keep(tasks["a/"], ["a/1"])
-    lab.redirect(lab.take_one("a/1"), "a/2")
-    target = lab.take_one("a/2")
+    driver = open_store(delay_s=0.0, host_connections=99)
+    driver.add_seeds("a/", "b/")
+    tasks = {driver.name(task): task for task in driver.take()}
+    driver.keep(tasks["a/"], ["a/1"])
+    driver.redirect(driver.take_one("a/1"), "a/2")
+    target = driver.take_one("a/2")
     assert target.hops == 1
-    lab.keep(tasks["b/"], ["a/2"])
-    lab.redirect(target, "a/3")
-    assert lab.take_one("a/3").hops == 1, "one redirect since the link to a/2"
+    driver.keep(tasks["b/"], ["a/2"])
+    driver.redirect(target, "a/3")
+    assert driver.take_one("a/3").hops == 1, "one redirect since the link to a/2"
 
 
 def test_a_page_in_work_is_told_of_its_shorter_path_when_it_is_settled(
-    open_lab: "Callable[..., Lab]",
+    open_store: OpenStore,
 ) -> None:
-    lab = open_lab(delay_s=0.0, host_connections=99)
-    lab.plant("a/", "b/")
-    tasks = {lab.name(task): task for task in lab.take()}
-    lab.keep(tasks["a/"], ["a/1"])
-    visit(lab, "a/1", "a/2")
-    deep = lab.take_one("a/2")
+    driver = open_store(delay_s=0.0, host_connections=99)
+    driver.add_seeds("a/", "b/")
+    tasks = {driver.name(task): task for task in driver.take()}
+    driver.keep(tasks["a/"], ["a/1"])
+    visit(driver, "a/1", "a/2")
+    deep = driver.take_one("a/2")
     assert deep.depth == 2
-    lab.keep(tasks["b/"], ["a/2"])
-    ((number, depth),) = lab.keep(deep, ["a/3"]).nearer
-    assert (number, depth) == (lab.records()["a/2"].page_id, 1)
-    assert lab.depths()["a/3"] == 2
+    driver.keep(tasks["b/"], ["a/2"])
+    ((number, depth),) = driver.keep(deep, ["a/3"]).nearer
+    assert (number, depth) == (driver.records()["a/2"].page_id, 1)
+    assert driver.depths()["a/3"] == 2
 
 
-def test_the_modules_are_told_of_shorter_paths_also_after_a_crash(
-    open_lab: "Callable[..., Lab]",
-) -> None:
-    lab = open_lab(delay_s=0.0, host_connections=99)
-    lab.plant("a/", "b/")
-    visit(lab, "a/", "a/1")
-    visit(lab, "a/1", "a/2")
-    visit(lab, "a/2")
-    number = lab.records()["a/2"].page_id
+def test_the_modules_are_told_of_shorter_paths_also_after_a_crash(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99)
+    driver.add_seeds("a/", "b/")
+    visit(driver, "a/", "a/1")
+    visit(driver, "a/1", "a/2")
+    visit(driver, "a/2")
+    number = driver.records()["a/2"].page_id
     assert number is not None
-    assert lab.untold() == []
-    assert visit(lab, "b/", "a/2") == [(number, 1)]
-    lab.commit()
-    for restart in (lab.crash, lab.reopen):
+    assert driver.pending_depth_changes() == []
+    assert visit(driver, "b/", "a/2") == [(number, 1)]
+    driver.commit()
+    for restart in (driver.crash, driver.reopen):
         restart()
-        lab.join(0)
-        assert lab.untold() == [(number, 1)]
-    lab.told([(number, 1)])
-    lab.commit()
-    lab.crash()
-    assert lab.untold() == []
+        driver.join(0)
+        assert driver.pending_depth_changes() == [(number, 1)]
+    driver.confirm_depth_changes([(number, 1)])
+    driver.commit()
+    driver.crash()
+    assert driver.pending_depth_changes() == []
 
 
-def test_a_planted_url_is_at_depth_0_however_far_away_it_was(
-    open_lab: "Callable[..., Lab]",
-) -> None:
-    lab = open_lab(delay_s=0.0, host_connections=99)
-    lab.plant("a/")
-    visit(lab, "a/", "a/1")
-    visit(lab, "a/1", "a/2")
-    assert lab.plant("a/1") == 0
-    assert lab.depths() == {"a/": 0, "a/1": 0, "a/2": 1}
+def test_a_planted_url_is_at_depth_0_however_far_away_it_was(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99)
+    driver.add_seeds("a/")
+    visit(driver, "a/", "a/1")
+    visit(driver, "a/1", "a/2")
+    assert driver.add_seeds("a/1") == 0
+    assert driver.depths() == {"a/": 0, "a/1": 0, "a/2": 1}
 
 
 Edges = dict[int, tuple[bool, list[int]]]
@@ -196,8 +187,8 @@ def shortest(edges: Edges, seeds: list[int], max_depth: int | None) -> dict[int,
 class Crowd:
     """Some workers that crawl a graph, each step in any order."""
 
-    def __init__(self, lab: "Lab", edges: Edges, workers: int, rng: random.Random) -> None:
-        self.lab = lab
+    def __init__(self, driver: StoreDriver, edges: Edges, workers: int, rng: random.Random) -> None:
+        self.driver = driver
         self.edges = edges
         self.workers = workers
         self.rng = rng
@@ -206,28 +197,28 @@ class Crowd:
 
     def crawl(self) -> None:
         """Crawl to the end."""
-        lab, rng = self.lab, self.rng
-        lab.join(*range(self.workers))
+        driver, rng = self.driver, self.rng
+        driver.join(*range(self.workers))
         held: list[Task] = []
-        while lab.ended_by() is None:
-            lab.score(lambda _: rng.random() * 100)
-            lab.route()
+        while driver.ended_by() is None:
+            driver.score(lambda _: rng.random() * 100)
+            driver.route()
             for worker in rng.sample(range(self.workers), self.workers):
-                held += lab.lease(worker, rng.randint(1, 4))
+                held += driver.lease(worker, rng.randint(1, 4))
             rng.shuffle(held)
             for _ in range(rng.randint(1, len(held))):
                 self.settle(held.pop())
 
     def settle(self, task: Task) -> None:
-        name = self.lab.name(task)
+        name = self.driver.name(task)
         self.visited.append(name)
         redirect, targets = self.edges[int(name.partition("/")[2])]
         names = [name_of(target) for target in targets]
         if redirect:
-            settled = self.lab.redirect(task, names[0])
+            settled = self.driver.redirect(task, names[0])
         else:
-            settled = self.lab.keep(task, names)
-            number = self.lab.records()[name].page_id
+            settled = self.driver.keep(task, names)
+            number = self.driver.records()[name].page_id
             assert number is not None
             self.told[number] = task.depth
         self.told.update(settled.nearer)
@@ -249,7 +240,7 @@ def name_of(node: int) -> str:
 @pytest.mark.parametrize("kind", ["memory", "sqlite with a tiny cache", "redis"])
 def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     kind: str,
-    make_lab: "Callable[[str, Path, StoreRules], Lab]",
+    make_store: Callable[[str, Path, StoreRules], StoreDriver],
     *,
     edges: Edges,
     seeds: list[int],
@@ -258,22 +249,24 @@ def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     seed: int,
 ) -> None:
     rules = StoreRules(
-        desk=DeskRules(delay_s=0.0, host_connections=3), max_depth=max_depth, similarity=None
+        scheduler=SchedulerRules(delay_s=0.0, host_connections=3),
+        max_depth=max_depth,
+        similarity=None,
     )
     with TemporaryDirectory() as folder:
-        lab = make_lab(kind, Path(folder), rules)
-        lab.plant(*map(name_of, seeds))
-        crowd = Crowd(lab, edges, workers, random.Random(seed))  # noqa: S311 -- repeatable
+        driver = make_store(kind, Path(folder), rules)
+        driver.add_seeds(*map(name_of, seeds))
+        crowd = Crowd(driver, edges, workers, random.Random(seed))  # noqa: S311 -- repeatable
         crowd.crawl()
         expected = shortest(edges, seeds, max_depth)
-        assert lab.depths() == {name_of(node): depth for node, depth in expected.items()}
+        assert driver.depths() == {name_of(node): depth for node, depth in expected.items()}
         within = {n for n, depth in expected.items() if max_depth is None or depth <= max_depth}
         assert sorted(crowd.visited) == sorted(map(name_of, within)), "each once"
-        for name, record in lab.records().items():
-            beyond = record.place is Place.BEYOND
-            assert beyond == (name not in crowd.visited)
+        for name, record in driver.records().items():
+            too_deep = record.state is UrlState.TOO_DEEP
+            assert too_deep == (name not in crowd.visited)
             if record.outcome is Outcome.FETCHED:
                 assert record.page_id is not None
                 assert crowd.told[record.page_id] == record.depth, "the modules know it"
-        assert lab.page_numbers() == list(range(1, len(crowd.told) + 1))
-        lab.backend.close()
+        assert driver.page_numbers() == list(range(1, len(crowd.told) + 1))
+        driver.setup.close()

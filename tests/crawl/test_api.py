@@ -127,15 +127,15 @@ def test_several_crawls_at_once_know_nothing_of_each_other(
     }
 
 
-@pytest.mark.parametrize(("path", "place"), [("/robots.txt", 1), ("/", 2), ("/3", 5)])
+@pytest.mark.parametrize(("path", "state"), [("/robots.txt", 1), ("/", 2), ("/3", 5)])
 def test_a_cancelled_crawl_leaves_nothing_behind(
-    web: Web, run: Run, options: Options, path: str, place: int
+    web: Web, run: Run, options: Options, path: str, state: int
 ) -> None:
     web.site("a.test").raw(path, KeepOpen())
 
     async def program() -> None:
         crawl = asyncio.create_task(gossamer.crawl("http://a.test/", **options))
-        await asyncio.to_thread(web.wait_for_requests, place)
+        await asyncio.to_thread(web.wait_for_requests, state)
         crawl.cancel()
         with pytest.raises(asyncio.CancelledError):
             await crawl

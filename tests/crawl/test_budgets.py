@@ -41,7 +41,7 @@ def test_as_many_pages_as_allowed_and_not_one_more(
     assert crawled.summary.ended_by == "max-pages"
     assert snapshot.pages == len(crawled.pages) == max_pages
     assert pages_asked(web).total() == max_pages, "what may not be kept is not even asked for"
-    assert snapshot.in_work == 0
+    assert snapshot.in_progress == 0
     assert snapshot.waiting > 0
     assert sorted(page.id for page in crawled.pages) == list(range(1, max_pages + 1))
 

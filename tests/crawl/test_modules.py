@@ -11,9 +11,9 @@ import pytest
 
 from gossamer import Page
 from gossamer.config import load
-from gossamer.control import Crawl as OneCrawl
-from gossamer.control import Plan
-from gossamer.control.silence import Silence
+from gossamer.coordinator import Crawl as OneCrawl
+from gossamer.coordinator import Plan
+from gossamer.coordinator.silence import Silence
 from gossamer.modules import ModuleContext, ModuleReport, as_module
 from gossamer.testing import Crawled, Web
 

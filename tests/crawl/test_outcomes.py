@@ -181,12 +181,12 @@ def test_the_same_content_is_kept_once_and_its_links_with_it(web: Web, crawl: Cr
     site = web.site("a.test")
     site.page("/", links=["/one", "/two"])
     for path in ("/one", "/two"):
-        site.page(path, html="<p>twin</p><a href=/more>more</a>")
+        site.page(path, html="<p>duplicate</p><a href=/more>more</a>")
     site.page("/more")
     crawled = crawl("http://a.test/", similarity="0.9")
     assert crawled.summary.snapshot.outcomes == {"fetched": 3, "duplicate": 1}
-    (twin,) = [one for one in crawled.urls.values() if one.outcome is Outcome.DUPLICATE]
-    assert twin.page_id is None
+    (duplicate_of,) = [one for one in crawled.urls.values() if one.outcome is Outcome.DUPLICATE]
+    assert duplicate_of.page_id is None
     assert len(crawled.pages) == 3
 
 
@@ -198,5 +198,5 @@ def test_seen_is_visited_at_the_end(web: Web, crawl: Crawl) -> None:
         site.page(f"/{number}", links=[f"/{(number * 7) % 30}", "/"])
     crawled = crawl("http://a.test/", workers=3, host_connections=3)
     snapshot = crawled.summary.snapshot
-    assert (snapshot.waiting, snapshot.in_work, snapshot.finished) == (0, 0, 31)
+    assert (snapshot.waiting, snapshot.in_progress, snapshot.finished) == (0, 0, 31)
     assert set(crawled.urls) == {page.url for page in crawled.pages}

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from gossamer.frontier.desk import DeskRules
+from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.contract import Pace, Settlement, Task
-from gossamer.stores.embedded import EmbeddedStore, StoreRules
-from gossamer.stores.memory import MemoryShelf
+from gossamer.stores.contract import HostFeedback, Settlement, Task
+from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import Crawled, Reply, Reset, Web, most_at_once, traffic_of
 from gossamer.urls import Scope
-from gossamer.worker import LinkFiler
+from gossamer.worker import LinkFilter
 
 Crawl = Callable[..., Crawled]
 
@@ -104,14 +104,14 @@ def test_the_connections_in_all_are_never_exceeded(
 def test_a_crawl_delay_counts_from_the_first_page_on(web: Web, crawl: Crawl, workers: int) -> None:
     for name in ("slow.test", "quick.test"):
         pages(web, name, 4)
-    web.site("slow.test").robots("User-agent: gossamer\nCrawl-delay: 0.25")
+    web.site("slow.test").robots("User-agent: gossamer\nCrawl-delay: 0.5")
     crawl("http://slow.test/", "http://quick.test/", workers=workers, delay="20ms")
     traffic = traffic_of(web.requests, time.monotonic())
     slow, quick = traffic.hosts["slow.test"], traffic.hosts["quick.test"]
     assert slow.min_gap_s is not None
     assert quick.min_gap_s is not None
-    assert slow.min_gap_s >= 0.25
-    assert 0.02 <= quick.min_gap_s < 0.25
+    assert slow.min_gap_s >= 0.5
+    assert 0.02 <= quick.min_gap_s < 0.5
 
 
 @pytest.mark.req("B3")
@@ -155,14 +155,16 @@ def test_a_slow_host_gets_as_long_as_it_took(web: Web, crawl: Crawl) -> None:
 @pytest.mark.req("B3")
 def test_a_crawl_delay_is_not_forgotten_while_the_host_has_nothing_to_do() -> None:
     """Its robots.txt is remembered for a day, so nobody would tell of the delay again."""
-    filer = LinkFiler(Scope.for_prefix(Url("http://a.test/")), str)
+    link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
 
     async def program() -> None:
-        store = EmbeddedStore(MemoryShelf(), StoreRules(desk=DeskRules(delay_s=1.0)), 0.0)
+        store = EmbeddedStore(
+            MemoryBackend(), StoreRules(scheduler=SchedulerRules(delay_s=1.0)), 0.0
+        )
 
         async def leased(path: str, now: float) -> Task:
             await store.join(0, now)
-            await store.plant([filer.file(Url(f"http://a.test{path}"))], now)
+            await store.add_seeds([link_filter.file(Url(f"http://a.test{path}"))], now)
             for candidate in await store.candidates(10):
                 await store.prioritise([(candidate, 0.0)])
             await store.route([range(10)], now)
@@ -170,12 +172,16 @@ def test_a_crawl_delay_is_not_forgotten_while_the_host_has_nothing_to_do() -> No
             return task
 
         first = await leased("/first", 100.0)
-        pace = Pace(ended=100.0, crawl_delay_s=30.0)
-        await store.settle(Settlement(task=first, outcome=Outcome.NOT_FOUND, pace=pace), 100.0)
+        feedback = HostFeedback(ended=100.0, crawl_delay_s=30.0)
+        await store.settle(
+            Settlement(task=first, outcome=Outcome.NOT_FOUND, feedback=feedback), 100.0
+        )
         await store.reap(10_000.0)
         second = await leased("/second", 10_000.0)
-        pace = Pace(ended=10_001.0)
-        await store.settle(Settlement(task=second, outcome=Outcome.NOT_FOUND, pace=pace), 10_001.0)
+        feedback = HostFeedback(ended=10_001.0)
+        await store.settle(
+            Settlement(task=second, outcome=Outcome.NOT_FOUND, feedback=feedback), 10_001.0
+        )
         (host,) = await store.hosts(1, 10_001.0)
         assert host.next_in_s == 30.0
 

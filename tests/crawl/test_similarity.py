@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.explain import explanation_lines
-from gossamer.control.explain import explain
-from gossamer.control.stored_crawl import open_crawl
-from gossamer.control.verify import verify
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import Module
 from gossamer.testing import Crawled, Web
+from gossamer.views.explain import explain
+from gossamer.views.stored_crawl import open_crawl
+from gossamer.views.verify import verify
 
 Crawl = Callable[..., Crawled]
 
@@ -44,7 +44,7 @@ def test_a_page_much_like_another_is_not_kept_shown_or_followed(web: Web, crawl:
     assert crawled.summary.snapshot.outcomes == {"fetched": 5, "similar": 1}
     two = crawled.urls[Url("http://a.test/two")]
     one = crawled.urls[Url("http://a.test/one")]
-    assert (two.outcome, two.page_id, two.twin_of) == (Outcome.SIMILAR, None, one.page_id)
+    assert (two.outcome, two.page_id, two.duplicate_of) == (Outcome.SIMILAR, None, one.page_id)
     assert "http://a.test/behind-two" not in crawled.urls
     assert "http://a.test/behind-three" in crawled.urls
     assert sorted(page.id for page in shown) == [1, 2, 3, 4, 5]
@@ -103,4 +103,4 @@ def test_likeness_is_remembered_when_a_crawl_goes_on(web: Web, crawl: Crawl) -> 
     crawl("http://a.test/", similarity="0.9", scorer="fifo", max_pages=2)
     crawled = crawl("http://a.test/", similarity="0.9", scorer="fifo")
     assert crawled.summary.snapshot.outcomes == {"fetched": 5, "similar": 1}
-    assert crawled.urls[Url("http://a.test/two")].twin_of == 2
+    assert crawled.urls[Url("http://a.test/two")].duplicate_of == 2

@@ -9,8 +9,8 @@ import pytest
 
 from gossamer import Page
 from gossamer.config import load
-from gossamer.control import Crawl, Plan, Summary
-from gossamer.control.silence import Silence
+from gossamer.coordinator import Crawl, Plan, Summary
+from gossamer.coordinator.silence import Silence
 from gossamer.modules import Module
 from gossamer.testing import Web, read_urls
 

@@ -35,7 +35,7 @@ def test_no_manifest_names_a_namespace_and_none_is_forgotten(manifests: list[Tre
     assert [one for one in manifests if "namespace" in one["metadata"]] == []
     (kustomization,) = [one for one in manifests if one["kind"] == "Kustomization"]
     files = {file.name for file in (DEPLOY / "kubernetes").glob("*.yaml")}
-    # The seeds are planted by hand, when everything else runs.
+    # The seeds are added by hand, when everything else runs.
     assert set(kustomization["resources"]) == files - {"kustomization.yaml", "crawl.yaml"}
 
 
@@ -76,7 +76,7 @@ def test_the_commands_of_the_pages_are_understood(page: Path) -> None:
 
 def test_all_work_on_the_same_crawl(pods: dict[str, Tree]) -> None:
     text = json.dumps([pods[f"gossamer-{role}"] for role in OURS])
-    assert set(re.findall(r'"--crawl", "([^"]*)"', text)) == {"example"}
+    assert set(re.findall(r'"--name", "([^"]*)"', text)) == {"example"}
 
 
 def test_the_variables_are_options(compose: Tree, pods: dict[str, Tree]) -> None:

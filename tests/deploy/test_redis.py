@@ -1,48 +1,34 @@
 """The Redis of the deployment files passes the checks that a crawl makes at its start."""
 
 import asyncio
-import os
-import socket
-import subprocess
-import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-from fetch_servers import find_server
+from redis_servers import RedisServer, redis_program, wait_until
 
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.checks import Finding
+from gossamer.stores.redis.checks import ServerFinding
 from gossamer.stores.redis.probe import check
 
-LOOPBACK = "127.0.0.1"
-START_S = 20.0
 PASSWORD = "0123abcd"  # noqa: S105 - the tests' own
 Tree = dict[str, Any]
 
 
-def started(arguments: list[str], folder: Path) -> list[Finding]:
+def started(arguments: list[str], folder: Path) -> list[ServerFinding]:
     """Start a server with these arguments and return what is found once it runs."""
-    program = find_server("redis-server")
-    if program is None:
-        reason = "no redis-server here: run 'make test', which fetches it"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        port: int = listener.getsockname()[1]
-    place = ["--port", str(port), "--bind", LOOPBACK, "--dir", str(folder)]
-    process = subprocess.Popen([str(program), *arguments, *place], stdout=subprocess.DEVNULL)
-    address = RedisAddress(host=LOOPBACK, port=port, password=PASSWORD)
-    try:
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline and process.poll() is None:
-            findings = asyncio.run(check(address))
-            if not any(one.passing for one in findings):
-                return findings
-            time.sleep(0.02)
-        pytest.fail(f"redis-server does not run with {arguments}")
-    finally:
-        process.kill()
-        process.wait()
+    program = redis_program("redis-server")
+    findings: list[ServerFinding] = []
+
+    def is_up() -> bool:
+        findings[:] = asyncio.run(check(address))
+        return not any(one.passing for one in findings)
+
+    with closing(RedisServer(folder, program=program, arguments=arguments)) as server:
+        server.start()
+        address = RedisAddress(socket=str(server.socket), password=PASSWORD)
+        wait_until(is_up)
+    return findings
 
 
 def test_the_one_of_compose(compose: Tree, tmp_path: Path) -> None:

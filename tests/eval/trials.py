@@ -7,7 +7,7 @@ import msgspec
 from tests.eval.corpus import Page
 from tests.eval.exact import exact_shingles, similarity
 
-from gossamer.content import Sketch, resemblance, sketch
+from gossamer.content import Sketch, estimated_similarity, sketch
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ def trials(pairs: Iterable[tuple[str, str, str]], threshold: float) -> list[Tria
                 Trial(
                     kind=kind,
                     true=similarity(exact_shingles(one), exact_shingles(other)),
-                    estimate=resemblance(first.sample, second.sample),
+                    estimate=estimated_similarity(first.sample, second.sample),
                     met=any(map(bytes.__eq__, first.bands, second.bands)),
                     threshold=threshold,
                 )
@@ -64,7 +64,8 @@ def dropped(pages: Sequence[Page], threshold: float) -> list[Drop]:
         places = list(enumerate(made.bands))
         candidates = {held.name: (held, of) for place in places for held, of in index[place]}
         likeness = {
-            name: resemblance(made.sample, of.sample) for name, (_, of) in candidates.items()
+            name: estimated_similarity(made.sample, of.sample)
+            for name, (_, of) in candidates.items()
         }
         best = max(likeness, key=likeness.__getitem__, default="")
         if likeness.get(best, 0.0) >= threshold:

@@ -22,13 +22,13 @@ from pathlib import Path
 import msgspec
 
 from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
-from gossamer.frontier import DeskRules
+from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Url
-from gossamer.stores import EmbeddedStore, Link, Place, Shelf, StoreRules, Task
+from gossamer.stores import Backend, EmbeddedStore, Link, StoreRules, Task, UrlState
 from gossamer.stores.contract import KeptPage
-from gossamer.stores.memory import MemoryShelf
-from gossamer.stores.shelf import Found
-from gossamer.stores.sqlite import SqliteShelf
+from gossamer.stores.embedded.backend import Found
+from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LIMIT_US = 200.0
@@ -71,30 +71,30 @@ def link(number: int) -> Link:
     return Link(Url(f"http://a.test/{number}"), b"%016d" % number, HOST, HOST)
 
 
-def fill(shelf: Shelf, pages: range) -> list[tuple[bytes, Sketch]]:
-    """Put pages on a shelf; return digest and sketch of some."""
+def fill(backend: Backend, pages: range) -> list[tuple[bytes, Sketch]]:
+    """Put pages on a backend; return digest and sketch of some."""
     every = max(1, len(pages) // ASKED)
     some = []
     for number in pages:
-        url_id = shelf.insert(link(number), Place.BEYOND, Found(0, 0, None), 0.0)
+        url_id = backend.insert(link(number), UrlState.TOO_DEEP, Found(0, 0, None), 0.0)
         assert url_id is not None
         page = KeptPage(
             page_id=number, size=0, digest=os.urandom(16), content=b"", fetched_at=time.time()
         )
         sketch = random_sketch()
-        shelf.add_page(url_id, page, 0, sketch)
+        backend.add_page(url_id, page, 0, sketch)
         if number % every == 0:
             some.append((page.digest, sketch))
         if number % 10_000 == 0:
-            shelf.commit()
-    shelf.commit()
+            backend.commit()
+    backend.commit()
     return some
 
 
 async def lease(store: EmbeddedStore, now: float) -> Task:
     """Return a task in whose name claims can be made."""
     await store.join(0, now)
-    await store.plant([link(10**12)], now)
+    await store.add_seeds([link(10**12)], now)
     await store.prioritise([(one, 0.0) for one in await store.candidates(1)])
     await store.route([range(10)], now)
     (task,) = (await store.lease(0, 1, now)).tasks
@@ -113,18 +113,18 @@ async def ask(
         took.append(time.perf_counter() - began)
         assert (claim.page_id is not None) is kept
         if kept:
-            await store.put_back(task, None, now)
+            await store.release(task, None, now)
             await store.route([range(10)], now)
             (task,) = (await store.lease(0, 1, now)).tasks
     return statistics.median(took) * 1e6, task
 
 
-async def measure(shelf: Shelf, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
-    """Open a store over a shelf with so many pages and ask."""
-    rules = StoreRules(desk=DeskRules(delay_s=0.0), max_pages=10**9, max_bytes=10**15)
+async def measure(backend: Backend, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
+    """Open a store over a backend with so many pages and ask."""
+    rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), max_pages=10**9, max_bytes=10**15)
     resident = _resident_bytes()
     began = time.perf_counter()
-    store = EmbeddedStore(shelf, rules, time.time())
+    store = EmbeddedStore(backend, rules, time.time())
     opened_s = time.perf_counter() - began
     memory = (_resident_bytes() - resident) / pages
     task = await lease(store, time.time())
@@ -133,7 +133,7 @@ async def measure(shelf: Shelf, pages: int, some: list[tuple[bytes, Sketch]]) ->
     alike = ((os.urandom(16), like(sketch)) for _, sketch in some)
     similar_us, task = await ask(store, task, alike, kept=False)
     same_us, task = await ask(store, task, iter(some), kept=False)
-    await store.put_back(task, None, time.time())
+    await store.release(task, None, time.time())
     return Costs(pages, unlike_us, similar_us, same_us, opened_s, memory)
 
 
@@ -146,10 +146,10 @@ def run(kind: str, size: int) -> Costs:
     """Measure one store with so many pages."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "crawl.sqlite"
-        shelf: Shelf = MemoryShelf() if kind == "memory" else SqliteShelf(file)
-        some = fill(shelf, range(1, size + 1))
-        costs = asyncio.run(measure(shelf, size, some))
-        shelf.close()
+        backend: Backend = MemoryBackend() if kind == "memory" else SqliteBackend(file)
+        some = fill(backend, range(1, size + 1))
+        costs = asyncio.run(measure(backend, size, some))
+        backend.close()
     return costs
 
 

@@ -32,7 +32,7 @@ SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 TURNS, PAGES_IN_A_TURN = 4, 1000
 MOST_GROWTH = 1.3
 """How much more a page may cost among the most URLs than in the small store."""
-DURABLE = ("--appendonly", "yes", "--appendfsync", "everysec")
+DURABLE = ("appendonly yes", "appendfsync everysec")
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("GOSSAMER_DOCS") or ROOT / ".cache" / "docs" / "site")
 PICTURE = ROOT / "docs" / "redis-cost.svg"
@@ -47,7 +47,7 @@ class Bench:
 
     @classmethod
     async def begin(cls, url: str, bodies: Sequence[bytes], stack: AsyncExitStack) -> Self:
-        """Begin anew on a server; the stack closes what is opened."""
+        """Start over on a server; the stack closes what is opened."""
         client = await stack.enter_async_context(connect(parse_address(url)))
         await client.flushall()
         store = await open_redis(url, CRAWL, RULES, Opening(is_checked=True))
@@ -63,7 +63,7 @@ class Bench:
     async def visit(self, known: int) -> Cost:
         """Crawl some pages."""
         bytes_before, pages = await used_bytes(self.client), self.crawl.pages
-        trips = self.crawl.store.courier.round_trips
+        trips = self.crawl.store.script_client.round_trips
         watch = Stopwatch(self.client)
         await watch.start()
         await self.crawl.visit(PAGES_IN_A_TURN)
@@ -74,7 +74,7 @@ class Bench:
             pages=pages,
             work=work,
             page_bytes=(await used_bytes(self.client) - bytes_before) / pages,
-            trips=(self.crawl.store.courier.round_trips - trips) / pages,
+            trips=(self.crawl.store.script_client.round_trips - trips) / pages,
         )
 
 

@@ -101,7 +101,7 @@ def crawl_once(crawler: Crawler, setting: Setting, store: str) -> Run:
     with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
         own, place = ["--dir", f"{name}/crawl"], ["--dir", f"{name}/crawl"]
         if crawler.workers:
-            place = ["--store", store, "--crawl", CRAWL]
+            place = ["--store", store, "--name", CRAWL]
             connections = setting.connections * crawler.workers
             own += [*place, "--workers", str(crawler.workers), "--fresh"]
             own += ["--connections", str(connections)]

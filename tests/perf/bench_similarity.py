@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gossamer.content import parse, resemblance, sketch
+from gossamer.content import estimated_similarity, parse, sketch
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for, shingles_of, words_of
 from gossamer.model import Url
 
@@ -48,7 +48,9 @@ def main() -> None:
     print(f"a page of {PAGE_BYTES:,} bytes with {len(words):,} words")
     print(f"  words                     {cpu_us(lambda: words_of(text)):>8,.1f} µs")
     print(f"  their runs of eight       {cpu_us(lambda: shingles_of(words)):>8,.1f} µs")
-    print(f"  comparing two samples     {cpu_us(lambda: resemblance(sample, sample)):>8,.1f} µs")
+    print(
+        f"  comparing two samples     {cpu_us(lambda: estimated_similarity(sample, sample)):>8,.1f} µs"
+    )
     print(f"  kept of a page            {len(sample) + 8 * banding.count:>8,} bytes")
     print(f"sketch: {whole:,.0f} µs CPU (limit {LIMIT_US})")
 

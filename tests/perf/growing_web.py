@@ -14,10 +14,10 @@ import time
 from collections.abc import Sequence
 
 from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
-from gossamer.frontier import DeskRules
+from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import KeptPage, Link, Pace, Settlement, Task
+from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settlement, Task
 from gossamer.stores.redis import RedisStore
 
 ON_A_HOST = 200
@@ -26,9 +26,9 @@ QUEUES = 100
 LINKS, NEW, ELSEWHERE = 32, 2, 4
 AT_ONCE = 64
 SIMILARITY = 0.9
-PLANTED_AT_ONCE = 2000
+SEEDS_AT_ONCE = 2000
 RULES = StoreRules(
-    desk=DeskRules(delay_s=0.0, host_connections=AT_ONCE, queues=QUEUES),
+    scheduler=SchedulerRules(delay_s=0.0, host_connections=AT_ONCE, queues=QUEUES),
     max_pages=10**9,
     max_bytes=10**15,
     similarity=SIMILARITY,
@@ -73,10 +73,10 @@ class Crawl:
     async def discover(self, known: int) -> None:
         """Have so many URLs known, those that are new waiting in the priority queues."""
         while self.known < known:
-            some = range(self.known, min(self.known + PLANTED_AT_ONCE, known))
-            await self.store.plant([link(number) for number in some], time.time())
+            some = range(self.known, min(self.known + SEEDS_AT_ONCE, known))
+            await self.store.add_seeds([link(number) for number in some], time.time())
             self.known = some.stop
-            await self._score(PLANTED_AT_ONCE)
+            await self._score(SEEDS_AT_ONCE)
 
     async def visit(self, pages: int) -> None:
         """Crawl so many pages more, or a few more than that."""
@@ -114,7 +114,7 @@ class Crawl:
             page=page,
             links=self._links(task),
             size=len(body),
-            pace=Pace(ended=now, took_s=0.01),
+            feedback=HostFeedback(ended=now, took_s=0.01),
         )
         assert (await self.store.settle(settlement, now)).accepted
         self.pages += 1

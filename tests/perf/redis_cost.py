@@ -7,7 +7,7 @@ import msgspec
 from tests.perf.growing_web import LINKS
 from tests.perf.redis_figures import STEPS, Work
 
-OF_URLS = {"known", "urls", "shelf:", "line"}
+OF_URLS = {"known", "urls", "backend:", "line"}
 OF_PAGES = {"targets", "pages", "content:", "digest:", "band:", "sample:"}
 COLOURS = {"settle": "#06c", "claim": "#0b6", "lease": "#c60", "frontier": "#939", "all": "#444"}
 

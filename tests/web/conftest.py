@@ -20,6 +20,14 @@ def quick() -> FetchOptions:
 
 
 @pytest.fixture
+def patient() -> FetchOptions:
+    """Options of a client that would wait far longer than anything takes on a busy machine."""
+    return FetchOptions(
+        connect_timeout_s=40, first_byte_timeout_s=40, silence_timeout_s=40, total_timeout_s=40
+    )
+
+
+@pytest.fixture
 def web() -> Iterator[Web]:
     with Web() as web:
         web.site("a.test")

@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import subprocess
 import sys
-import time
 import zlib
 from collections.abc import Callable
 
@@ -82,12 +81,12 @@ def test_a_body_without_end_is_cut_short(web: Web, fetch: Callable[..., Response
 
 
 def test_an_announced_length_over_the_limit_is_not_even_begun(
-    web: Web, fetch: Callable[..., Response]
+    web: Web, fetch: Callable[..., Response], patient: FetchOptions
 ) -> None:
     web.site("a.test").raw("/", HTML + b"Content-Length: 500001\r\n\r\n", KeepOpen())
-    begun = time.monotonic()
-    assert fetch().cause is Cause.BODY_TOO_LARGE
-    assert time.monotonic() - begun < 0.25  # less than any timeout
+    response = fetch(options=patient)
+    assert response.cause is Cause.BODY_TOO_LARGE
+    assert response.ended - response.started < 20, "no timeout ended it"
 
 
 def test_the_limit_itself_is_allowed(
@@ -135,30 +134,30 @@ def test_a_robots_txt_that_breaks_off_is_a_failure(
     ids=["long", "endless", "false gzip", "coding", "short", "chunks", "silent", "slow"],
 )
 def test_the_body_of_an_error_or_redirect_changes_nothing(
-    body: list[Step], web: Web, allowed: AddressPolicy, quick: FetchOptions
+    body: list[Step], web: Web, allowed: AddressPolicy, patient: FetchOptions
 ) -> None:
     web.site("a.test").raw("/404", b"HTTP/1.1 404 Not Found\r\n", *body)
     web.site("a.test").raw("/302", b"HTTP/1.1 302 Found\r\nLocation: /new\r\n", *body)
 
     async def run() -> list[Response]:
-        async with Client(replace(quick, total_timeout_s=5), allowed, web.dns) as client:
+        async with Client(patient, allowed, web.dns) as client:
             urls = [Url("http://a.test/404"), Url("http://a.test/302")]
             return await asyncio.gather(*map(client.fetch, urls))
 
     missing, moved = asyncio.run(run())
     assert (missing.outcome, missing.status, missing.body) == (Outcome.NOT_FOUND, 404, b"")
     assert (moved.outcome, moved.target) == (Outcome.REDIRECTED, "http://a.test/new")
-    assert missing.ended - missing.started < 2
-    assert moved.ended - moved.started < 2
+    assert missing.ended - missing.started < 20, "no timeout ended it"
+    assert moved.ended - moved.started < 20
 
 
 def test_no_more_of_a_useless_body_is_read_than_a_connection_is_worth(
-    web: Web, fetch: Callable[..., Response]
+    web: Web, fetch: Callable[..., Response], patient: FetchOptions
 ) -> None:
     web.site("a.test").raw("/", b"HTTP/1.1 404 Not Found\r\n\r\n", Repeat(b"x" * 10_000))
-    response = fetch()
+    response = fetch(options=patient)
     assert response.outcome is Outcome.NOT_FOUND
-    assert response.ended - response.started < 0.25  # less than any timeout
+    assert response.ended - response.started < 20, "no timeout ended it"
 
 
 MEASURE = """

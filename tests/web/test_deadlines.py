@@ -2,8 +2,8 @@
 
 import asyncio
 import socket
-import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
@@ -102,36 +102,33 @@ def test_the_tls_handshake_counts_as_connecting(quick: FetchOptions) -> None:
 
 
 def test_a_closed_port_is_told_at_once(quick: FetchOptions) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-
-    async def run() -> Response:
+    async def run(port: int) -> Response:
         async with Client(quick, AddressPolicy.parse(["127.0.0.1"])) as client:
             return await client.fetch(Url(f"http://127.0.0.1:{port}/"))
 
-    response = asyncio.run(run())
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # so that nobody else comes to listen there meanwhile
+        response = asyncio.run(run(closed.getsockname()[1]))
     assert response.cause is Cause.CONNECTION_REFUSED
     assert response.outcome is Outcome.CONNECTION_FAILED
 
 
 def test_one_silent_server_does_not_hold_up_the_others(
-    web: Web, allowed: AddressPolicy, quick: FetchOptions
+    web: Web, allowed: AddressPolicy, patient: FetchOptions
 ) -> None:
     web.site("slow.test").raw("/", KeepOpen())
     web.site("a.test").page("/")
-    patient = replace(quick, first_byte_timeout_s=0.6)
 
-    async def run() -> tuple[float, Response]:
+    async def run() -> None:
         async with Client(patient, allowed, web.dns) as client:
             slow = asyncio.create_task(client.fetch(Url("http://slow.test/")))
-            begun = time.monotonic()
             for _ in range(20):
                 assert (await client.fetch(Url("http://a.test/"))).outcome is Outcome.FETCHED
-            return time.monotonic() - begun, await slow
+            assert not slow.done()
+            slow.cancel()
+            await asyncio.wait([slow])
 
-    others_took_s, slow = asyncio.run(run())
-    assert others_took_s < 0.5
-    assert slow.cause is Cause.FIRST_BYTE_TIMEOUT
+    asyncio.run(run())
 
 
 def test_waiting_for_a_free_connection_is_not_held_against_the_server(
@@ -147,4 +144,5 @@ def test_waiting_for_a_free_connection_is_not_held_against_the_server(
 
     responses = asyncio.run(run())
     assert {response.outcome for response in responses} == {Outcome.FETCHED}
-    assert all(response.ended - response.started < 0.5 for response in responses)
+    in_order = sorted(responses, key=lambda one: one.started)
+    assert all(after.started >= before.ended for before, after in pairwise(in_order))

@@ -38,15 +38,24 @@ class Trap:
 
 
 @pytest.fixture
-def set_trap() -> Iterator[Callable[..., Trap]]:
-    with ExitStack() as listeners:
+def set_traps() -> Iterator[Callable[..., list[Trap]]]:
+    """Listen at these addresses, all at one port."""
+    with ExitStack() as stack:
 
-        def set_trap(address: str = "127.0.0.1", port: int = 0) -> Trap:
-            trap = Trap(address, port)
-            listeners.enter_context(trap.listener)
-            return trap
+        def set_traps(*addresses: str, port: int = 0) -> list[Trap]:
+            # All servers of the tests have their ports at 127.0.0.1: what is taken there is
+            # nobody else's at the other addresses either.
+            if not port and addresses[0] != "127.0.0.1":
+                holder = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                port = holder.getsockname()[1]
+            traps: list[Trap] = []
+            for address in addresses:
+                traps.append(Trap(address, port))
+                stack.enter_context(traps[-1].listener)
+                port = traps[0].port
+            return traps
 
-        yield set_trap
+        yield set_traps
 
 
 def fetch_all(
@@ -68,8 +77,8 @@ def assert_refused(response: Response, *, naming: str) -> None:
     assert response.address is None
 
 
-def test_the_trap_itself_notices(set_trap: Callable[..., Trap]) -> None:
-    trap = set_trap()
+def test_the_trap_itself_notices(set_traps: Callable[..., list[Trap]]) -> None:
+    [trap] = set_traps("127.0.0.1")
     socket.create_connection(("127.0.0.1", trap.port)).close()
     assert not trap.untouched
 
@@ -95,10 +104,9 @@ def test_the_trap_itself_notices(set_trap: Callable[..., Trap]) -> None:
     ],
 )
 def test_no_spelling_of_an_own_address_gets_a_packet_out(
-    host: str, address: str, quick: FetchOptions, set_trap: Callable[..., Trap]
+    host: str, address: str, quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
-    trap = set_trap("127.0.0.1")
-    other_trap = set_trap("::1", trap.port)
+    trap, other_trap = set_traps("127.0.0.1", "::1")
     [response] = fetch_all([f"http://{host}:{trap.port}/"], quick, AddressPolicy())
     assert_refused(response, naming=address)
     assert trap.untouched
@@ -107,10 +115,9 @@ def test_no_spelling_of_an_own_address_gets_a_packet_out(
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_name_that_leads_inside_is_refused(
-    scheme: str, quick: FetchOptions, set_trap: Callable[..., Trap]
+    scheme: str, quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
-    trap = set_trap("127.0.0.1")
-    other_trap = set_trap("::1", trap.port)
+    trap, other_trap = set_traps("127.0.0.1", "::1")
     places: dict[str, list[str | list[str]]] = {
         "127.0.0.1": [f"127.0.0.1:{trap.port}", "127.0.0.1", ["127.0.0.1"]],
         "::1": [f"[::1]:{trap.port}", "[::1]", "::1", ["::1"]],
@@ -126,9 +133,9 @@ def test_a_name_that_leads_inside_is_refused(
 
 
 def test_a_redirect_that_leads_inside_is_refused_when_followed(
-    web: Web, allowed: AddressPolicy, quick: FetchOptions, set_trap: Callable[..., Trap]
+    web: Web, allowed: AddressPolicy, quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
-    trap = set_trap()
+    [trap] = set_traps("127.0.0.1")
     web.site("a.test").redirect("/", f"http://127.0.0.1:{trap.port}/latest/meta-data/")
     [redirect] = fetch_all(["http://a.test/"], quick, allowed, web.dns)
     assert redirect.target is not None
@@ -138,10 +145,9 @@ def test_a_redirect_that_leads_inside_is_refused_when_followed(
 
 
 def test_one_refused_address_of_a_name_refuses_them_all(
-    quick: FetchOptions, set_trap: Callable[..., Trap]
+    quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
-    inside = set_trap("127.0.0.3")
-    outside = set_trap("127.0.0.2", inside.port)
+    inside, outside = set_traps("127.0.0.3", "127.0.0.2")
     policy = AddressPolicy.parse(["127.0.0.2"])
     dns = {"mixed.test": ["127.0.0.3", "127.0.0.2"]}
     [response] = fetch_all([f"http://mixed.test:{inside.port}/"], quick, policy, dns)
@@ -151,9 +157,9 @@ def test_one_refused_address_of_a_name_refuses_them_all(
 
 
 def test_a_refused_address_is_no_fallback_for_one_that_does_not_answer(
-    quick: FetchOptions, set_trap: Callable[..., Trap]
+    quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
-    inside = set_trap("127.0.0.3")
+    [inside] = set_traps("127.0.0.3")
     policy = AddressPolicy.parse(["127.0.0.2"])
     dns = {"mixed.test": ["127.0.0.2", "127.0.0.3"]}
     [response] = fetch_all([f"http://mixed.test:{inside.port}/"], quick, policy, dns)
@@ -162,11 +168,11 @@ def test_a_refused_address_is_no_fallback_for_one_that_does_not_answer(
 
 
 def test_an_allowed_address_that_answers_is_enough(
-    web: Web, allowed: AddressPolicy, quick: FetchOptions, set_trap: Callable[..., Trap]
+    web: Web, allowed: AddressPolicy, quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
     web.site("mixed.test").page("/")
     _, port = web.address
-    inside = set_trap("127.0.0.3", port)
+    [inside] = set_traps("127.0.0.3", port=port)
     dns = {"mixed.test": ["127.0.0.1", "127.0.0.3"]}
     [response] = fetch_all([f"http://mixed.test:{port}/"], quick, allowed, dns)
     assert response.outcome is Outcome.FETCHED
@@ -179,13 +185,13 @@ def test_a_name_that_changes_its_address_is_judged_again(
     web: Web,
     allowed: AddressPolicy,
     quick: FetchOptions,
-    set_trap: Callable[..., Trap],
+    set_traps: Callable[..., list[Trap]],
 ) -> None:
     # The server closes, so that the second request needs a connection and an address of its own.
     close = {"Connection": "close"}
     web.site("rebind.test").status("/", 404, headers=close)
     _, port = web.address
-    trap = set_trap("127.0.0.3", port)
+    [trap] = set_traps("127.0.0.3", port=port)
     dns: dict[str, str | list[str]] = {}
 
     def point_to(address: str) -> None:
@@ -207,11 +213,11 @@ def test_a_name_that_changes_its_address_is_judged_again(
 
 
 def test_a_connection_kept_open_was_judged_when_it_was_opened(
-    web: Web, allowed: AddressPolicy, quick: FetchOptions, set_trap: Callable[..., Trap]
+    web: Web, allowed: AddressPolicy, quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
     web.site("a.test").page("/")
     _, port = web.address
-    trap = set_trap("127.0.0.3", port)
+    [trap] = set_traps("127.0.0.3", port=port)
     dns = {"a.test": ["127.0.0.1"]}
 
     async def run() -> list[Response]:
@@ -237,10 +243,10 @@ def test_the_environment_names_no_proxy(
     web: Web,
     allowed: AddressPolicy,
     quick: FetchOptions,
-    set_trap: Callable[..., Trap],
+    set_traps: Callable[..., list[Trap]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    trap = set_trap()
+    [trap] = set_traps("127.0.0.1")
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{trap.port}/")
     monkeypatch.setenv("no_proxy", "")
@@ -275,9 +281,9 @@ def test_a_server_gets_no_cookie_back(
 
 
 def test_the_table_of_names_takes_the_place_of_dns(
-    quick: FetchOptions, set_trap: Callable[..., Trap]
+    quick: FetchOptions, set_traps: Callable[..., list[Trap]]
 ) -> None:
-    trap = set_trap()
+    [trap] = set_traps("127.0.0.1")
     everything = AddressPolicy.parse(["127.0.0.0/8", "::1"])
     urls = [f"http://localhost:{trap.port}/", "http://a.test/", "http://gossamer.example/"]
     for response in fetch_all(urls, quick, everything, {"b.test": "127.0.0.1"}):

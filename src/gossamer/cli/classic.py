@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.control import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Event, Outcome, Url
 from gossamer.modules import PageDirectory

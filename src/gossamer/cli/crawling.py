@@ -11,15 +11,15 @@ import uvloop
 
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import CrawlOptions
-from gossamer.content.started_analyst import StartedAnalyst
-from gossamer.control import Crawl, Observer, Plan, Summary
+from gossamer.content.started_parser import StartedParser
+from gossamer.coordinator import Crawl, Observer, Plan, Summary
 from gossamer.modules import load_modules
 from gossamer.observe import Wish, open_observer
 
 EXIT_INTERRUPTED = 130
 
 
-def run_crawl(options: CrawlOptions, analyst: StartedAnalyst | None) -> int:
+def run_crawl(options: CrawlOptions, parser: StartedParser | None) -> int:
     """Crawl, tell how it goes, and return the exit code."""
     plan = Plan(options)
     load_modules(options.module)  # what is wrong with one is told before anything is done
@@ -27,25 +27,25 @@ def run_crawl(options: CrawlOptions, analyst: StartedAnalyst | None) -> int:
     gc.freeze()  # what was loaded stays: no need to look through it for garbage again and again
     with open_observer(wish, sys.stdout, sys.stderr, os.environ) as observer:
         try:
-            summary = uvloop.run(_run(plan, observer, analyst))
+            summary = uvloop.run(_run(plan, observer, parser))
         except asyncio.CancelledError:
             observer.say("warning", f"stopped at once; continue with: {_same_command(options)}")
             return EXIT_INTERRUPTED
         return _conclude(summary, options, observer)
 
 
-async def _run(plan: Plan, observer: Observer, analyst: StartedAnalyst | None) -> Summary:
+async def _run(plan: Plan, observer: Observer, parser: StartedParser | None) -> Summary:
     """Run the crawl, in this process or in several; the first signal ends it softly."""
 
     def say(words: str) -> None:
         observer.say("info", words)
 
     if plan.options.store.scheme == "redis":
-        from gossamer.control.cluster import SharedCrawl  # noqa: PLC0415 -- not needed by others
+        from gossamer.cluster import SharedCrawl  # noqa: PLC0415 -- not needed by others
 
         return await run_until_signalled(SharedCrawl(plan, observer), say)
     modules = load_modules(plan.options.module)
-    return await run_until_signalled(Crawl(plan, modules, observer, analyst=analyst), say)
+    return await run_until_signalled(Crawl(plan, modules, observer, parser=parser), say)
 
 
 def _conclude(summary: Summary, options: CrawlOptions, observer: Observer) -> int:

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from gossamer.cli import classic
-from gossamer.control import ClassicPlan, ClassicSettings
+from gossamer.coordinator import ClassicPlan, ClassicSettings
 from gossamer.modules import PageDirectory
 from gossamer.policy import AddressPolicy
 from gossamer.testing import Web, demo_site

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from gossamer.cli.output import columns, moment, put_json, put_lines, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
-from gossamer.control.explain import Explanation, Waits
-from gossamer.control.explain import explain as explained
-from gossamer.control.stored_crawl import View
 from gossamer.observe import printable
 from gossamer.observe.figures import counted, size, span
 from gossamer.stores.contract import PageRecord
 from gossamer.urls import parse_seed
+from gossamer.views.explain import Explanation, Waits
+from gossamer.views.explain import explain as explained
+from gossamer.views.stored_crawl import View
 
 LONGEST = 10_000
 STEPS_SHOWN = 12
@@ -85,10 +85,10 @@ def _state(found: Explanation) -> Iterator[str]:
                 yield _why_unseen(found)
         case "waiting":
             yield "waiting"
-        case "in_work":
-            was = "was in work when its process ended; it will be fetched again"
-            yield "in work" if found.crawl == "running" else was
-        case "beyond":
+        case "in_progress":
+            was = "was in progress when its process ended; it will be fetched again"
+            yield "in progress" if found.crawl == "running" else was
+        case "too_deep":
             yield (
                 f"known, but left out: it is {counted(found.depth or 0, 'link')} away from a seed, "
                 f"and --depth is {found.max_depth}"

@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from gossamer.cli.parameters import CrawlName, StoreUrl
 from gossamer.cli.roles import Insecure
+from gossamer.cluster.health import check_health
 from gossamer.config import load
-from gossamer.control.cluster.health import check_health
 
 Role = Literal["frontier", "worker"]
 
@@ -38,7 +38,7 @@ def health(
         Accept a foreign store without a password or TLS.
 
     """
-    given = {"store": store, "crawl": crawl, "insecure_store": insecure_store or None}
+    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     own = load(given, os.environ).options
     print(asyncio.run(check_health(own, role, number)))
     return 0

@@ -11,10 +11,10 @@ from cyclopts import Parameter
 from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import CrawlName
 from gossamer.config import StoreAddress, load
-from gossamer.control.havens import haven
-from gossamer.control.migrate import migrate as migrated
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
+from gossamer.transfer.ends import migration_end
+from gossamer.transfer.migrate import migrate as migrated
 
 Replace = Annotated[bool, Parameter(name="--replace", negative="", show_default=False)]
 Insecure = Annotated[bool, Parameter(name="--insecure-store", negative="", show_default=False)]
@@ -52,8 +52,11 @@ def migrate(
         Accept a foreign store without a password or TLS.
 
     """
-    ends = [haven(_address(one), crawl, allow_insecure=insecure_store) for one in (source, target)]
-    progress = Progress()
+    ends = [
+        migration_end(_address(one), crawl, allow_insecure=insecure_store)
+        for one in (source, target)
+    ]
+    progress = MigrationProgress()
     found = migrated(ends[0], ends[1], progress.tell, replace=replace)
     what = f"{counted(found.urls, 'URL')} and {counted(found.pages, 'page')}"
     put_lines(
@@ -67,7 +70,7 @@ def migrate(
     return 0
 
 
-class Progress:
+class MigrationProgress:
     """Says on a terminal how far long work is."""
 
     def __init__(self) -> None:

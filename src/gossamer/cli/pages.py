@@ -9,15 +9,15 @@ from cyclopts import Parameter
 
 from gossamer.cli.output import put, put_json, put_lines
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
-from gossamer.control.stored_crawl import SAVED_PAGES, StoredCrawl, View
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Outcome
 from gossamer.observe import printable
 from gossamer.observe.figures import count
-from gossamer.stores.contract import PageRecord, Place
-from gossamer.stores.sqlite.reader import ListedUrl, state_of
+from gossamer.stores.contract import PageRecord, UrlState
+from gossamer.stores.embedded.sqlite.reader import ListedUrl, state_of
+from gossamer.views.stored_crawl import SAVED_PAGES, StoredCrawl, View
 
-StateName = Literal["waiting", "in-work", "finished", "beyond"]
+StateName = Literal["waiting", "in-work", "finished", "too_deep"]
 
 LONGEST = 10_000
 """More than the longest URL."""
@@ -63,7 +63,7 @@ def pages(
                 raise UsageError("--cat writes one page as it is: give no other option with it")
             _write_body(kept, cat)
         elif every or state or outcome:
-            places = [one for one in Place if state in (None, state_of(one).replace("_", "-"))]
+            places = [one for one in UrlState if state in (None, state_of(one).replace("_", "-"))]
             urls = kept.reader.urls(places, outcome)
             _put(urls, _url_lines(urls), json=json)
         else:

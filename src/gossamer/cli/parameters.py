@@ -9,14 +9,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from gossamer.config import load
-from gossamer.control.stored_crawl import StoredCrawl, View, find_crawl, open_crawl
+from gossamer.coordinator.directory import find_crawl
 from gossamer.errors import UsageError
+from gossamer.views.stored_crawl import StoredCrawl, View, open_crawl
 
 Directory = Annotated[Path | None, Parameter(name="--dir", show_default=False)]
 """Where the crawl is; by default in the current directory, or the only one right below it."""
 
 StoreUrl = Annotated[str | None, Parameter(name="--store", show_default=False)]
-CrawlName = Annotated[str | None, Parameter(name="--crawl", show_default=False)]
+CrawlName = Annotated[str | None, Parameter(name="--name", show_default=False)]
 
 Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
 
@@ -40,14 +41,14 @@ def the_crawl(
         with open_crawl(directory) as found:
             yield found
         return
-    options = load({"store": store, "crawl": crawl}, os.environ).options
+    options = load({"store": store, "name": crawl}, os.environ).options
     address = options.store
     match address.scheme:
         case "redis":
             # Imported where it is needed: the library takes a while.
-            from gossamer.control.shared_view import open_shared_crawl  # noqa: PLC0415
+            from gossamer.views.shared_view import open_shared_crawl  # noqa: PLC0415
 
-            with open_shared_crawl(address.url, options.crawl, view, directory) as found:
+            with open_shared_crawl(address.url, options.name, view, directory) as found:
                 yield found
         case "sqlite" if address.path is not None:
             with open_crawl(directory or address.path.parent, address.path) as found:

@@ -13,9 +13,9 @@ from cyclopts import Parameter
 
 from gossamer.cli.parameters import CrawlName, StoreUrl
 from gossamer.cli.signals import run_until_signalled
+from gossamer.cluster import FrontierRole, Membership, Participant, Role, WorkerRole
 from gossamer.config import CrawlOptions, load
-from gossamer.control import Observer
-from gossamer.control.cluster import FrontierRole, Membership, Part, Role, WorkerRole
+from gossamer.coordinator import Observer
 from gossamer.errors import UsageError
 from gossamer.modules import load_modules
 from gossamer.observe import Wish, open_observer
@@ -65,7 +65,7 @@ def frontier(
         async def cast(member: Membership) -> Role:
             return FrontierRole(member)
 
-        return await run_until_signalled(Part(own, say, cast), say, attached=attached)
+        return await run_until_signalled(Participant(own, say, cast), say, attached=attached)
 
     return _play(own, run)
 
@@ -83,7 +83,7 @@ def worker(
 ) -> int:
     """Take part in a shared crawl: fetch, read and settle pages until it is over.
 
-    It may join at any time. Ctrl-C or SIGTERM finishes what is in work and leaves.
+    It may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def worker(
             say(f"worker {me} joins the crawl {member.plan.name}")
             return WorkerRole(member, me, modules, observer, alone=alone)
 
-        return await run_until_signalled(Part(own, say, cast), say, attached=attached)
+        return await run_until_signalled(Participant(own, say, cast), say, attached=attached)
 
     return _play(own, run)
 

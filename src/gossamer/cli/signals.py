@@ -33,7 +33,7 @@ async def run_until_signalled(
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        say("finishing what is in work; once more to stop at once")
+        say("finishing what is in progress; once more to stop at once")
         one.stop()
         for number in SIGNALS:
             loop.add_signal_handler(number, running.cancel)

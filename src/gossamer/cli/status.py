@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gossamer.cli.output import columns, moment, put_json, put_lines, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
-from gossamer.control.crawl_status import CrawlStatus, crawl_status
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, size, span
+from gossamer.views.status import CrawlStatus, crawl_status
 
 DEPTHS_SHOWN = 12
 
@@ -84,11 +84,11 @@ def _of(show: Callable[[int], str], limit: int | None) -> str:
 def _urls(status: CrawlStatus) -> str:
     figures = [
         f"{count(status.waiting)} waiting",
-        f"{count(status.in_work)} in work",
+        f"{count(status.in_progress)} in progress",
         f"{count(status.finished)} finished",
     ]
-    if status.beyond:
-        figures.append(f"{count(status.beyond)} beyond the depth limit")
+    if status.too_deep:
+        figures.append(f"{count(status.too_deep)} beyond the depth limit")
     return ", ".join(figures)
 
 
@@ -117,7 +117,7 @@ def _queues(status: CrawlStatus) -> list[list[str]]:
     rows = [["queue", "scores", "waiting"]]
     for one in status.queues:
         rows.append([str(one.queue), f"{one.low:g} to {one.high:g}", count(one.waiting)])
-    unscored = status.places["unscored"]
+    unscored = status.url_states["unscored"]
     return [*rows, ["", "no score yet", count(unscored)]] if unscored else rows
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from gossamer.cli.output import put_json, put_lines
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
-from gossamer.control.stored_crawl import View
-from gossamer.control.verify import Verification
-from gossamer.control.verify import verify as verified
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
+from gossamer.views.stored_crawl import View
+from gossamer.views.verify import Verification
+from gossamer.views.verify import verify as verified
 
 EXIT_BROKEN = 1
 

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from gossamer.config.kinds import BadValueError, Kind, quoted
+from gossamer.config.kinds import BadValueError, OptionKind, quoted
 from gossamer.errors import UsageError
 
 PREFIX = "GOSSAMER_"
@@ -26,6 +26,7 @@ class Group(StrEnum):
     FRONTIER = "Frontier"
     STORAGE = "Storage"
     OUTPUT = "Output"
+    ADVANCED = "Advanced"
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -34,7 +35,7 @@ class Option(msgspec.Struct, frozen=True):
     field: str
     """The attribute; its name ends with `_s` where the value is in seconds."""
     default: object
-    kind: Kind[Any]
+    kind: OptionKind[Any]
     group: Group
     alias: str | None
     """The short flag, as in `-v`."""

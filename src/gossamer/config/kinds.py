@@ -22,7 +22,7 @@ class BadValueError(ValueError):
     """What is wrong with a value and how to mend it, as the rest of a sentence."""
 
 
-class Kind(msgspec.Struct, Generic[T], frozen=True):
+class OptionKind(msgspec.Struct, Generic[T], frozen=True):
     """A kind of value."""
 
     take: Callable[[object], T]
@@ -33,7 +33,7 @@ class Kind(msgspec.Struct, Generic[T], frozen=True):
     """What stands for a value in the help: `--delay TIME`."""
 
 
-def choice(*words: str) -> Kind[str]:
+def choice(*words: str) -> OptionKind[str]:
     """Return the kind that has only these values."""
 
     def take(value: object) -> str:
@@ -42,10 +42,10 @@ def choice(*words: str) -> Kind[str]:
         likely = nearest(str(value), words)
         raise BadValueError(f"must be one of {', '.join(words)}: the nearest is {likely}")
 
-    return Kind(take, metavar="|".join(words))
+    return OptionKind(take, metavar="|".join(words))
 
 
-def switch() -> Kind[bool]:
+def switch() -> OptionKind[bool]:
     """Return the kind of truth values, shown as TOML writes them."""
 
     def take(value: object) -> bool:
@@ -56,10 +56,10 @@ def switch() -> Kind[bool]:
             return False
         raise BadValueError("must be true or false")
 
-    return Kind(take, lambda value: str(value).lower())
+    return OptionKind(take, lambda value: str(value).lower())
 
 
-def or_none(kind: Kind[T], word: str = NONE) -> Kind[T | None]:
+def or_none(kind: OptionKind[T], word: str = NONE) -> OptionKind[T | None]:
     """Return the kind that also has None, for which there is a word."""
 
     def take(value: object) -> T | None:
@@ -70,12 +70,12 @@ def or_none(kind: Kind[T], word: str = NONE) -> Kind[T | None]:
         except BadValueError as error:
             raise BadValueError(f"{error}, or {word}") from error
 
-    return Kind(
+    return OptionKind(
         take, lambda value: word if value is None else kind.show(value), f"{kind.metavar}|{word}"
     )
 
 
-def many(kind: Kind[T], *, commas: bool = False) -> Kind[tuple[T, ...]]:
+def many(kind: OptionKind[T], *, commas: bool = False) -> OptionKind[tuple[T, ...]]:
     """Return the kind of lists; in one text, blanks (and perhaps commas) part the values."""
 
     def take_one(value: object) -> T:
@@ -91,7 +91,7 @@ def many(kind: Kind[T], *, commas: bool = False) -> Kind[tuple[T, ...]]:
             raise BadValueError('must be a list of texts, such as ["one", "two"]')
         return () if list(value) == [NONE] else tuple(take_one(item) for item in value)
 
-    return Kind(
+    return OptionKind(
         take, lambda value: " ".join(kind.show(item) for item in value) or NONE, kind.metavar
     )
 

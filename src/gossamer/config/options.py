@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from gossamer.config.declaration import Group, declared_options
 from gossamer.config.kinds import choice, many, or_none, switch
-from gossamer.config.quantities import duration, share, size, whole
+from gossamer.config.quantities import duration, integer, share, size
 from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
 from gossamer.config.texts import folder, for_header, pattern, text, web_address
 from gossamer.errors import UsageError
@@ -39,8 +39,8 @@ class CrawlOptions:
     """The URLs to begin with."""
     scope: Annotated[ScopeName, choice(*get_args(ScopeName)), Group.SCOPE] = "host"
     """Which links to follow: to the seeds' hosts, to their registered domains with all hosts,
-    to what begins like a seed (prefix), or any."""
-    depth: Annotated[int | None, or_none(whole(0, 1_000_000)), Group.SCOPE] = None
+    to URLs under a seed's directory (prefix), or any."""
+    depth: Annotated[int | None, or_none(integer(0, 1_000_000)), Group.SCOPE] = None
     """How many links away from a seed to go; 0 is the seeds alone."""
     include: Annotated[tuple[str, ...], many(text(pattern)), Group.SCOPE] = ()
     """A regular expression that URLs must match to be followed; may be repeated, and one match
@@ -53,7 +53,7 @@ class CrawlOptions:
     delay_s: Annotated[float, duration(0.0, 24 * _HOUR_S), Group.POLITENESS] = 1.0
     """The pause between two requests to a host; robots.txt or the host may ask for more, and
     0s is for your own servers."""
-    host_connections: Annotated[int, whole(1, 1000), Group.POLITENESS] = 1
+    host_connections: Annotated[int, integer(1, 1000), Group.POLITENESS] = 1
     """How many requests to a host may run at once; above 1 only with --delay 0s."""
     user_agent: Annotated[str | None, or_none(text(for_header), "auto"), Group.POLITENESS] = None
     """The User-Agent to send; auto names Gossamer, its version and the contact."""
@@ -65,53 +65,41 @@ class CrawlOptions:
     """A private network, address, address:port or host name that may be contacted; may be
     repeated."""
 
-    max_pages: Annotated[int, whole(1, _MANY), Group.LIMITS] = 10_000
-    """How many pages end the crawl."""
+    max_pages: Annotated[int, integer(1, _MANY), Group.LIMITS] = 10_000
+    """Stop after this many pages."""
     max_bytes: Annotated[int, size(1, 10**15), Group.LIMITS] = 50_000_000
-    """How many bytes of pages end the crawl."""
+    """Stop after this many bytes of pages."""
     max_page_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 500_000
     """The largest page to keep; a larger one is not downloaded to its end."""
     timeout_s: Annotated[float, duration(0.001, _HOUR_S), Group.LIMITS] = 30.0
     """The longest that one request may take, from the name look-up to the last byte."""
-    connections: Annotated[int, whole(1, 10_000), Group.LIMITS] = 100
+    connections: Annotated[int, integer(1, 10_000), Group.LIMITS] = 100
     """How many requests may run at once, in all."""
 
-    workers: Annotated[int, whole(0, 1000), Group.FRONTIER] = 1
+    workers: Annotated[int, integer(0, 1000), Group.FRONTIER] = 1
     """How many workers share the work; a host is with one of them at a time. 0 leaves it to
     workers elsewhere, with a store that is shared."""
     scorer: Annotated[str, text(), Group.FRONTIER] = "auto"
     """What decides which URL comes first: a name, package.module:object or ./file.py:object;
     auto chooses by the scope and by what is known of the hosts."""
-    queues: Annotated[int, whole(1, 101), Group.FRONTIER] = 10
-    """How many priority queues there are for the scores from 0 to 100."""
-    url_queue: Annotated[int, whole(1, _MANY), Group.FRONTIER] = 10_000
-    """How many URLs may wait for their score."""
-    worker_queue: Annotated[int, whole(1, _MANY), Group.FRONTIER] = 10_000
-    """How many URLs may wait for one worker."""
-    lease_s: Annotated[float, duration(1.0, _HOUR_S), Group.FRONTIER] = 30.0
-    """How long the work of a worker that has fallen silent is kept for it, before others do it; for
-    a store that is shared."""
-    random_seed: Annotated[int, whole(0, 2**63 - 1), Group.FRONTIER] = 0
-    """Where the random draw of queues begins: the same number gives the same draw."""
     pagerank_key: Annotated[str | None, or_none(text(for_header)), Group.FRONTIER] = field(
         default=None, repr=False
     )
-    """The key for the PageRank service; better set as a variable, which other users of the
-    machine cannot see."""
-    pagerank_url: Annotated[str, text(web_address), Group.FRONTIER] = OPEN_PAGERANK
-    """Where the PageRank service is."""
+    """The key for the PageRank service; prefer the variable GOSSAMER_PAGERANK_KEY, which other
+    users of the machine cannot see."""
 
     dir: Annotated[Path | None, or_none(folder(), "auto"), Group.STORAGE] = None
     """The directory for the state and the results of the crawl; auto makes a name from the seed."""
     store: Annotated[StoreAddress, store_address(), Group.STORAGE] = IN_DIRECTORY
     """Where the state is kept: memory:, sqlite:PATH, without PATH a file in the directory, or
-    redis://HOST, a server for workers on many machines, its password better as a variable."""
+    redis://HOST, a server for workers on many machines; prefer the variable GOSSAMER_STORE for
+    passwords."""
     insecure_store: Annotated[bool, switch(), Group.STORAGE] = False
     """Accept a store on another machine without a password or TLS."""
-    crawl: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
-    """The name of the crawl in a store that it shares; auto makes one from the seed."""
+    name: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
+    """The name of the crawl in a shared store; auto makes one from the seed."""
     fresh: Annotated[bool, switch(), Group.STORAGE] = False
-    """Begin anew: what an earlier crawl left in the directory is removed."""
+    """Start over: what an earlier crawl left in the directory is removed."""
     similarity: Annotated[float | None, or_none(share(), "off"), Group.STORAGE] = 0.9
     """A page at least this similar to one that was seen is dropped; with 1 only the same content
     is, and off keeps all."""
@@ -124,9 +112,23 @@ class CrawlOptions:
     log_format: Annotated[LogFormat, choice(*get_args(LogFormat)), Group.OUTPUT] = "text"
     """Progress for people (text) or for machines (json: one object a line)."""
     verbose: Annotated[bool, switch(), Group.OUTPUT, "-v"] = False
-    """Tell every step."""
+    """Log every step."""
     quiet: Annotated[bool, switch(), Group.OUTPUT, "-q"] = False
-    """Tell nothing but errors."""
+    """Show errors only."""
+
+    queues: Annotated[int, integer(1, 101), Group.ADVANCED] = 10
+    """How many priority queues there are for the scores from 0 to 100."""
+    url_queue: Annotated[int, integer(1, _MANY), Group.ADVANCED] = 10_000
+    """How many URLs may wait for their score."""
+    worker_queue: Annotated[int, integer(1, _MANY), Group.ADVANCED] = 10_000
+    """How many URLs may wait for one worker."""
+    lease_s: Annotated[float, duration(1.0, _HOUR_S), Group.ADVANCED] = 30.0
+    """How long the work of a worker that has fallen silent is kept for it, before others do it; for
+    a store that is shared."""
+    draw_seed: Annotated[int, integer(0, 2**63 - 1), Group.ADVANCED] = 0
+    """Where the random draw of queues begins: the same number gives the same draw."""
+    pagerank_url: Annotated[str, text(web_address), Group.ADVANCED] = OPEN_PAGERANK
+    """Where the PageRank service is."""
 
     def __post_init__(self) -> None:
         """Check every value, put it into its one form, and check that they go together."""

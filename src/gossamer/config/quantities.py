@@ -2,11 +2,11 @@
 
 import re
 
-from gossamer.config.kinds import BadValueError, Kind
+from gossamer.config.kinds import BadValueError, OptionKind
 from gossamer.config.units import format_duration, format_size, parse_duration, parse_size
 
 
-def whole(least: int, most: int) -> Kind[int]:
+def integer(least: int, most: int) -> OptionKind[int]:
     """Return the kind of whole numbers in that range."""
 
     def take(value: object) -> int:
@@ -16,10 +16,10 @@ def whole(least: int, most: int) -> Kind[int]:
             return value
         raise BadValueError(f"must be a whole number from {least} to {most}")
 
-    return Kind(take, metavar="N")
+    return OptionKind(take, metavar="N")
 
 
-def share() -> Kind[float]:
+def share() -> OptionKind[float]:
     """Return the kind of numbers above 0 and up to 1."""
 
     def take(value: object) -> float:
@@ -31,10 +31,10 @@ def share() -> Kind[float]:
             return number
         raise BadValueError("must be a number above 0 and up to 1, such as 0.9")
 
-    return Kind(take, metavar="N")
+    return OptionKind(take, metavar="N")
 
 
-def duration(least_s: float, most_s: float) -> Kind[float]:
+def duration(least_s: float, most_s: float) -> OptionKind[float]:
     """Return the kind of time spans in that range, in seconds."""
 
     def take(value: object) -> float:
@@ -46,10 +46,10 @@ def duration(least_s: float, most_s: float) -> Kind[float]:
             raise BadValueError(f"is out of range: write {shortest} to {format_duration(most_s)}")
         return float(seconds)
 
-    return Kind(take, format_duration, "TIME")
+    return OptionKind(take, format_duration, "TIME")
 
 
-def size(least_bytes: int, most_bytes: int) -> Kind[int]:
+def size(least_bytes: int, most_bytes: int) -> OptionKind[int]:
     """Return the kind of sizes in that range, in bytes."""
 
     def take(value: object) -> int:
@@ -61,4 +61,4 @@ def size(least_bytes: int, most_bytes: int) -> Kind[int]:
             raise BadValueError(f"is out of range: write {least} to {most}")
         return number
 
-    return Kind(take, format_size, "SIZE")
+    return OptionKind(take, format_size, "SIZE")

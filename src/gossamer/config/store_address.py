@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.config.kinds import BadValueError, Kind
+from gossamer.config.kinds import BadValueError, OptionKind
 from gossamer.config.texts import folder
 
 _PASSWORD = re.compile(r"^([a-z]+://[^:/@]*:).*(@)")
@@ -34,9 +34,9 @@ class StoreAddress(msgspec.Struct, frozen=True):
 IN_DIRECTORY = StoreAddress("sqlite")
 
 
-def store_address() -> Kind[StoreAddress]:
+def store_address() -> OptionKind[StoreAddress]:
     """Return the kind of addresses of stores."""
-    return Kind(_take, metavar="memory:|sqlite:PATH|redis://HOST")
+    return OptionKind(_take, metavar="memory:|sqlite:PATH|redis://HOST")
 
 
 def _take(value: object) -> StoreAddress:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from gossamer.config.kinds import BadValueError, Kind
+from gossamer.config.kinds import BadValueError, OptionKind
 
 
-def text(check: Callable[[str], str | None] = lambda _: None) -> Kind[str]:
+def text(check: Callable[[str], str | None] = lambda _: None) -> OptionKind[str]:
     """Return the kind of texts on one line of which `check` has nothing to complain."""
 
     def take(value: object) -> str:
@@ -18,7 +18,7 @@ def text(check: Callable[[str], str | None] = lambda _: None) -> Kind[str]:
             raise BadValueError(complaint)
         return given
 
-    return Kind(take)
+    return OptionKind(take)
 
 
 def for_header(value: str) -> str | None:
@@ -41,7 +41,7 @@ def pattern(value: str) -> str | None:
     return None
 
 
-def folder() -> Kind[Path]:
+def folder() -> OptionKind[Path]:
     """Return the kind of paths; ~ is the home directory."""
 
     def take(value: object) -> Path:
@@ -51,4 +51,4 @@ def folder() -> Kind[Path]:
         except RuntimeError as error:
             raise BadValueError("begins with the home directory of an unknown user") from error
 
-    return Kind(take, metavar="PATH")
+    return OptionKind(take, metavar="PATH")

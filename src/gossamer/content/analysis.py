@@ -6,7 +6,7 @@ import msgspec
 import xxhash
 import zstandard
 
-from gossamer.content.kind import Kind
+from gossamer.content.kind import ContentKind
 from gossamer.content.links import FoundLink, ResolvedLinks
 from gossamer.content.markers import Markers
 from gossamer.content.page import ParsedPage, parse
@@ -36,7 +36,7 @@ class RawPage(msgspec.Struct, frozen=True, array_like=True):
 class Analysis(msgspec.Struct, frozen=True, array_like=True):
     """What was found."""
 
-    kind: Kind
+    kind: ContentKind
     digest: bytes
     """The hash of the bytes, by which the same content is known again."""
     encoding: str
@@ -73,12 +73,12 @@ class Analyser:
             title=parsed.title,
             links=parsed.links,
             metas=parsed.metas,
-            packed=b"" if parsed.kind is Kind.BINARY else self._pack(page.body),
+            packed=b"" if parsed.kind is ContentKind.BINARY else self._pack(page.body),
             sketch=self._sketch(parsed),
         )
 
     def _sketch(self, parsed: ParsedPage) -> Sketch | None:
         threshold = self.rules.similarity
-        if threshold is None or threshold >= 1 or parsed.kind is Kind.BINARY:
+        if threshold is None or threshold >= 1 or parsed.kind is ContentKind.BINARY:
             return None
         return sketch(parsed.take_run(), threshold)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gossamer.content.signatures import is_binary_format, looks_like_html
 
 
-class Kind(StrEnum):
+class ContentKind(StrEnum):
     """What a body is to a crawler."""
 
     HTML = "html"
@@ -60,16 +60,16 @@ def parse_content_type(value: str | None) -> ContentType:
     return ContentType(essence[1].lower())
 
 
-def kind_of(content_type: ContentType, body: bytes) -> Kind:
+def kind_of(content_type: ContentType, body: bytes) -> ContentKind:
     """Return what a body with this label is."""
     head = body[:_SNIFFED_BYTES]
     if content_type.essence in _HTML_TYPES:
-        return Kind.BINARY if _is_not_html(content_type, head) else Kind.HTML
+        return ContentKind.BINARY if _is_not_html(content_type, head) else ContentKind.HTML
     if content_type.essence in _UNKNOWN_TYPES:
         return _sniffed(head)
     if content_type.essence.startswith("text/"):
         return _text_or_binary(content_type, head)
-    return Kind.BINARY
+    return ContentKind.BINARY
 
 
 def _is_not_html(content_type: ContentType, head: bytes) -> bool:
@@ -82,18 +82,18 @@ def _is_not_html(content_type: ContentType, head: bytes) -> bool:
     return not _is_wide_text(content_type, head) and head.count(0) * 10 > len(head)
 
 
-def _sniffed(head: bytes) -> Kind:
+def _sniffed(head: bytes) -> ContentKind:
     if looks_like_html(head):
-        return Kind.HTML
+        return ContentKind.HTML
     return _text_or_binary(ContentType(""), head)
 
 
-def _text_or_binary(content_type: ContentType, head: bytes) -> Kind:
+def _text_or_binary(content_type: ContentType, head: bytes) -> ContentKind:
     if is_binary_format(head):
-        return Kind.BINARY
+        return ContentKind.BINARY
     if _is_wide_text(content_type, head) or not _BINARY_BYTE.search(head):
-        return Kind.TEXT
-    return Kind.BINARY
+        return ContentKind.TEXT
+    return ContentKind.BINARY
 
 
 def _is_wide_text(content_type: ContentType, head: bytes) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from gossamer.content.kind import Kind, kind_of, parse_content_type
+from gossamer.content.kind import ContentKind, kind_of, parse_content_type
 from gossamer.content.links import FoundLink, Links, ResolvedLinks
 from gossamer.content.markers import Markers
 from gossamer.model import Url
@@ -18,7 +18,7 @@ MAX_READ_BYTES: Final = 10_000_000
 class ParsedPage:
     """What Gossamer knows of a page from its bytes."""
 
-    kind: Kind
+    kind: ContentKind
     encoding: str = ""
     """The character encoding, by its name in the Encoding Standard in lower case."""
     title: str = ""
@@ -59,14 +59,14 @@ def parse(
     """
     label = parse_content_type(content_type)
     kind = kind_of(label, body)
-    if kind is Kind.BINARY:
+    if kind is ContentKind.BINARY:
         return ParsedPage(kind=kind)
     # These load the parser, for which a process that lets another read its pages need not wait.
     from gossamer.content.charset import decode  # noqa: PLC0415
     from gossamer.content.reader import PageReader  # noqa: PLC0415
 
     text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
-    if kind is Kind.TEXT:
+    if kind is ContentKind.TEXT:
         return ParsedPage(
             kind=kind, encoding=encoding, take_text=lambda: text, take_run=lambda: text
         )

@@ -12,9 +12,9 @@ import turbohtml
 from turbohtml import Element, Namespace
 from turbohtml.clean import strip_comments_node
 
+from gossamer.content.limits import PREFIX, as_written, limited_tree
 from gossamer.content.markers import Markers
 from gossamer.content.refresh import refresh_target
-from gossamer.content.taming import PREFIX, as_written, tamed
 
 MAX_TITLE_LENGTH: Final = 500
 
@@ -34,8 +34,8 @@ _INLINE = """
 """
 _WITHIN_WORDS: Final = ", ".join(_INLINE.split())
 """The elements that do not part the words before and after them."""
-_TAME_WITHIN_WORDS: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
-"""The same on a tamed page. Each name costs time, so they are not looked for elsewhere."""
+_WITHIN_LIMITS_WORDS: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
+"""The same on a limited page. Each name costs time, so they are not looked for elsewhere."""
 
 
 class PageReader:
@@ -48,11 +48,11 @@ class PageReader:
         self.bases: list[str] = []
         self.metas: list[tuple[str, str]] = []
         self.refreshes: list[str] = []
-        tame = tamed(text)
-        self._is_tame = tame is not text
-        self._parts = None if markers is None else markers.parts_of(tame)
+        limited = limited_tree(text)
+        self._is_within_limits = limited is not text
+        self._parts = None if markers is None else markers.parts_of(limited)
         self._link_positions: set[tuple[int, int] | None] = set()
-        self._document = turbohtml.parse(tame, allow_declarative_shadow_roots=False)
+        self._document = turbohtml.parse(limited, allow_declarative_shadow_roots=False)
         self._read()
 
     @property
@@ -64,7 +64,7 @@ class PageReader:
         """Return the text that a reader of the page sees. The tree is used up by it."""
         document = strip_comments_node(self._document)
         self._drop_what_is_never_shown()
-        document.strip_tags(_TAME_WITHIN_WORDS if self._is_tame else _WITHIN_WORDS)
+        document.strip_tags(_WITHIN_LIMITS_WORDS if self._is_within_limits else _WITHIN_WORDS)
         if document.root is not None:
             document.root.normalize()
         return self._as_written(" ".join(document.strings))
@@ -125,10 +125,10 @@ class PageReader:
 
     def _attribute(self, element: Element, name: str) -> str | None:
         value = element.attr(name)
-        return as_written(value) if self._is_tame and value else value
+        return as_written(value) if self._is_within_limits and value else value
 
     def _as_written(self, text: str) -> str:
-        return as_written(text) if self._is_tame else text
+        return as_written(text) if self._is_within_limits else text
 
     _NOTES: ClassVar[dict[str, Callable[["PageReader", Element], None]]] = {
         "a": _note_link,

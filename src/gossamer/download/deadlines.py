@@ -12,7 +12,7 @@ DRAIN_TIMEOUT_S = 1.0
 """How long we go on reading what is thrown away; a new connection would cost about as much."""
 
 
-class Progress(msgspec.Struct):
+class TransferProgress(msgspec.Struct):
     """How far a request has come; moments are seconds of one clock, None is not yet."""
 
     connected: float | None = None
@@ -23,7 +23,7 @@ class Progress(msgspec.Struct):
     """When it became clear that the rest of the answer is of no use."""
 
 
-def overdue(progress: Progress, options: FetchOptions, now: float) -> Cause | None:
+def overdue(progress: TransferProgress, options: FetchOptions, now: float) -> Cause | None:
     """Return which deadline has passed, None while there is still time."""
     if progress.connected is None:
         return None

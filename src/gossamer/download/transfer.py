@@ -12,10 +12,10 @@ import pycurl
 
 from gossamer.download.body import Body
 from gossamer.download.curl_errors import CurlFailure, cause_of, is_ours
-from gossamer.download.deadlines import Progress
+from gossamer.download.deadlines import TransferProgress
 from gossamer.download.header import HeaderReader
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.verdict import DRAIN_BYTES, BodyUse, Verdict, judge
+from gossamer.download.verdict import DRAIN_BYTES, BodyUse, HeaderVerdict, judge
 from gossamer.model import Cause, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
@@ -43,7 +43,7 @@ class Transfer:
         self._addresses = addresses
         self._header = HeaderReader(options.max_header_bytes, options.max_header_count)
         self._headers = Headers()
-        self._verdict: Verdict | None = None
+        self._verdict: HeaderVerdict | None = None
         self._body: Body | None = None
         self._drained_bytes = 0
         self._is_cut = False
@@ -51,7 +51,7 @@ class Transfer:
         self._socket_error = ""
         self._address: str | None = None
         self._started = time.monotonic()
-        self.progress = Progress()
+        self.progress = TransferProgress()
 
     def attach(self, curl: pycurl.Curl) -> None:
         """Have a handle carry this request and report to it."""

@@ -28,7 +28,7 @@ class BodyUse(Enum):
     """For nothing; the connection is closed."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class HeaderVerdict(msgspec.Struct, frozen=True):
     """What an answer is, as far as its header tells."""
 
     use: BodyUse
@@ -39,32 +39,34 @@ class Verdict(msgspec.Struct, frozen=True):
     decoders: tuple[Decoder, ...] = ()
 
 
-def judge(url: Url, status: int, headers: Headers, accept: Accept, max_body_bytes: int) -> Verdict:
+def judge(
+    url: Url, status: int, headers: Headers, accept: Accept, max_body_bytes: int
+) -> HeaderVerdict:
     """Return what to do with the answer to a request for `url`."""
     if status in REDIRECTS:
         return _judge_redirect(url, headers)
     cause = cause_of_status(status)
     if cause is not None:
-        return Verdict(_useless(headers) if status >= 200 else BodyUse.REFUSE, cause)
+        return HeaderVerdict(_useless(headers) if status >= 200 else BodyUse.REFUSE, cause)
     if accept is Accept.PAGE:
         content_type = headers.get("content-type")
         if not may_be_page(content_type):
-            return Verdict(BodyUse.REFUSE, Cause.NOT_HTML, shown(content_type or ""))
+            return HeaderVerdict(BodyUse.REFUSE, Cause.NOT_HTML, shown(content_type or ""))
         if _content_length(headers) > max_body_bytes:
-            return Verdict(BodyUse.REFUSE, Cause.BODY_TOO_LARGE, "by its Content-Length")
+            return HeaderVerdict(BodyUse.REFUSE, Cause.BODY_TOO_LARGE, "by its Content-Length")
     codings = headers.get_all("content-encoding")
     decoders = decoders_for(codings)
     if decoders is None:
-        return Verdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(codings)))
-    return Verdict(BodyUse.KEEP, decoders=tuple(decoders))
+        return HeaderVerdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(codings)))
+    return HeaderVerdict(BodyUse.KEEP, decoders=tuple(decoders))
 
 
-def _judge_redirect(url: Url, headers: Headers) -> Verdict:
+def _judge_redirect(url: Url, headers: Headers) -> HeaderVerdict:
     locations = set(headers.get_all("location"))
     target = resolve(_as_unicode(locations.pop()), url) if len(locations) == 1 else None
     cause = Cause.REDIRECT_UNUSABLE if target is None else None
     detail = shown(", ".join(headers.get_all("location"))) if target is None else ""
-    return Verdict(_useless(headers), cause, detail, target)
+    return HeaderVerdict(_useless(headers), cause, detail, target)
 
 
 def _as_unicode(location: str) -> str:

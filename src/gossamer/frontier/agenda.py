@@ -44,7 +44,7 @@ class Agenda:
             if host.free_at > now:
                 heappush(resting, (host.free_at, ticket, host))
             else:
-                rank = host.dealt[0] if self._strict else (since, ticket)
+                rank = host.assigned[0] if self._strict else (since, ticket)
                 heappush(ready, (rank, ticket, host))
         while ready:
             _, ticket, host = ready[0]

@@ -7,7 +7,7 @@ import msgspec
 from gossamer.model import HostKey
 
 Item = tuple[float, int]
-"""A URL on the desk: its score and its id. The smallest goes first."""
+"""A URL on the scheduler: its score and its id. The smallest goes first."""
 
 
 class Domain(msgspec.Struct, eq=False):
@@ -15,13 +15,13 @@ class Domain(msgspec.Struct, eq=False):
 
     name: str
     worker: int | None = None
-    """Who serves it; None until the first URL is dealt."""
+    """Who serves it; None until the first URL is assigned."""
     kept_until: float = 0.0
     """Until when the worker keeps it without work."""
     busy: int = 0
-    """How many of its URLs are dealt or in work: a domain in use does not change hands."""
+    """How many of its URLs are assigned or in progress: a domain in use does not change hands."""
     hosts: int = 0
-    """How many of its hosts are on the desk."""
+    """How many of its hosts are on the scheduler."""
 
 
 class Host(msgspec.Struct, eq=False):
@@ -31,7 +31,7 @@ class Host(msgspec.Struct, eq=False):
     domain: Domain
     delay_s: float
     """The pause that it gets: the configured one, or a longer one that its robots.txt asks for."""
-    shelved: list[int]
+    queued: list[int]
     """How many of its URLs wait in each priority queue."""
     crawl_delay_s: float | None = None
     """What its robots.txt asks for."""
@@ -46,10 +46,10 @@ class Host(msgspec.Struct, eq=False):
 
     promised_until: float = -math.inf
     """Until when its next place is kept for a request without a URL of its own."""
-    lent_last: bool = False
+    taskless_last: bool = False
     """Whether its last place went to such a request."""
 
-    in_work: int = 0
+    in_progress: int = 0
     """How many requests it is getting."""
     waiting: int = 0
     """How many of its URLs wait, in whatever queue."""
@@ -59,10 +59,10 @@ class Host(msgspec.Struct, eq=False):
     """The priority queues in whose ring it stands, as bits."""
     aside: bool = False
     """Whether it waits beside the rings, for a moment or for room at its worker."""
-    dealt: list[Item] = msgspec.field(default_factory=list)
+    assigned: list[Item] = msgspec.field(default_factory=list)
     """A heap: its part of the worker's queue."""
-    last_dealt: Item = (-math.inf, 0)
-    """The one of these that goes last; in strict order nothing on the shelf goes before it."""
+    last_assigned: Item = (-math.inf, 0)
+    """The one of these that goes last; in strict order nothing on the backend goes before it."""
     ticket: int = 0
     """The number of its entry in the worker's agenda; 0: it has none."""
     leaving: bool = False
@@ -76,14 +76,14 @@ class Host(msgspec.Struct, eq=False):
 
     def __repr__(self) -> str:
         return (
-            f"<Host {self.key}: {self.waiting} waiting, {len(self.dealt)} of them dealt, "
-            f"{self.in_work} in work, next at {self.next_start:.3f}>"
+            f"<Host {self.key}: {self.waiting} waiting, {len(self.assigned)} of them assigned, "
+            f"{self.in_progress} in progress, next at {self.next_start:.3f}>"
         )
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of it waits or is in work."""
-        return not self.in_work and not self.waiting
+        """Whether nothing of it waits or is in progress."""
+        return not self.in_progress and not self.waiting
 
     @property
     def free_at(self) -> float:
@@ -115,8 +115,8 @@ class Host(msgspec.Struct, eq=False):
 
     def stock(self, queue: int, count: int) -> None:
         """Count URLs that were put into a priority queue, or taken out if negative."""
-        self.shelved[queue] += count
-        if self.shelved[queue]:
+        self.queued[queue] += count
+        if self.queued[queue]:
             self.stocked |= 1 << queue
         else:
             self.stocked &= ~(1 << queue)

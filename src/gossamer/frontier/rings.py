@@ -10,7 +10,7 @@ from gossamer.frontier.hosts import Host
 class Rings:
     """A ring of hosts for each priority queue, so that each host has its turn.
 
-    Beside the rings wait the hosts of which nothing can be dealt for now, whatever the queue:
+    Beside the rings wait the hosts of which nothing can be assigned for now, whatever the queue:
     those that must rest for long, and those whose worker has no room. So the router passes each of
     them once, however often it goes round.
     """

@@ -2,7 +2,7 @@
 
 `contract` says what a module is. `loading` finds one by name, dotted name or file, and `shape`
 checks that it is one. A `ModuleRunner` opens the modules of a crawl, brings every page to each of
-them (on the event loop or in a `thread` of the module's own) and keeps a `tally` of how they fare;
+them (on the event loop or in a `thread` of the module's own) and keeps a `stats` of how they fare;
 whatever a module does, the crawl goes on. The modules that come with Gossamer are `noop`, `save`
 and `stats`, a file each.
 """
@@ -18,13 +18,13 @@ from gossamer.modules.contract import (
     TakesPages,
 )
 from gossamer.modules.loading import Offer, available, load_module, load_modules
+from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.noop import Noop
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.modules.runner import TIME_LIMIT_S, ModuleRunner
 from gossamer.modules.save import Save
 from gossamer.modules.shape import as_module
 from gossamer.modules.stats import Stats
-from gossamer.modules.tally import ModuleReport
 
 __all__ = [
     "TIME_LIMIT_S",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
+from gossamer.modules.atomic_files import write_hidden
 from gossamer.modules.page_file import hidden_name, is_integer, page_head
-from gossamer.modules.whole_files import write_hidden
 
 
 class PageDirectory:

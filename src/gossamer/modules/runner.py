@@ -13,8 +13,8 @@ from gossamer.model import Page
 from gossamer.modules.calls import End, Ended, make_call
 from gossamer.modules.contract import Module, ModuleContext
 from gossamer.modules.failures import describe
-from gossamer.modules.seat import Seat
-from gossamer.modules.tally import ModuleReport
+from gossamer.modules.module_host import ModuleHost
+from gossamer.modules.module_stats import ModuleReport
 
 TIME_LIMIT_S = 30.0
 """After this a call with a page is given up."""
@@ -43,23 +43,29 @@ class ModuleRunner:
     ) -> None:
         self._time_limit_s = time_limit_s
         self._close_limit_s = close_limit_s
-        self._seats = [Seat(module, slow_after_s) for module in modules]
-        takers = [(seat, seat.module.page) for seat in self._seats]
-        self._direct = [(seat, call) for seat, call in takers if call and seat.takes_pages_directly]
-        self._awaited = [
-            (seat, call) for seat, call in takers if call and not seat.takes_pages_directly
+        self._module_hosts = [ModuleHost(module, slow_after_s) for module in modules]
+        takers = [(module_host, module_host.module.page) for module_host in self._module_hosts]
+        self._direct = [
+            (module_host, call)
+            for module_host, call in takers
+            if call and module_host.takes_pages_directly
         ]
-        self._opened: list[Seat] = []
+        self._awaited = [
+            (module_host, call)
+            for module_host, call in takers
+            if call and not module_host.takes_pages_directly
+        ]
+        self._opened: list[ModuleHost] = []
 
     async def open(self, context: ModuleContext) -> None:
         """Open every module; GossamerError if one cannot, and then none is left open."""
         try:
-            for seat in self._seats:
-                if seat.module.open is not None:
-                    ended = await seat.begin(seat.module.open, (context,), None)
+            for module_host in self._module_hosts:
+                if module_host.module.open is not None:
+                    ended = await module_host.begin(module_host.module.open, (context,), None)
                     if ended.error is not None:
-                        refuse_to_start(seat.module, ended.error)
-                self._opened.append(seat)
+                        refuse_to_start(module_host.module, ended.error)
+                self._opened.append(module_host)
         except BaseException:
             await self.close()
             raise
@@ -67,17 +73,18 @@ class ModuleRunner:
     async def deliver(self, page: Page) -> None:
         """Give the page to every module; CrawlError only if one ends the crawl on purpose."""
         begun = [
-            (seat, seat.begin(call, (page,), self._time_limit_s)) for seat, call in self._awaited
+            (module_host, module_host.begin(call, (page,), self._time_limit_s))
+            for module_host, call in self._awaited
         ]
         stop: GossamerError | None = None
-        for seat, call in self._direct:
+        for module_host, call in self._direct:
             ended = make_call(call, (page,))
-            seat.tally.note_page(page, ended)
+            module_host.stats.note_page(page, ended)
             stop = stop or on_purpose(ended)
         try:
-            for seat, future in begun:
+            for module_host, future in begun:
                 ended = await future
-                seat.tally.note_page(page, ended)
+                module_host.stats.note_page(page, ended)
                 stop = stop or on_purpose(ended)
         finally:
             for _, future in begun:
@@ -87,30 +94,32 @@ class ModuleRunner:
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell the modules that a page delivered before has a shorter path; as `deliver`."""
-        for seat in self._seats:
-            if seat.module.depth_changed is None:
+        for module_host in self._module_hosts:
+            if module_host.module.depth_changed is None:
                 continue
             arguments = (page_id, depth)
-            ended = await seat.begin(seat.module.depth_changed, arguments, self._time_limit_s)
+            ended = await module_host.begin(
+                module_host.module.depth_changed, arguments, self._time_limit_s
+            )
             if ended.end is not End.RETURNED:
-                seat.tally.note_trouble(f"the new depth of page {page_id}", ended)
+                module_host.stats.note_trouble(f"the new depth of page {page_id}", ended)
             if (stop := on_purpose(ended)) is not None:
                 raise stop
 
     async def close(self) -> None:
         """Close what was opened, the last one first; troubles are told and counted."""
         while self._opened:
-            seat = self._opened.pop()
-            if seat.module.close is not None:
-                ended = await seat.begin(seat.module.close, (), self._close_limit_s)
-                seat.tally.note_close(ended)
-            seat.tally.summarise()
-        for seat in self._seats:
-            seat.leave()
+            module_host = self._opened.pop()
+            if module_host.module.close is not None:
+                ended = await module_host.begin(module_host.module.close, (), self._close_limit_s)
+                module_host.stats.note_close(ended)
+            module_host.stats.summarise()
+        for module_host in self._module_hosts:
+            module_host.leave()
 
     def report(self) -> list[ModuleReport]:
         """Return how each module has fared so far, in the order given."""
-        return [seat.tally.report() for seat in self._seats]
+        return [module_host.stats.report() for module_host in self._module_hosts]
 
 
 def on_purpose(ended: Ended) -> GossamerError | None:

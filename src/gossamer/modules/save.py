@@ -1,7 +1,7 @@
 """`save`: every page as a numbered file.
 
 The files are those of the classic crawler: `pages/17` holds the URL, the depth, then the body byte
-for byte. A file is whole or not there (see `whole_files`), and a page that is delivered again
+for byte. A file is whole or not there (see `atomic_files`), and a page that is delivered again
 replaces its own file. So a crawl that was killed and continued ends with each page once, numbered
 without holes. After a loss of power files of the last half minute or so can be missing or empty
 although their pages are settled (Linux writes dirty pages back within about 30 seconds); the next
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from gossamer.errors import CrawlError
 from gossamer.model import Page
+from gossamer.modules.atomic_files import replace_atomically
 from gossamer.modules.contract import ModuleContext
 from gossamer.modules.page_file import (
     HIDDEN_NAME,
@@ -26,7 +27,6 @@ from gossamer.modules.page_file import (
     page_number,
     with_depth,
 )
-from gossamer.modules.whole_files import replace_whole
 
 LOG = logging.getLogger("gossamer.modules")
 
@@ -81,7 +81,7 @@ class Save:
     def _write(self, number: int, *parts: bytes) -> None:
         hidden = f"{self._path}/{hidden_name(number)}"
         try:
-            replace_whole(hidden, f"{self._path}/{number}", parts)
+            replace_atomically(hidden, f"{self._path}/{number}", parts)
         except OSError as error:
             raise self._failed("write", f"page {number}", error) from error
 

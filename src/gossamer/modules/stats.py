@@ -16,8 +16,8 @@ import msgspec
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
+from gossamer.modules.atomic_files import replace_atomically
 from gossamer.modules.contract import ModuleContext
-from gossamer.modules.whole_files import replace_whole
 from gossamer.urls import host_key
 
 LOG = logging.getLogger("gossamer.modules")
@@ -28,7 +28,7 @@ MAX_KEYS = 10_000
 MAX_KEY_LENGTH = 100
 OTHER = "(other)"
 RECENT = 4096
-"""How many ids are remembered: more than can be in work or unsettled at a time."""
+"""How many ids are remembered: more than can be in progress or unsettled at a time."""
 
 
 class Numbers(msgspec.Struct):
@@ -111,7 +111,7 @@ class Stats:
         content = msgspec.json.format(msgspec.json.encode(self._numbers))
         hidden = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
         try:
-            replace_whole(hidden, self._path, (content, b"\n"))
+            replace_atomically(hidden, self._path, (content, b"\n"))
         except OSError as error:
             raise CrawlError(f"cannot write {self._path}: {error.strerror}") from error
         self._due = self._clock() + INTERVAL_S

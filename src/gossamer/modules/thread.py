@@ -47,7 +47,7 @@ class CallThread:
         self._finished: deque[tuple[Job, Ended]] = deque()
         self._waking = False
         self._jobs: deque[Job] = deque()
-        """What has not ended yet, in order; the first one is in work or about to be."""
+        """What has not ended yet, in order; the first one is in progress or about to be."""
         self._alarm: asyncio.TimerHandle | None = None
         self._stuck: Job | None = None
         # The thread touches `_inbox`, `_finished` and `_waking` only; the rest is the loop's.

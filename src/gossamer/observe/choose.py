@@ -9,7 +9,7 @@ from typing import TextIO
 import msgspec
 
 from gossamer.config import LogFormat
-from gossamer.control import Observer
+from gossamer.coordinator import Observer
 from gossamer.observe.jsonlog import JsonLog, LogLevel
 from gossamer.observe.lines import ErrorsOnly, PlainLines
 from gossamer.observe.logs import logging_to

@@ -43,7 +43,7 @@ OUTCOME_WORDS: Mapping[Outcome, str] = MappingProxyType(
         Outcome.BAD_HTTP: "BadHttp",
         Outcome.BAD_REDIRECT: "BadRedir",
         Outcome.ADDRESS_REFUSED: "Unsafe",
-        Outcome.DUPLICATE: "Twin",
+        Outcome.DUPLICATE: "Duplicate",
         Outcome.SIMILAR: "Similar",
         Outcome.GAVE_UP: "GaveUp",
     }

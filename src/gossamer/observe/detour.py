@@ -60,7 +60,7 @@ class HeldStream(io.TextIOBase):
         return self._original.buffer
 
     def write(self, text: str) -> int:
-        """Hold the text back."""
+        """LeaseGuard the text back."""
         if self._held.add(text):
             self._release()
         return len(text)
@@ -76,7 +76,7 @@ class HeldStream(io.TextIOBase):
 
 @contextmanager
 def detour(held: Held, release: Callable[[], None]) -> Iterator[None]:
-    """Hold back what is printed to standard streams that are terminals."""
+    """LeaseGuard back what is printed to standard streams that are terminals."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (_stand_in(stream, held, release) for stream in before)
     try:

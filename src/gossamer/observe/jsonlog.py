@@ -18,10 +18,10 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.control import HostView, Level, Summary
+from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.outlet import Outlet
-from gossamer.observe.pace import Pace
+from gossamer.observe.rate_limit import RateLimit
 from gossamer.observe.summary import summary_record
 
 INTERVAL_S = 5.0
@@ -45,7 +45,7 @@ class JsonLog:
         self._outlet = outlet
         self._clock = clock
         self._least = least
-        self._pace = Pace(1, interval_s)
+        self._rate_limit = RateLimit(1, interval_s)
 
     @property
     def wants_events(self) -> bool:
@@ -63,7 +63,7 @@ class JsonLog:
     def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
         """Write the counters, if that was long ago and somebody reads them."""
         self._outlet.flush()
-        if self._pace.due(snapshot.elapsed_s) and self._outlet.ready():
+        if self._rate_limit.due(snapshot.elapsed_s) and self._outlet.ready():
             self._write("info", "progress", msgspec.structs.asdict(snapshot))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

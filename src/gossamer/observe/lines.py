@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from gossamer.control import HostView, Level, Summary
+from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.classic import progress_line
 from gossamer.observe.messages import sentence
 from gossamer.observe.outlet import Outlet
-from gossamer.observe.pace import Pace
+from gossamer.observe.rate_limit import RateLimit
 from gossamer.observe.status import status_line
 from gossamer.observe.summary import summary_text
 
@@ -32,7 +32,7 @@ class PlainLines:
     ) -> None:
         self._error = error
         self._events = events
-        self._pace = Pace(1, interval_s)
+        self._rate_limit = RateLimit(1, interval_s)
 
     @property
     def wants_events(self) -> bool:
@@ -47,7 +47,7 @@ class PlainLines:
     def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
         """Write where the crawl stands, if that was long ago and somebody reads it."""
         self._flush_events()
-        if self._pace.due(snapshot.elapsed_s) and self._error.ready():
+        if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
             self._error.line(status_line(snapshot))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

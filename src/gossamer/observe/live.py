@@ -15,13 +15,13 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.segment import Segment, Segments
 
-from gossamer.control import HostView, Level, Summary
+from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.detour import Held, detour
 from gossamer.observe.messages import Messages, sentence
 from gossamer.observe.outlet import Outlet
-from gossamer.observe.pace import Pace
 from gossamer.observe.panel import MESSAGES, Panel
+from gossamer.observe.rate_limit import RateLimit
 from gossamer.observe.summary import summary_text
 
 MAX_FRAMES_PER_S = 4
@@ -55,7 +55,7 @@ class LiveDisplay:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._pace = Pace(MAX_FRAMES_PER_S, 1.0)
+        self._rate_limit = RateLimit(MAX_FRAMES_PER_S, 1.0)
         self._messages = Messages()
         self._state: tuple[Snapshot, Sequence[HostView]] | None = None
         self._held = Held()
@@ -102,7 +102,7 @@ class LiveDisplay:
 
     def _draw_if_due(self) -> None:
         # A terminal that was stopped (Ctrl-S) is not waited for.
-        if self._state is not None and self._pace.due(self._clock()) and self._outlet.ready():
+        if self._state is not None and self._rate_limit.due(self._clock()) and self._outlet.ready():
             self._draw()
 
     def _draw(self) -> None:

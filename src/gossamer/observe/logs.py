@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gossamer.control import Level, Observer
+from gossamer.coordinator import Level, Observer
 
 
 class ObserverHandler(logging.Handler):

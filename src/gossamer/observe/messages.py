@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from gossamer.control import Level
+from gossamer.coordinator import Level
 from gossamer.observe.escape import printable
 
 MAX_REMEMBERED = 20

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.control import HostView
+from gossamer.coordinator import HostView
 from gossamer.model import Snapshot
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, span

@@ -1,6 +1,6 @@
 """The state of a crawl in words, as the live display and the plain lines share them."""
 
-from gossamer.control import HostView
+from gossamer.coordinator import HostView
 from gossamer.model import Outcome, Snapshot
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, rate, size, span
@@ -19,7 +19,7 @@ def ahead(snapshot: Snapshot) -> list[str]:
     """Return what is still to be done."""
     return [
         f"{count(snapshot.waiting)} waiting",
-        f"{count(snapshot.in_work)} in work",
+        f"{count(snapshot.in_progress)} in progress",
         counted(snapshot.hosts, "host"),
     ]
 
@@ -27,9 +27,9 @@ def ahead(snapshot: Snapshot) -> list[str]:
 def status_line(snapshot: Snapshot) -> str:
     """Return the most important on one line, as a rule of less than 80 columns."""
     pages, speed, _ = achieved(snapshot)
-    waiting, in_work, _ = ahead(snapshot)
+    waiting, in_progress, _ = ahead(snapshot)
     took, got = span(snapshot.elapsed_s), size(snapshot.bytes)
-    return "  ".join([took, pages, speed, got, waiting, in_work])
+    return "  ".join([took, pages, speed, got, waiting, in_progress])
 
 
 def nearest_budget(snapshot: Snapshot) -> tuple[float, str]:
@@ -48,8 +48,8 @@ def outcome_counts(snapshot: Snapshot) -> list[tuple[str, int]]:
 
 def doing(host: HostView) -> str:
     """Return what a host is doing or waiting for."""
-    if host.in_work:
-        return f"{count(host.in_work)} in work"
+    if host.in_progress:
+        return f"{count(host.in_progress)} in progress"
     if not host.waiting:
         return "nothing left"
     return f"next in {span(host.next_in_s)}" if host.next_in_s > 0 else "ready"

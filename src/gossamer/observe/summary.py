@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gossamer.config import format_size
-from gossamer.control import HostView, Summary
+from gossamer.coordinator import HostView, Summary
 from gossamer.modules import ModuleReport
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, rate, size, span
@@ -25,7 +25,7 @@ class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
     pages_per_s: float
     hosts: int
     waiting: int
-    in_work: int
+    in_progress: int
     finished: int
     outcomes: dict[str, int]
     ended_by: str
@@ -47,7 +47,7 @@ def summary_record(summary: Summary) -> SummaryRecord:
         pages_per_s=round(last.pages_per_s, 3),
         hosts=last.hosts,
         waiting=last.waiting,
-        in_work=last.in_work,
+        in_progress=last.in_progress,
         finished=last.finished,
         outcomes=last.outcomes,
         ended_by=summary.ended_by,
@@ -83,8 +83,8 @@ def ending(summary: Summary) -> str:
     left = []
     if last.waiting:
         left.append(f"{counted(last.waiting, 'URL')} {_was(last.waiting)} waiting")
-    if last.in_work:
-        left.append(f"{count(last.in_work)} {_was(last.in_work)} in work")
+    if last.in_progress:
+        left.append(f"{count(last.in_progress)} {_was(last.in_progress)} in progress")
     return "; ".join([words.get(summary.ended_by) or printable(summary.ended_by), *left])
 
 

@@ -1,17 +1,13 @@
 """Everything of a crawl that lasts, behind one contract.
 
-`contract` says what a store promises. `embedded` is the store of a crawl that runs in one process:
-its steps are made of moves in the `ledger`, which keeps the desk of the frontier and a shelf in
-step.
-The desk decides; a `shelf` keeps the rows, in `memory/` or in a file (`sqlite/`). Beside them,
-each with one subject: `links` (adding, and exact depths), `claims` (the numbers of pages), `twins`
-(which page another repeats) over `resemblance` (which may be alike), `host_book` (the pace of
-hosts), `credit` (the importance of domains), `whole` (all or nothing).
+`contract` says what a store promises, `rules` what it is told about its crawl. `embedded/` is the
+store inside the process that runs the crawl, in memory or in a file; `redis/` is the one that any
+number of processes share.
 """
 
-from gossamer.stores.contract import Link, Place, Store, Task
-from gossamer.stores.embedded import EmbeddedStore
-from gossamer.stores.ledger import StoreRules
-from gossamer.stores.shelf import Shelf
+from gossamer.stores.contract import Link, Store, Task, UrlState
+from gossamer.stores.embedded.backend import Backend
+from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.stores.rules import StoreRules
 
-__all__ = ["EmbeddedStore", "Link", "Place", "Shelf", "Store", "StoreRules", "Task"]
+__all__ = ["Backend", "EmbeddedStore", "Link", "Store", "StoreRules", "Task", "UrlState"]

@@ -8,9 +8,9 @@ epoch.
 A URL stands in exactly one place:
 
     unscored   in the URL queue, waiting for the prioritiser
-    shelved    in a priority queue, waiting for the router
-    dealt      in the queue of the worker that serves its domain
-    in work    leased by that worker
+    queued    in a priority queue, waiting for the router
+    assigned      in the queue of the worker that serves its domain
+    in progress    leased by that worker
     finished   with exactly one outcome
     beyond     known, but farther away than the depth limit: not part of the crawl unless a shorter
                path is found
@@ -28,15 +28,15 @@ from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 
 
-class Place(IntEnum):
+class UrlState(IntEnum):
     """Where a URL stands."""
 
     UNSCORED = 0
-    SHELVED = 1
-    DEALT = 2
-    IN_WORK = 3
-    FINISHED = 4
-    BEYOND = 5
+    QUEUED = 1
+    ASSIGNED = 2
+    LEASED = 3
+    DONE = 4
+    TOO_DEEP = 5
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -82,15 +82,15 @@ class Claim(msgspec.Struct, frozen=True):
 
     page_id: int | None
     """Its number; None if it may not be kept."""
-    twin_of: int | None = None
-    """The page with the same content, or with one that resembles it."""
+    duplicate_of: int | None = None
+    """The page with the same content, or with one that is similar to it."""
     similarity: float | None = None
-    """How much it resembles that page, from 0 to 1; None: the content is the same."""
+    """How much it is similar to that page, from 0 to 1; None: the content is the same."""
     lost: bool = False
     """The lease was no longer ours."""
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class HostFeedback(msgspec.Struct, frozen=True, kw_only=True):
     """What a visit tells about how the host wants to be treated."""
 
     ended: float
@@ -136,7 +136,7 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     links: Sequence[Link] = ()
     redirect: bool = False
     """Whether the one link is the target of a redirect, which costs no depth."""
-    pace: Pace | None = None
+    feedback: HostFeedback | None = None
     """None when no request was sent."""
 
 
@@ -168,7 +168,7 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
     url: Url
     host: HostKey
     domain: str
-    place: Place
+    state: UrlState
     depth: int
     parent: int | None
     """The URL it was found on, on the shortest path."""
@@ -180,7 +180,7 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
     found_at: float
     finished_at: float | None
     attempts: int
-    twin_of: int | None = None
+    duplicate_of: int | None = None
     """The page that it repeats, if it ended as a duplicate or as similar."""
 
 
@@ -203,7 +203,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     waiting: int
-    in_work: int
+    in_progress: int
     pages: int
     failures: int
     """Requests that failed."""
@@ -216,7 +216,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
 class Store(Protocol):
     """One crawl, kept."""
 
-    async def plant(self, seeds: Sequence[Link], now: float) -> int:
+    async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
         """Add seeds at depth 0; return how many are new."""
 
     async def candidates(self, limit: int) -> list[Candidate]:
@@ -226,7 +226,7 @@ class Store(Protocol):
         """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Deal URLs to workers: for each draw, from the first of its queues that has any."""
+        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
 
     async def join(self, worker: int, now: float) -> None:
         """Let a worker take part, or say that it still does.
@@ -241,10 +241,10 @@ class Store(Protocol):
         """Extend leases; return the tasks whose lease was lost."""
 
     async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
-        """Give a page its number, unless its content or one that resembles it was kept.
+        """Give a page its number, unless its content or one that is similar to it was kept.
 
         Only what was kept within the TTL counts, and what others have claimed and not settled. The
-        same content comes first, then the page that it resembles most; of several, the first.
+        same content comes first, then the page that it is similar to most; of several, the first.
         Without a sketch only the same content is recognised.
 
         Asked again, it answers the same. The number is free again if the page is not kept.
@@ -253,23 +253,25 @@ class Store(Protocol):
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record everything that came of a task, if its lease is still the newest."""
 
-    async def untold(self) -> list[tuple[int, int]]:
+    async def pending_depth_changes(self) -> list[tuple[int, int]]:
         """Return the pages of which the modules know a larger depth, with their depth."""
 
-    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note that the modules know the depth of these pages."""
 
-    async def put_back(self, task: Task, pace: Pace | None, now: float) -> bool:
+    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
         """Give a task back undone; False if the lease was lost.
 
         Without a pace nobody knows what its host was asked: it gets one full delay.
         """
 
-    async def borrow(self, host: HostKey, domain: str, now: float) -> float | None:
+    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take the host's place for a request without a task; None: now, else when to ask again."""
 
-    async def hand_back(self, host: HostKey, domain: str, pace: Pace, now: float) -> None:
-        """Give a borrowed place back."""
+    async def release_slot(
+        self, host: HostKey, domain: str, feedback: HostFeedback, now: float
+    ) -> None:
+        """Give a slot without a task back."""
 
     async def reap(self, now: float) -> int:
         """Give back what the dead have left, and forget what has expired; to be called often.

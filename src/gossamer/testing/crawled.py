@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gossamer.control import Summary, crawl
-from gossamer.control.directory import CrawlDirectory
+from gossamer.coordinator import Summary, crawl
+from gossamer.coordinator.directory import CrawlDirectory
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import ModuleLike
 from gossamer.stores.contract import UrlRecord
-from gossamer.stores.sqlite import SqliteShelf
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
 class Served(Protocol):
@@ -34,7 +34,7 @@ class Crawled(msgspec.Struct, frozen=True, kw_only=True):
     """Every URL that the crawl knows, as its store has it."""
     pages: list[Page]
     """The pages as a module sees them, in the order of delivery."""
-    told_depths: dict[int, int]
+    reported_depths: dict[int, int]
     """The depth of each page, by its number, as a module knows it in the end."""
 
     def outcome(self, url: str) -> Outcome | None:
@@ -96,14 +96,14 @@ async def crawl_into(
         summary=summary,
         urls=read_urls(directory),
         pages=witness.pages,
-        told_depths=witness.depths,
+        reported_depths=witness.depths,
     )
 
 
 def read_urls(directory: Path) -> dict[Url, UrlRecord]:
     """Return every URL of the crawl in that directory, in the order of discovery."""
-    shelf = SqliteShelf(CrawlDirectory(directory).database)
+    backend = SqliteBackend(CrawlDirectory(directory).database)
     try:
-        return {record.url: record for record in shelf.records()}
+        return {record.url: record for record in backend.records()}
     finally:
-        shelf.close()
+        backend.close()

@@ -85,7 +85,7 @@ class TcpProxy:
             self._bind()  # bound and not listening: refused, and the port stays ours
 
     def delay(self, seconds: float) -> None:
-        """Hold each piece back for so long, in both directions."""
+        """LeaseGuard each piece back for so long, in both directions."""
         self._delay_s = seconds
 
     def resume(self) -> None:

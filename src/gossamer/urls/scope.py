@@ -26,7 +26,7 @@ from gossamer.urls.seeds import parse_seed
 ScopeKind = Literal["host", "domain", "prefix", "any"]
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ScopeDecision(msgspec.Struct, frozen=True):
     """What a scope says of a URL: true when it is accepted."""
 
     accepted: bool
@@ -45,19 +45,19 @@ class Verdict(msgspec.Struct, frozen=True):
         return f"{self.rule}: {self.subject(url)} {self.reason}"
 
 
-class Rule(msgspec.Struct, frozen=True):
+class ScopeRule(msgspec.Struct, frozen=True):
     """One way to draw the borders of a crawl."""
 
     admits: Callable[[Url], bool]
-    accepted: Verdict
-    refused: Verdict
+    accepted: ScopeDecision
+    refused: ScopeDecision
 
 
 class Scope:
     """Judges URLs by one rule and by the patterns of the user."""
 
     def __init__(
-        self, rule: Rule, include: Iterable[str] = (), exclude: Iterable[str] = ()
+        self, rule: ScopeRule, include: Iterable[str] = (), exclude: Iterable[str] = ()
     ) -> None:
         self._admits = rule.admits
         self._accepted = rule.accepted
@@ -66,7 +66,7 @@ class Scope:
         self._exclude = tuple(
             (
                 _compiled(pattern, "exclude"),
-                Verdict(False, "exclude", f"matches the pattern {shown(pattern)}"),
+                ScopeDecision(False, "exclude", f"matches the pattern {shown(pattern)}"),
             )
             for pattern in exclude
         )
@@ -94,7 +94,7 @@ class Scope:
         """
         return cls(_prefix_rule([parse_seed(prefix, "prefix")]), include, exclude)
 
-    def judge(self, url: Url) -> Verdict:
+    def judge(self, url: Url) -> ScopeDecision:
         """Return whether the URL belongs to the crawl, and which rule decided."""
         if not self._admits(url):
             return self._refused
@@ -106,10 +106,10 @@ class Scope:
         return self._accepted
 
 
-_NOT_INCLUDED = Verdict(False, "include", "matches none of the include patterns")
+_NOT_INCLUDED = ScopeDecision(False, "include", "matches none of the include patterns")
 
 
-def _rule_for(kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None) -> Rule:
+def _rule_for(kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None) -> ScopeRule:
     match kind:
         case "host":
             return _host_rule(seeds)
@@ -118,40 +118,42 @@ def _rule_for(kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None) ->
         case "prefix":
             return _prefix_rule([_directory(seed) for seed in seeds])
         case "any":
-            verdict = Verdict(True, "scope any", "is accepted, as is every http and https URL")
-            return Rule(lambda url: True, verdict, verdict)
+            verdict = ScopeDecision(
+                True, "scope any", "is accepted, as is every http and https URL"
+            )
+            return ScopeRule(lambda url: True, verdict, verdict)
         case _:
             raise UsageError(
                 f"the scope {shown(kind)} is unknown; it is one of host, domain, prefix and any"
             )
 
 
-def _host_rule(seeds: Iterable[Url]) -> Rule:
+def _host_rule(seeds: Iterable[Url]) -> ScopeRule:
     locations = frozenset(location(seed) for seed in seeds)
-    return Rule(
+    return ScopeRule(
         lambda url: location(url) in locations,
-        Verdict(True, "scope host", "is one of the seeds' hosts", location),
-        Verdict(False, "scope host", "is not one of the seeds' hosts", location),
+        ScopeDecision(True, "scope host", "is one of the seeds' hosts", location),
+        ScopeDecision(False, "scope host", "is not one of the seeds' hosts", location),
     )
 
 
-def _domain_rule(seeds: Iterable[Url], domains: Domains) -> Rule:
+def _domain_rule(seeds: Iterable[Url], domains: Domains) -> ScopeRule:
     registered_domain = domains.registered_domain
     wanted = frozenset(registered_domain(host_key(seed)) for seed in seeds)
-    return Rule(
+    return ScopeRule(
         lambda url: registered_domain(host_key(url)) in wanted,
-        Verdict(True, "scope domain", "belongs to one of the seeds' domains", host_key),
-        Verdict(False, "scope domain", "belongs to none of the seeds' domains", host_key),
+        ScopeDecision(True, "scope domain", "belongs to one of the seeds' domains", host_key),
+        ScopeDecision(False, "scope domain", "belongs to none of the seeds' domains", host_key),
     )
 
 
-def _prefix_rule(prefixes: Iterable[str]) -> Rule:
+def _prefix_rule(prefixes: Iterable[str]) -> ScopeRule:
     wanted = tuple(dict.fromkeys(prefixes))
     name = wanted[0] if len(wanted) == 1 else "one of the seeds' prefixes"
-    return Rule(
+    return ScopeRule(
         lambda url: url.startswith(wanted),
-        Verdict(True, "scope prefix", f"begins with {name}"),
-        Verdict(False, "scope prefix", f"does not begin with {name}"),
+        ScopeDecision(True, "scope prefix", f"begins with {name}"),
+        ScopeDecision(False, "scope prefix", f"does not begin with {name}"),
     )
 
 

@@ -13,7 +13,7 @@ MAX_REMEMBERED_LENGTH = 500
 """Hardly any URL is longer; hostile pages are full of such, and would fill the memory."""
 
 
-class LinkFiler:
+class LinkFilter:
     """Files URLs, and remembers the recent ones: most links of a page stood on the one before.
 
     `domain_of` gives the registered domain of a host, `comparing` the text by which URLs are known

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-from gossamer.stores.contract import Pace, Settled, Task
-from gossamer.worker.hold import Hold
-from gossamer.worker.pipeline import Kit, Pipeline, still_held
+from gossamer.stores.contract import HostFeedback, Settled, Task
+from gossamer.worker.lease_guard import LeaseGuard
+from gossamer.worker.pipeline import Pipeline, WorkerContext, still_held
 
 RENEWALS = 4
 """How often a lease is renewed in the time that it holds."""
@@ -18,15 +18,17 @@ class Worker:
     its tasks ends and when the next of its hosts may be asked.
     """
 
-    def __init__(self, number: int, kit: Kit, places: int, on_settled: Callable[[], None]) -> None:
+    def __init__(
+        self, number: int, context: WorkerContext, slots: int, on_settled: Callable[[], None]
+    ) -> None:
         self.number = number
         self.begun = 0
         """How many tasks it has taken so far."""
-        self._kit = kit
-        self._places = places
-        self._pipeline = Pipeline(kit)
+        self._context = context
+        self._slots = slots
+        self._pipeline = Pipeline(context)
         self._on_settled = on_settled
-        self._tasks: dict[asyncio.Task[Settled | None], Hold] = {}
+        self._tasks: dict[asyncio.Task[Settled | None], LeaseGuard] = {}
         self._news = asyncio.Event()
         self._stopping = False
         self._failed: list[tuple[Task, BaseException]] = []
@@ -34,7 +36,7 @@ class Worker:
         self._starved = False
 
     def __repr__(self) -> str:
-        return f"<Worker {self.number}: {len(self._tasks)} of {self._places} places in use>"
+        return f"<Worker {self.number}: {len(self._tasks)} of {self._slots} slots in use>"
 
     @property
     def starved(self) -> bool:
@@ -46,13 +48,13 @@ class Worker:
         self._news.set()
 
     def stop(self) -> None:
-        """Take no more tasks; `run` returns when those in work have ended."""
+        """Take no more tasks; `run` returns when those in progress have ended."""
         self._stopping = True
         self._news.set()
 
     async def run(self) -> None:
-        """Work until stopped; give back what is in work if cancelled."""
-        store, clock = self._kit.store, self._kit.clock
+        """Work until stopped; give back what is in progress if cancelled."""
+        store, clock = self._context.store, self._context.clock
         await store.join(self.number, clock())
         renewal = asyncio.create_task(self._renew())
         renewal.add_done_callback(lambda _: self._news.set())
@@ -71,12 +73,12 @@ class Worker:
 
     async def _fill(self) -> float | None:
         """Take what may be begun now; return when there will be more, as far as that is known."""
-        store = self._kit.store
-        while not self._stopping and (free := self._places - len(self._tasks)) > 0:
-            now = self._kit.clock()
+        store = self._context.store
+        while not self._stopping and (free := self._slots - len(self._tasks)) > 0:
+            now = self._context.clock()
             leased = await store.lease(self.number, free, now)
-            for task in await still_held(self._kit, leased.tasks, now):
-                self._begin(Hold(task, now + self._kit.lease_s, self._kit.clock))
+            for task in await still_held(self._context, leased.tasks, now):
+                self._begin(LeaseGuard(task, now + self._context.lease_s, self._context.clock))
             if leased.tasks:
                 self._on_settled()
             if len(leased.tasks) < free:  # that is all for now
@@ -86,10 +88,10 @@ class Worker:
         self._starved = False
         return None
 
-    def _begin(self, hold: Hold) -> None:
+    def _begin(self, guard: LeaseGuard) -> None:
         self.begun += 1
-        work = asyncio.create_task(self._pipeline.work(hold))
-        self._tasks[work] = hold
+        work = asyncio.create_task(self._pipeline.work(guard))
+        self._tasks[work] = guard
         work.add_done_callback(self._ended)
 
     def _ended(self, work: "asyncio.Task[Settled | None]") -> None:
@@ -101,7 +103,7 @@ class Worker:
 
     async def _wait(self, wake_at: float | None) -> None:
         """Wait for news, at most until then."""
-        timeout = None if wake_at is None else max(0.0, wake_at - self._kit.clock())
+        timeout = None if wake_at is None else max(0.0, wake_at - self._context.clock())
         try:
             async with asyncio.timeout(timeout):
                 await self._news.wait()
@@ -110,24 +112,24 @@ class Worker:
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(self._kit.lease_s / RENEWALS)
-            store, now = self._kit.store, self._kit.clock()
+            await asyncio.sleep(self._context.lease_s / RENEWALS)
+            store, now = self._context.store, self._context.clock()
             await store.join(self.number, now)
-            holds = list(self._tasks.values())
-            lost = await store.renew([hold.task for hold in holds], now)
-            for hold in holds:
-                if hold.task in lost:
-                    hold.lose()
+            guards = list(self._tasks.values())
+            lost = await store.renew([guard.task for guard in guards], now)
+            for guard in guards:
+                if guard.task in lost:
+                    guard.lose()
                 else:
-                    hold.extend(now + self._kit.lease_s)
+                    guard.extend(now + self._context.lease_s)
 
     async def _give_back(self) -> None:
-        """Stop what is still in work; its URLs wait again."""
-        left = {work: hold.task for work, hold in self._tasks.items()}
+        """Stop what is still in progress; its URLs wait again."""
+        left = {work: guard.task for work, guard in self._tasks.items()}
         for work in left:
             work.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        now = self._kit.clock()
+        now = self._context.clock()
         for task in (*left.values(), *(task for task, _ in self._failed)):
             # Its host may have been asked a moment ago: whoever goes on begins with a pause.
-            await self._kit.store.put_back(task, Pace(ended=now), now)
+            await self._context.store.release(task, HostFeedback(ended=now), now)

@@ -8,23 +8,23 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from gossamer.download import PRODUCT, Accept, Client, RobotsCache
-from gossamer.frontier.desk import DeskRules
+from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
-from gossamer.stores.contract import Pace, Store
+from gossamer.stores.contract import HostFeedback, Store
 from gossamer.urls import host_key
-from gossamer.worker.hold import LostPlaceError
-from gossamer.worker.settlements import pace_of
+from gossamer.worker.lease_guard import LeaseLostError
+from gossamer.worker.settlements import feedback_of
 
 Clock = Callable[[], float]
 
 
-class HeldPlace:
-    """A task's place at its host, to be used for robots.txt while the task waits for that."""
+class HeldSlot:
+    """A task's slot at its host, to be used for robots.txt while the task waits for that."""
 
     def __init__(self) -> None:
-        self.pace: Pace | None = None
-        """Of the last request on this place; None: there was none."""
+        self.feedback: HostFeedback | None = None
+        """Of the last request on this slot; None: there was none."""
         self.holders = 0
         self.turn = asyncio.Lock()
         """Held by whoever has a request on its way."""
@@ -33,9 +33,9 @@ class HeldPlace:
 class PoliteRobots:
     """Asks for robots.txt while a task of the host is held.
 
-    The task's place at the host is used, so the file is fetched at once. A redirect may lead to
-    another host: if a task of that one waits for its robots.txt as well, its place is shared, one
-    request after another; if not, a place is borrowed from the store. Whoever waits for a place has
+    The task's slot at the host is used, so the file is fetched at once. A redirect may lead to
+    another host: if a task of that one waits for its robots.txt as well, its slot is shared, one
+    request after another; if not, a slot is taken from the store. Whoever waits for a slot has
     no request on its way, so hosts that keep each other's robots.txt do not wait for ever.
     """
 
@@ -46,7 +46,7 @@ class PoliteRobots:
         domain_of: Callable[[str], str],
         clock: Clock,
         delay_s: float,
-        lease_s: float = DeskRules().lease_s,
+        lease_s: float = SchedulerRules().lease_s,
     ) -> None:
         self._client = client
         self._store = store
@@ -55,23 +55,23 @@ class PoliteRobots:
         self._delay_s = delay_s
         self._lease_s = lease_s
         self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic)
-        self._held: dict[HostKey, HeldPlace] = {}
+        self._held: dict[HostKey, HeldSlot] = {}
 
     @asynccontextmanager
-    async def holding(self, host: HostKey) -> AsyncIterator[HeldPlace]:
-        """Let robots.txt be fetched on the place that the caller has at this host.
+    async def holding(self, host: HostKey) -> AsyncIterator[HeldSlot]:
+        """Let robots.txt be fetched on the slot that the caller has at this host.
 
         When this is over, nothing is on its way there any more.
         """
-        place = self._held.setdefault(host, HeldPlace())
-        place.holders += 1
+        slot = self._held.setdefault(host, HeldSlot())
+        slot.holders += 1
         try:
-            yield place
+            yield slot
         finally:
-            place.holders -= 1
-            if not place.holders:
+            slot.holders -= 1
+            if not slot.holders:
                 del self._held[host]
-                async with place.turn:
+                async with slot.turn:
                     pass
 
     def known(self, url: Url) -> RobotsVerdict | None:
@@ -92,43 +92,43 @@ class PoliteRobots:
 
     async def _fetch(self, url: Url) -> Response:
         host = host_key(url)
-        place = self._held.get(host)
-        if place is not None:
-            async with place.turn:
-                if self._held.get(host) is place:
-                    return await self._fetch_on(place, url)
+        slot = self._held.get(host)
+        if slot is not None:
+            async with slot.turn:
+                if self._held.get(host) is slot:
+                    return await self._fetch_on(slot, url)
         return await self._fetch_elsewhere(url, host)
 
-    async def _fetch_on(self, place: HeldPlace, url: Url) -> Response:
-        """Fetch on a place whose turn is ours."""
-        if place.pace is not None:
-            await self._sleep_until(place.pace.ended + self._delay_s)
+    async def _fetch_on(self, slot: HeldSlot, url: Url) -> Response:
+        """Fetch on a slot whose turn is ours."""
+        if slot.feedback is not None:
+            await self._sleep_until(slot.feedback.ended + self._delay_s)
         try:
             response = await self._client.fetch(url, Accept.ANYTHING)
         except BaseException:
-            place.pace = Pace(ended=self._clock())
+            slot.feedback = HostFeedback(ended=self._clock())
             raise
-        place.pace = pace_of(response, self._clock())
+        slot.feedback = feedback_of(response, self._clock())
         return response
 
     async def _fetch_elsewhere(self, url: Url, host: HostKey) -> Response:
-        """Fetch on a place of the store."""
+        """Fetch on a slot of the store."""
         domain = self._domain_of(host)
         asked_at = self._clock()
-        while (moment := await self._store.borrow(host, domain, asked_at)) is not None:
+        while (moment := await self._store.acquire_slot(host, domain, asked_at)) is not None:
             await self._sleep_until(moment)
             asked_at = self._clock()
-        pace = Pace(ended=0.0)
+        feedback = HostFeedback(ended=0.0)
         try:
             async with asyncio.timeout(asked_at + self._lease_s - self._clock()):
                 response = await self._client.fetch(url, Accept.ANYTHING)
-            pace = pace_of(response, 0.0)
+            feedback = feedback_of(response, 0.0)
         except TimeoutError as error:
-            raise LostPlaceError from error
+            raise LeaseLostError from error
         finally:
             now = self._clock()
-            pace = msgspec.structs.replace(pace, ended=now)
-            await self._store.hand_back(host, domain, pace, now)
+            feedback = msgspec.structs.replace(feedback, ended=now)
+            await self._store.release_slot(host, domain, feedback, now)
         return response
 
     async def _sleep_until(self, moment: float) -> None:

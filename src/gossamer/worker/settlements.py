@@ -9,17 +9,17 @@ import msgspec
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.retry import MAX_ATTEMPTS, asks_to_wait, may_retry, retry_after_s
-from gossamer.stores.contract import Claim, Link, Pace, Settlement, Task
+from gossamer.stores.contract import Claim, HostFeedback, Link, Settlement, Task
 
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
 
 
-def pace_of(response: Response, ended: float) -> Pace:
+def feedback_of(response: Response, ended: float) -> HostFeedback:
     """Return what an answer tells about how the host wants to be treated."""
     cause = response.cause
     asked = asks_to_wait(response.status, response.headers)
-    return Pace(
+    return HostFeedback(
         ended=ended,
         took_s=response.ended - response.started,
         failed=asked or (cause is not None and TREATMENTS[cause].host_level),
@@ -34,7 +34,7 @@ def gave_up(task: Task) -> Settlement:
 
 
 def refused(
-    task: Task, verdict: RobotsVerdict, asked: Pace | None, now: float, wait_s: float | None
+    task: Task, verdict: RobotsVerdict, asked: HostFeedback | None, now: float, wait_s: float | None
 ) -> Settlement:
     """Settle a task that robots.txt keeps us from; have it tried again while nobody knows.
 
@@ -45,22 +45,24 @@ def refused(
     assert verdict.refusal is not None
     outcome, cause = verdict.refusal, verdict.cause
     if verdict.retry_at is None:
-        return Settlement(task=task, outcome=outcome, detail=verdict.reason, pace=asked)
+        return Settlement(task=task, outcome=outcome, detail=verdict.reason, feedback=asked)
     is_asked = cause is Cause.STATUS_RATE_LIMITED
     if cause is not None and TREATMENTS[cause].host_level and not is_asked:
         outcome = TREATMENTS[cause].outcome
-    pace = asked or Pace(ended=now)
+    feedback = asked or HostFeedback(ended=now)
     return Settlement(
         task=task,
         outcome=outcome,
         retry=task.attempt < MAX_ATTEMPTS and outcome is not Outcome.ADDRESS_REFUSED,
         cause=cause,
         detail=verdict.reason,
-        pace=msgspec.structs.replace(pace, failed=True, retry_after_s=wait_s),
+        feedback=msgspec.structs.replace(feedback, failed=True, retry_after_s=wait_s),
     )
 
 
-def redirected(task: Task, response: Response, targets: Sequence[Link], pace: Pace) -> Settlement:
+def redirected(
+    task: Task, response: Response, targets: Sequence[Link], feedback: HostFeedback
+) -> Settlement:
     """Settle a redirect; its target goes on if it is in scope."""
     if task.hops >= MAX_REDIRECTS:
         return Settlement(
@@ -69,7 +71,7 @@ def redirected(task: Task, response: Response, targets: Sequence[Link], pace: Pa
             cause=Cause.REDIRECT_LOOP,
             detail=f"more than {MAX_REDIRECTS} redirects in a row",
             status=response.status,
-            pace=pace,
+            feedback=feedback,
         )
     if not targets:
         return Settlement(
@@ -77,7 +79,7 @@ def redirected(task: Task, response: Response, targets: Sequence[Link], pace: Pa
             outcome=Outcome.OUT_OF_SCOPE,
             detail=f"it redirects to {response.target}, which is out of scope",
             status=response.status,
-            pace=pace,
+            feedback=feedback,
         )
     return Settlement(
         task=task,
@@ -86,11 +88,11 @@ def redirected(task: Task, response: Response, targets: Sequence[Link], pace: Pa
         status=response.status,
         links=targets,
         redirect=True,
-        pace=pace,
+        feedback=feedback,
     )
 
 
-def failed(task: Task, response: Response, pace: Pace) -> Settlement:
+def failed(task: Task, response: Response, feedback: HostFeedback) -> Settlement:
     """Settle an attempt without a page, or have it tried again."""
     return Settlement(
         task=task,
@@ -103,11 +105,13 @@ def failed(task: Task, response: Response, pace: Pace) -> Settlement:
         cause=response.cause,
         detail=_words(response),
         status=response.status,
-        pace=pace,
+        feedback=feedback,
     )
 
 
-def unkept(task: Task, response: Response, outcome: Outcome, detail: str, pace: Pace) -> Settlement:
+def unkept(
+    task: Task, response: Response, outcome: Outcome, detail: str, feedback: HostFeedback
+) -> Settlement:
     """Settle a page that was fetched and is not kept."""
     return Settlement(
         task=task,
@@ -115,18 +119,18 @@ def unkept(task: Task, response: Response, outcome: Outcome, detail: str, pace: 
         detail=detail,
         status=response.status,
         size=len(response.body),
-        pace=pace,
+        feedback=feedback,
     )
 
 
-def repeated(task: Task, response: Response, claim: Claim, pace: Pace) -> Settlement:
+def repeated(task: Task, response: Response, claim: Claim, feedback: HostFeedback) -> Settlement:
     """Settle a page that repeats another, and say which."""
     if claim.similarity is None:
-        words = f"the same content as page {claim.twin_of}"
-        return unkept(task, response, Outcome.DUPLICATE, words, pace)
+        words = f"the same content as page {claim.duplicate_of}"
+        return unkept(task, response, Outcome.DUPLICATE, words, feedback)
     # Rounded down: only what is alike throughout is alike to 100 per cent.
-    words = f"{math.floor(100 * claim.similarity)} % like page {claim.twin_of}"
-    return unkept(task, response, Outcome.SIMILAR, words, pace)
+    words = f"{math.floor(100 * claim.similarity)} % like page {claim.duplicate_of}"
+    return unkept(task, response, Outcome.SIMILAR, words, feedback)
 
 
 def _words(response: Response) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from gossamer.content import FoundLink
 from gossamer.model import Event, EventKind, Outcome
 from gossamer.stores.contract import Settled, Settlement, Task
-from gossamer.worker.links import LinkFiler
+from gossamer.worker.links import LinkFilter
 
 Watch = Callable[[Event], None]
 
@@ -22,13 +22,17 @@ def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
 
 
 def tell_links(
-    watch: Watch, task: Task, links: Iterable[FoundLink], filer: LinkFiler, new: Sequence[bytes]
+    watch: Watch,
+    task: Task,
+    links: Iterable[FoundLink],
+    link_filter: LinkFilter,
+    new: Sequence[bytes],
 ) -> None:
     """Tell of every link of a page, and what became of it."""
     left = set(new)
     for link in links:
         watch(Event(EventKind.FOUND, task.depth, link.url or link.href))
-        filed = filer.judge(link.url) if link.url else None
+        filed = link_filter.judge(link.url) if link.url else None
         if filed is None:
             watch(Event(EventKind.OUTSIDE, task.depth, link.url or link.href))
         else:

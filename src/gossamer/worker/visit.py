@@ -4,7 +4,7 @@ import time
 
 import msgspec
 
-from gossamer.content import FoundLink, Kind, Markers, ParsedPage, parse
+from gossamer.content import ContentKind, FoundLink, Markers, ParsedPage, parse
 from gossamer.download import PRODUCT, RobotsCache
 from gossamer.model import Outcome, Response, Url
 from gossamer.policy import TREATMENTS, Pacing, RobotsVerdict, may_follow
@@ -84,7 +84,7 @@ class Visitor:
         headers = response.headers
         content_type = headers.get("content-type")
         page = parse(response.body, url=url, content_type=content_type, markers=self._markers)
-        if page.kind is Kind.BINARY:
+        if page.kind is ContentKind.BINARY:
             return Visit(
                 url=url,
                 outcome=Outcome.NOT_HTML,

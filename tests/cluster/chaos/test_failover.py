@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from redis_servers import Proxy, StartServer
+    from redis_servers import StartServer
     from tests.cluster.conftest import MakeCrawl, Result
+    from threaded_proxy import ThreadedProxy
 
-AOF = ("--appendonly", "yes", "--appendfsync", "everysec", "--repl-diskless-sync-delay", "0")
+AOF = ("appendonly yes", "appendfsync everysec", "repl-diskless-sync-delay 0")
+TCP = ("port",)
 LAG_S = 1.0
 """How much of the primary's life its replica has missed."""
 
@@ -18,13 +20,13 @@ LAG_S = 1.0
 @pytest.mark.req("B1")
 def test_a_replica_that_lags_behind_is_promoted(
     start_server: "StartServer",
-    make_proxy: "Callable[[int], Proxy]",
+    make_proxy: "Callable[[int], ThreadedProxy]",
     make_crawl: "MakeCrawl",
     expected: "Result",
 ) -> None:
-    primary = start_server(*AOF)
+    primary = start_server(*AOF, ports=TCP)
     link = make_proxy(primary.port)
-    replica = start_server(*AOF, "--replicaof", f"127.0.0.1 {link.port}")
+    replica = start_server(*AOF, f"replicaof 127.0.0.1 {link.port}", ports=TCP)
     replica.await_link()
     front = make_proxy(primary.port)
     crawl = make_crawl(front.url)

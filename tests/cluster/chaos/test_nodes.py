@@ -1,4 +1,4 @@
-"""A divided crawl while its Redis Cluster changes: slots move, and masters die."""
+"""A crawl while the Redis Cluster under it changes: its slot moves, and its master dies."""
 
 from typing import TYPE_CHECKING
 
@@ -6,27 +6,28 @@ import pytest
 from redis_cluster import Cluster
 from redis_servers import wait_until
 
+from gossamer.stores.redis.keys import prefix
+
 if TYPE_CHECKING:
     from redis_servers import StartServer
     from tests.cluster.conftest import MakeCrawl, Result
 
-PARTITIONS = 4
-
 
 @pytest.mark.req("B1", "B3", "D15")
-def test_slots_move_to_other_nodes(
+def test_the_slot_moves_to_other_nodes(
     start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
 ) -> None:
-    """That of the first partition, which also has what processes tell each other, and others."""
+    """All keys of a crawl are in one slot; the processes were given the address of any node."""
     cluster = Cluster(start_server, 3)
-    crawl = make_crawl(cluster.masters[0].server.url)
-    run = crawl.crawl("--partitions", PARTITIONS)
-    for requests, partition in ((10, 0), (30, 2), (50, "centre")):
+    crawl = make_crawl(cluster.masters[0].url)
+    key = prefix(crawl.name)
+    run = crawl.crawl()
+    for requests in (10, 30, 50):
         crawl.await_requests(requests)
-        source = cluster.owner_of(crawl.name, partition)
+        source = cluster.owner_of(key)
         target = next(node for node in cluster.masters if node is not source)
-        cluster.move(crawl.name, partition, target)
-        assert cluster.owner_of(crawl.name, partition) is target
+        cluster.move(key, target)
+        assert cluster.owner_of(key) is target
     said = run.succeed()
     assert "died" not in said
     assert crawl.result() == expected
@@ -35,24 +36,24 @@ def test_slots_move_to_other_nodes(
 
 
 @pytest.mark.req("B1", "B3", "D15")
-def test_a_master_dies_and_its_replica_takes_over(
+def test_the_master_dies_and_its_replica_takes_over(
     start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
 ) -> None:
-    """The one whose address the processes were given, and which has what they tell each other."""
+    """The one that has the crawl, and whose address the processes were given."""
     cluster = Cluster(start_server, 3, replicated=True)
-    crawl = make_crawl(cluster.masters[0].server.url)
-    dying = cluster.home_of(crawl.name, 0)
-    crawl.url = dying.server.url
-    run = crawl.crawl("--partitions", PARTITIONS)
+    crawl = make_crawl(cluster.masters[0].url)
+    dying = cluster.home_of(prefix(crawl.name))
+    crawl.url = dying.url
+    run = crawl.crawl()
     crawl.await_requests(30)
-    assert "0" in dying.names(crawl.name)
+    assert cluster.owner_of(prefix(crawl.name)) is dying
     heir = cluster.replicas[cluster.masters.index(dying)]
     dying.server.kill()
     wait_until(heir.leads)
     said = run.succeed()
     assert "died" not in said
     cluster.masters.remove(dying)
-    crawl.url = cluster.masters[0].server.url
+    crawl.url = cluster.masters[0].url
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()

@@ -11,8 +11,9 @@ from gossamer.testing import KeepOpen, Raw
 from gossamer.testing.replies import Prepared
 
 if TYPE_CHECKING:
-    from redis_servers import Proxy, RedisServer, StartServer
+    from redis_servers import RedisServer, StartServer
     from tests.cluster.conftest import Crawl, MakeCrawl, Result
+    from threaded_proxy import ThreadedProxy
 
 SLOW = ("a.localhost", "/leaf/1")
 
@@ -26,7 +27,7 @@ def test_the_server_is_killed_and_started_again(
     expected: "Result",
 ) -> None:
     """A process that is killed loses nothing that it has answered: the file was written before."""
-    server = start_server("--appendonly", "yes", "--appendfsync", sync)
+    server = start_server("appendonly yes", f"appendfsync {sync}")
     crawl = make_crawl(server.url)
     run = crawl.crawl()
     for requests in (15, 45):
@@ -46,14 +47,14 @@ def test_the_server_loses_power_and_with_it_the_last_seconds(
     start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
 ) -> None:
     """What the disk did not have is gone; whoever worked meanwhile has to be told so."""
-    server = start_server("--appendonly", "yes", "--appendfsync", "everysec")
+    server = start_server("appendonly yes", "appendfsync everysec")
     crawl = make_crawl(server.url)
     run = crawl.crawl()
     crawl.await_requests(25)
-    on_disk = server.log_file.stat().st_size
+    on_disk = server.append_only_file.stat().st_size
     time.sleep(1.0)
     server.kill()
-    with server.log_file.open("r+b") as file:
+    with server.append_only_file.open("r+b") as file:
         file.truncate(on_disk)
     server.start()
     run.succeed()
@@ -67,7 +68,7 @@ def test_a_download_that_the_server_has_forgotten_ends_before_its_host_is_asked_
     start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
 ) -> None:
     """One that would go on for long, begun in the second that is lost."""
-    server = start_server("--appendonly", "yes", "--appendfsync", "everysec")
+    server = start_server("appendonly yes", "appendfsync everysec")
     crawl = make_crawl(server.url)
     slow = crawl.web.site("a.localhost")
     usual = slow.answer("/leaf/1")
@@ -76,10 +77,10 @@ def test_a_download_that_the_server_has_forgotten_ends_before_its_host_is_asked_
     run = crawl.crawl()
     sizes = [0]
     while not any((one.host, one.path) == SLOW for one in crawl.web.requests):
-        sizes.append(server.log_file.stat().st_size)
+        sizes.append(server.append_only_file.stat().st_size)
         time.sleep(0.1)
     server.kill()
-    with server.log_file.open("r+b") as file:
+    with server.append_only_file.open("r+b") as file:
         file.truncate(sizes[-3])
     server.start()
     run.succeed()
@@ -107,12 +108,14 @@ def test_the_server_stands_still_for_longer_than_a_lease(
 
 @pytest.mark.req("B1", "B3", "D15")
 def test_connections_are_cut_delayed_and_refused(
-    server: "RedisServer",
-    make_proxy: "Callable[[int], Proxy]",
-    crawl: "Crawl",
+    start_server: "StartServer",
+    make_proxy: "Callable[[int], ThreadedProxy]",
+    make_crawl: "MakeCrawl",
     expected: "Result",
 ) -> None:
+    server = start_server("appendonly yes", "appendfsync always", ports=("port",))
     proxy = make_proxy(server.port)
+    crawl = make_crawl(server.url)
     run = crawl.crawl(GOSSAMER_STORE=proxy.url)
     for requests in (10, 20, 30, 40):
         crawl.await_requests(requests)

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gossamer.content import MAX_LINKS, Markers, parse
-from gossamer.content.taming import HARMLESS
+from gossamer.content.limits import HARMLESS
 from gossamer.model import Url
 
 PAGE = Url("http://a.example/")
@@ -108,7 +108,7 @@ def test_twice_the_page_takes_about_twice_the_time(name: str) -> None:
     assert any(is_linear() for _ in range(4))
 
 
-def largest_untamed(bomb: Callable[[int], str]) -> str:
+def largest_unlimited(bomb: Callable[[int], str]) -> str:
     """Return the largest bomb of its kind that is taken for harmless."""
     count = 1
     while is_harmless(bomb(2 * count)) and len(bomb(count)) < 500_000:
@@ -123,7 +123,7 @@ def is_harmless(html: str) -> bool:
 
 
 def defuse_all() -> None:
-    """Parse every bomb, just below and far above the size from which on pages are tamed."""
+    """Parse every bomb, just below and far above the size from which on pages are limited."""
     megabytes = 600
     for resource_kind, limit in [
         (resource.RLIMIT_AS, megabytes * 1_000_000),
@@ -132,7 +132,7 @@ def defuse_all() -> None:
         resource.setrlimit(resource_kind, (limit, limit))
     for name, bomb in BOMBS.items():
         print(name, flush=True)
-        run(largest_untamed(bomb))
+        run(largest_unlimited(bomb))
         run(bomb(500_000 * 100 // len(bomb(100)) + 1))
     print("survived")
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import ContentType, Kind, kind_of, parse_content_type
+from gossamer.content import ContentKind, ContentType, kind_of, parse_content_type
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
-def kind(content_type: str | None, body: bytes) -> Kind:
+def kind(content_type: str | None, body: bytes) -> ContentKind:
     return kind_of(parse_content_type(content_type), body)
 
 
@@ -48,16 +48,16 @@ def test_a_content_type_is_read_however_it_is_written(
 @pytest.mark.parametrize(
     ("content_type", "body", "expected"),
     [
-        ("text/html", b"anything", Kind.HTML),
-        ("text/html", b"", Kind.HTML),
-        ("application/xhtml+xml", b"<html/>", Kind.HTML),
-        ("text/plain", b"<html>", Kind.TEXT),
-        ("text/markdown", b"# Title", Kind.TEXT),
-        ("application/json", b"{}", Kind.BINARY),
-        ("image/png", b"<html>", Kind.BINARY),
+        ("text/html", b"anything", ContentKind.HTML),
+        ("text/html", b"", ContentKind.HTML),
+        ("application/xhtml+xml", b"<html/>", ContentKind.HTML),
+        ("text/plain", b"<html>", ContentKind.TEXT),
+        ("text/markdown", b"# Title", ContentKind.TEXT),
+        ("application/json", b"{}", ContentKind.BINARY),
+        ("image/png", b"<html>", ContentKind.BINARY),
     ],
 )
-def test_a_label_is_believed(content_type: str, body: bytes, expected: Kind) -> None:
+def test_a_label_is_believed(content_type: str, body: bytes, expected: ContentKind) -> None:
     assert kind(content_type, body) is expected
 
 
@@ -78,12 +78,12 @@ def test_a_label_is_believed(content_type: str, body: bytes, expected: Kind) -> 
     ],
 )
 def test_binary_formats_are_never_pages(label: str | None, body: bytes) -> None:
-    assert kind(label, body) is Kind.BINARY
+    assert kind(label, body) is ContentKind.BINARY
 
 
 @pytest.mark.req("D9")
 def test_a_stray_nul_does_not_make_a_page_binary() -> None:
-    assert kind("text/html", b"<html>\0<p>a page with a NUL in it") is Kind.HTML
+    assert kind("text/html", b"<html>\0<p>a page with a NUL in it") is ContentKind.HTML
 
 
 @pytest.mark.req("D9")
@@ -95,34 +95,34 @@ def test_a_stray_nul_does_not_make_a_page_binary() -> None:
     ],
 )
 def test_utf_16_is_not_taken_for_binary(label: str, body: bytes) -> None:
-    assert kind(label, body) is Kind.HTML
+    assert kind(label, body) is ContentKind.HTML
 
 
 @pytest.mark.req("D9")
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b"<!DOCTYPE html><p>", Kind.HTML),
-        (b" \r\n\t<hTmL>", Kind.HTML),
-        (b"\xef\xbb\xbf<html lang=en>", Kind.HTML),
-        (b"<!-- hello", Kind.HTML),
-        (b"<a href=x>", Kind.HTML),
-        (b"<p>x", Kind.HTML),
-        (b"<?xml version='1.0'?><html xmlns='x'>", Kind.HTML),
-        (b"<?xml version='1.0'?><rss>", Kind.TEXT),
-        (b"<pre>", Kind.TEXT),  # the standard does not list it, and "<p" needs its end
-        (b"plain words", Kind.TEXT),
-        (b"\xe9t\xe9", Kind.TEXT),
-        (b"\xff\xfea\0", Kind.TEXT),
-        (b"", Kind.TEXT),
-        (b"words and a \x01", Kind.BINARY),
-        (bytes(range(1, 256)), Kind.BINARY),
-        (PNG, Kind.BINARY),
+        (b"<!DOCTYPE html><p>", ContentKind.HTML),
+        (b" \r\n\t<hTmL>", ContentKind.HTML),
+        (b"\xef\xbb\xbf<html lang=en>", ContentKind.HTML),
+        (b"<!-- hello", ContentKind.HTML),
+        (b"<a href=x>", ContentKind.HTML),
+        (b"<p>x", ContentKind.HTML),
+        (b"<?xml version='1.0'?><html xmlns='x'>", ContentKind.HTML),
+        (b"<?xml version='1.0'?><rss>", ContentKind.TEXT),
+        (b"<pre>", ContentKind.TEXT),  # the standard does not list it, and "<p" needs its end
+        (b"plain words", ContentKind.TEXT),
+        (b"\xe9t\xe9", ContentKind.TEXT),
+        (b"\xff\xfea\0", ContentKind.TEXT),
+        (b"", ContentKind.TEXT),
+        (b"words and a \x01", ContentKind.BINARY),
+        (bytes(range(1, 256)), ContentKind.BINARY),
+        (PNG, ContentKind.BINARY),
     ],
 )
 @pytest.mark.parametrize("label", [None, "nonsense", "*/*", "application/unknown"])
 def test_without_a_label_the_bytes_say_what_they_are(
-    label: str | None, body: bytes, expected: Kind
+    label: str | None, body: bytes, expected: ContentKind
 ) -> None:
     assert kind(label, body) is expected
 
@@ -131,7 +131,7 @@ def test_without_a_label_the_bytes_say_what_they_are(
 @settings(max_examples=200, deadline=None)
 @given(st.none() | st.text(), st.binary(max_size=2000))
 def test_every_label_and_every_body_has_a_kind(content_type: str | None, body: bytes) -> None:
-    assert kind(content_type, body) in Kind
+    assert kind(content_type, body) in ContentKind
 
 
 @pytest.mark.req("D19")

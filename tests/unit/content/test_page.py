@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.content import MAX_LINKS, MAX_READ_BYTES, FoundLink, Kind, ParsedPage, parse
+from gossamer.content import MAX_LINKS, MAX_READ_BYTES, ContentKind, FoundLink, ParsedPage, parse
 from gossamer.model import Url
 from gossamer.policy import may_follow
 
@@ -266,18 +266,18 @@ def test_the_text_is_what_a_reader_sees(html: str, text: str) -> None:
 @pytest.mark.req("D9")
 def test_a_text_page_has_words_but_neither_links_nor_title() -> None:
     found = page("<title>t</title>\n <a href=x>", "text/plain; charset=utf-8")
-    assert (found.kind, found.links, found.title) == (Kind.TEXT, (), "")
+    assert (found.kind, found.links, found.title) == (ContentKind.TEXT, (), "")
     assert found.text == "<title>t</title> <a href=x>"
 
 
 @pytest.mark.req("D9")
 def test_a_binary_body_is_not_read() -> None:
-    assert page(b"\x89PNG\r\n\x1a\n<a href=x>") == ParsedPage(kind=Kind.BINARY)
+    assert page(b"\x89PNG\r\n\x1a\n<a href=x>") == ParsedPage(kind=ContentKind.BINARY)
 
 
 @pytest.mark.req("D9")
 def test_a_page_without_a_label_is_recognised() -> None:
-    assert page("<!doctype html><a href=x>", content_type=None).kind is Kind.HTML
+    assert page("<!doctype html><a href=x>", content_type=None).kind is ContentKind.HTML
 
 
 @pytest.mark.req("C9", "D19")

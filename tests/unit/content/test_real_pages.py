@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.content import Markers, parse, taming
+from gossamer.content import Markers, limits, parse
 from gossamer.content.charset import decode
 from gossamer.content.reader import PageReader
 from gossamer.model import Url
@@ -74,15 +74,15 @@ def test_taming_changes_nothing_that_a_crawler_wants(
     whole = [decode(body).text for body in bodies]
     broken = [damaged(text, chance) for text in whole]
     wild = [PageReader(text) for text in whole + broken]
-    monkeypatch.setattr(taming, "HARMLESS", 0)
-    tame = [PageReader(text) for text in whole + broken]
-    for tame_page, wild_page in zip(tame[:SAMPLE], wild[:SAMPLE], strict=True):
-        assert tame_page.hrefs == wild_page.hrefs
-        assert tame_page.title == wild_page.title
-        assert tame_page.take_text().split() == wild_page.take_text().split()
-    # Where a drawing is torn apart, a tamed element may stay in it that would have ended it.
-    pairs = zip(tame[SAMPLE:], wild[SAMPLE:], strict=True)
-    assert sum(tame_page.hrefs != wild_page.hrefs for tame_page, wild_page in pairs) <= 2
+    monkeypatch.setattr(limits, "HARMLESS", 0)
+    limited = [PageReader(text) for text in whole + broken]
+    for small_page, wild_page in zip(limited[:SAMPLE], wild[:SAMPLE], strict=True):
+        assert small_page.hrefs == wild_page.hrefs
+        assert small_page.title == wild_page.title
+        assert small_page.take_text().split() == wild_page.take_text().split()
+    # Where a drawing is torn apart, a limited element may stay in it that would have ended it.
+    pairs = zip(limited[SAMPLE:], wild[SAMPLE:], strict=True)
+    assert sum(small_page.hrefs != wild_page.hrefs for small_page, wild_page in pairs) <= 2
 
 
 @pytest.mark.req("D9", "D19")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content import Sketch, resemblance, sketch
+from gossamer.content import Sketch, estimated_similarity, sketch
 from gossamer.content.similarity import (
     MIN_WORDS,
     SAMPLE_BYTES,
@@ -32,7 +32,7 @@ def sketched(text: str, threshold: float = THRESHOLD) -> Sketch:
 
 
 def estimate(one: str, other: str) -> float:
-    return resemblance(sketched(one).sample, sketched(other).sample)
+    return estimated_similarity(sketched(one).sample, sketched(other).sample)
 
 
 def meet(one: str, other: str) -> bool:
@@ -138,18 +138,18 @@ SAMPLES = st.binary(min_size=SAMPLE_BYTES, max_size=SAMPLE_BYTES)
 
 @given(SAMPLES, SAMPLES)
 def test_resemblance_is_symmetric_and_between_0_and_1(one: bytes, other: bytes) -> None:
-    assert resemblance(one, one) == 1
-    assert resemblance(one, other) == resemblance(other, one)
-    assert 0 <= resemblance(one, other) <= 1
+    assert estimated_similarity(one, one) == 1
+    assert estimated_similarity(one, other) == estimated_similarity(other, one)
+    assert 0 <= estimated_similarity(one, other) <= 1
 
 
 def test_resemblance_counts_equal_bytes_without_those_equal_by_chance() -> None:
     one = bytes(256)
-    assert resemblance(one, bytes([0]) + bytes([1]) * 255) == 0
-    assert resemblance(one, bytes(128) + bytes([1]) * 128) == pytest.approx(127 / 255)
-    assert resemblance(one, bytes([1]) * 256) == 0
+    assert estimated_similarity(one, bytes([0]) + bytes([1]) * 255) == 0
+    assert estimated_similarity(one, bytes(128) + bytes([1]) * 128) == pytest.approx(127 / 255)
+    assert estimated_similarity(one, bytes([1]) * 256) == 0
 
 
 def test_samples_of_different_sizes_are_not_compared() -> None:
     with pytest.raises(ValueError, match="256 and 512 bytes"):
-        resemblance(bytes(256), bytes(512))
+        estimated_similarity(bytes(256), bytes(512))

@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.download.deadlines import DRAIN_TIMEOUT_S, Progress, overdue, tick_s
+from gossamer.download.deadlines import DRAIN_TIMEOUT_S, TransferProgress, overdue, tick_s
 from gossamer.download.options import FetchOptions
 from gossamer.model import Cause
 
@@ -12,19 +12,19 @@ OPTIONS = FetchOptions(first_byte_timeout_s=10, silence_timeout_s=5)
     ("progress", "now", "expected"),
     [
         # libcurl watches over connecting.
-        (Progress(), 1e9, None),
-        (Progress(connected=100), 110, None),
-        (Progress(connected=100), 110.1, Cause.FIRST_BYTE_TIMEOUT),
-        (Progress(connected=100, last_byte=109), 114, None),
-        (Progress(connected=100, last_byte=109), 114.1, Cause.SILENCE_TIMEOUT),
+        (TransferProgress(), 1e9, None),
+        (TransferProgress(connected=100), 110, None),
+        (TransferProgress(connected=100), 110.1, Cause.FIRST_BYTE_TIMEOUT),
+        (TransferProgress(connected=100, last_byte=109), 114, None),
+        (TransferProgress(connected=100, last_byte=109), 114.1, Cause.SILENCE_TIMEOUT),
         # The first byte came late; that is forgiven.
-        (Progress(connected=100, last_byte=200), 201, None),
+        (TransferProgress(connected=100, last_byte=200), 201, None),
         # What is thrown away gets less time, however busily it comes.
-        (Progress(100, last_byte=109, useless_since=109), 109 + DRAIN_TIMEOUT_S, None),
-        (Progress(100, last_byte=110.2, useless_since=109), 110.2, Cause.TOTAL_TIMEOUT),
+        (TransferProgress(100, last_byte=109, useless_since=109), 109 + DRAIN_TIMEOUT_S, None),
+        (TransferProgress(100, last_byte=110.2, useless_since=109), 110.2, Cause.TOTAL_TIMEOUT),
     ],
 )
-def test_deadlines(progress: Progress, now: float, expected: Cause | None) -> None:
+def test_deadlines(progress: TransferProgress, now: float, expected: Cause | None) -> None:
     assert overdue(progress, OPTIONS, now) is expected
 
 

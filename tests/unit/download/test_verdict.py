@@ -3,20 +3,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.download.options import Accept
-from gossamer.download.verdict import DRAIN_BYTES, BodyUse, Verdict, judge
+from gossamer.download.verdict import DRAIN_BYTES, BodyUse, HeaderVerdict, judge
 from gossamer.model import Cause, Headers, Url
 
 URL = Url("http://a.test/dir/page")
 
 
-def verdict(status: int, *fields: tuple[str, str], accept: Accept = Accept.PAGE) -> Verdict:
+def verdict(status: int, *fields: tuple[str, str], accept: Accept = Accept.PAGE) -> HeaderVerdict:
     return judge(URL, status, Headers(fields), accept, max_body_bytes=500_000)
 
 
 @pytest.mark.req("D8")
 def test_a_page_is_kept() -> None:
-    assert verdict(200, ("content-type", "text/html")) == Verdict(BodyUse.KEEP)
-    assert verdict(200) == Verdict(BodyUse.KEEP)
+    assert verdict(200, ("content-type", "text/html")) == HeaderVerdict(BodyUse.KEEP)
+    assert verdict(200) == HeaderVerdict(BodyUse.KEEP)
     assert len(verdict(200, ("content-encoding", "gzip")).decoders) == 1
 
 

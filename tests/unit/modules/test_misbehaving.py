@@ -264,7 +264,7 @@ def test_a_module_that_blocks_for_ever_holds_up_neither_the_crawl_nor_its_end(
             threading.Event().wait()
 
         def close(self) -> None:
-            raise AssertionError("not while a page is in work")
+            raise AssertionError("not while a page is in progress")
 
     async def crawl() -> ModuleReport:
         async with opened(context, Stuck, time_limit_s=LIMIT_S) as runner:

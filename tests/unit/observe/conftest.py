@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.control import HostView, Summary
+from gossamer.coordinator import HostView, Summary
 from gossamer.model import Snapshot
 from gossamer.modules import ModuleReport
 
@@ -23,7 +23,7 @@ def snapshot() -> Snapshot:
     """Return a crawl in its middle."""
     return Snapshot(
         waiting=8112,
-        in_work=16,
+        in_progress=16,
         finished=3590,
         pages=3412,
         bytes=14_200_000,
@@ -51,13 +51,13 @@ def hosts() -> list[HostView]:
         HostView(
             host=host,
             waiting=waiting,
-            in_work=in_work,
+            in_progress=in_progress,
             pages=1204,
             failures=failures,
             next_in_s=next_in_s,
             mean_ms=45.0,
         )
-        for host, waiting, in_work, failures, next_in_s in [
+        for host, waiting, in_progress, failures, next_in_s in [
             ("docs.example", 4112, 2, 0, 0.0),
             ("slow.example", 2001, 0, 3, 250.0),
             ("ready.example", 7, 0, 0, 0.0),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.control import Summary
+from gossamer.coordinator import Summary
 from gossamer.model import Event, EventKind, Snapshot
 from gossamer.observe import Look, Wish, choose, open_observer
 
@@ -20,7 +20,7 @@ Screen = Callable[[str], list[str]]
 CRAWL = """
 import os, sys
 from gossamer.model import Snapshot
-from gossamer.control import Summary
+from gossamer.coordinator import Summary
 from gossamer.observe import Wish, open_observer
 last = Snapshot(
     waiting=1, in_work=2, finished=3, pages=3, bytes=4, outcomes={}, hosts=1, elapsed_s=1.0,

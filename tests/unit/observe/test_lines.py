@@ -4,11 +4,11 @@ import os
 import msgspec
 import pytest
 
-from gossamer.control import HostView, Summary
+from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.observe import ErrorsOnly, Outlet, PlainLines, summary_text
 
-STATUS = "27s  3,412 of 10,000 pages  128 pages/s  14 MB  8,112 waiting  16 in work"
+STATUS = "27s  3,412 of 10,000 pages  128 pages/s  14 MB  8,112 waiting  16 in progress"
 
 
 def test_a_line_every_few_seconds(snapshot: Snapshot, hosts: list[HostView]) -> None:

@@ -10,7 +10,7 @@ from typing import TextIO
 import msgspec
 import pytest
 
-from gossamer.control import HostView, Summary
+from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Snapshot
 from gossamer.observe import Outlet, summary_text
 from gossamer.observe.live import LiveDisplay
@@ -89,7 +89,7 @@ def test_afterwards_the_summary_stands_in_its_place(
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         display.tick(snapshot, [])
-        display.say("info", "finishing what is in work")
+        display.say("info", "finishing what is in progress")
         display.say("warning", "slow.example asks for patience", wait_s=250)
         display.close(summary)
     assert screen_of(stream.getvalue()) == [
@@ -103,7 +103,7 @@ def test_a_message_is_seen_at_once(
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         display.tick(snapshot, [])
-        display.say("info", "finishing what is in work; press Ctrl-C again to stop at once")
+        display.say("info", "finishing what is in progress; press Ctrl-C again to stop at once")
         assert any(line.startswith("finishing") for line in screen_of(stream.getvalue()))
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from gossamer.control import HostView
+from gossamer.coordinator import HostView
 from gossamer.model import Snapshot
 from gossamer.observe.messages import Message
 from gossamer.observe.panel import FULL_HEIGHT, Panel
@@ -12,10 +12,10 @@ from gossamer.observe.panel import FULL_HEIGHT, Panel
 AT_80 = """\
 ━━━━━━━━━━━━━━━━━━╸                                       34% of the page budget
 3,412 of 10,000 pages   128 pages/s   14 MB of 50 MB
-27s   8,112 waiting   16 in work   12 hosts
+27s   8,112 waiting   16 in progress   12 hosts
 
     3,412  fetched          host                         waiting  now
-      120  redirected       docs.example                   4,112  2 in work
+      120  redirected       docs.example                   4,112  2 in progress
        45  not found        slow.example                   2,001  next in 4m 10s
        12  robots denied    ready.example                      7  ready
         1  timed out        empty.example                      0  nothing left

@@ -3,7 +3,7 @@ import json
 import msgspec
 import pytest
 
-from gossamer.control import HostView, Summary
+from gossamer.coordinator import HostView, Summary
 from gossamer.model import Snapshot
 from gossamer.modules import ModuleReport
 from gossamer.observe import ending, summary_record, summary_text
@@ -22,7 +22,7 @@ Crawled 3,412 pages in 27s: 128 pages/s, 14 MB, 12 hosts.
                  ./mine.py:count: 3,400 pages, 12 errors, 1 slow
                    last error: KeyError: 'a'
   Ended          the page budget (--max-pages 10000) was reached; 8,112 URLs
-                 were waiting; 16 were in work
+                 were waiting; 16 were in progress
   Results        docs.example
   Continue with  gossamer crawl https://docs.example/ --max-pages 20000"""
 
@@ -43,7 +43,7 @@ def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Sn
     last = msgspec.structs.replace(
         snapshot,
         waiting=0,
-        in_work=0,
+        in_progress=0,
         pages=1,
         bytes=812,
         outcomes={"fetched": 1},
@@ -57,7 +57,7 @@ def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Sn
 
 @pytest.mark.req("D14")
 @pytest.mark.parametrize(
-    ("ended_by", "waiting", "in_work", "words"),
+    ("ended_by", "waiting", "in_progress", "words"),
     [
         ("complete", 0, 0, "every URL that was found is settled"),
         (
@@ -73,14 +73,14 @@ def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Sn
             0,
             "the byte budget (--max-bytes 50MB) was reached; 1 URL was waiting",
         ),
-        ("interrupted", 7, 1, "it was interrupted; 7 URLs were waiting; 1 was in work"),
+        ("interrupted", 7, 1, "it was interrupted; 7 URLs were waiting; 1 was in progress"),
         ("the disk is full\x1b[2J", 0, 0, r"the disk is full\x1b[2J"),
     ],
 )
 def test_what_ended_the_crawl_is_said_in_words(
-    summary: Summary, ended_by: str, waiting: int, in_work: int, words: str
+    summary: Summary, ended_by: str, waiting: int, in_progress: int, words: str
 ) -> None:
-    last = msgspec.structs.replace(summary.snapshot, waiting=waiting, in_work=in_work)
+    last = msgspec.structs.replace(summary.snapshot, waiting=waiting, in_progress=in_progress)
     assert ending(msgspec.structs.replace(summary, snapshot=last, ended_by=ended_by)) == words
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gossamer.frontier.desk import DeskRules
+from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Url
 from gossamer.stores.contract import Task
-from gossamer.stores.embedded import EmbeddedStore, StoreRules
-from gossamer.stores.memory import MemoryShelf
+from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import Web
 from gossamer.urls import host_key
 
@@ -25,8 +25,8 @@ def web() -> Iterator[Web]:
 @pytest.fixture
 def store() -> EmbeddedStore:
     """Return a store that keeps a pause of 100 ms."""
-    rules = StoreRules(desk=DeskRules(delay_s=DELAY_S))
-    return EmbeddedStore(MemoryShelf(), rules, time.time())
+    rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S))
+    return EmbeddedStore(MemoryBackend(), rules, time.time())
 
 
 @pytest.fixture

@@ -4,22 +4,22 @@ import pytest
 
 from gossamer.model import HostKey, Url
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
-from gossamer.worker import LinkFiler
+from gossamer.worker import LinkFilter
 from gossamer.worker.links import MAX_REMEMBERED_LENGTH
 
 SEED = Url("http://www.a.test/")
 
 
-def filer(remembered: int = 100) -> LinkFiler:
+def link_filter(remembered: int = 100) -> LinkFilter:
     domains = Domains()
     scope = Scope.for_seeds("host", [SEED], (), (), domains)
-    return LinkFiler(scope, domains.registered_domain, remembered=remembered)
+    return LinkFilter(scope, domains.registered_domain, remembered=remembered)
 
 
 @pytest.mark.req("D13", "F3")
 def test_only_what_is_in_scope_is_filed() -> None:
     urls = [Url("http://www.a.test/x"), Url("http://b.test/x"), Url("http://a.test/x")]
-    (link,) = filer().in_scope(urls)
+    (link,) = link_filter().in_scope(urls)
     assert link.url == "http://www.a.test/x"
     assert (link.host, link.domain) == (HostKey("www.a.test"), "a.test")
     assert len(link.key) == 16
@@ -29,24 +29,24 @@ def test_only_what_is_in_scope_is_filed() -> None:
 def test_each_page_is_filed_once_under_the_first_of_its_spellings() -> None:
     spellings = ["http://www.a.test/?b=1&a=2", "http://www.a.test/?a=2&b=1", "http://www.a.test/y"]
     urls = [url for text in spellings if (url := normalise(text))]
-    links = filer().in_scope(urls)
+    links = link_filter().in_scope(urls)
     assert [link.url for link in links] == ["http://www.a.test/?b=1&a=2", "http://www.a.test/y"]
 
 
 def test_keys_tell_pages_apart_as_fingerprints_do() -> None:
-    one = filer()
+    one = link_filter()
     keys = {one.file(Url(f"http://www.a.test/{number}")).key for number in range(100)}
     assert len(keys) == 100
 
 
 def test_a_seed_is_filed_though_it_may_be_out_of_scope() -> None:
-    assert filer().file(Url("http://b.test/")).host == "b.test"
-    assert filer().judge(Url("http://b.test/")) is None
+    assert link_filter().file(Url("http://b.test/")).host == "b.test"
+    assert link_filter().judge(Url("http://b.test/")) is None
 
 
 def test_a_stronger_spelling_is_what_is_fetched_judged_and_compared() -> None:
     prefix = Url("http://a.test/docs/")
-    strong = LinkFiler(Scope.for_prefix(prefix), str, spelling=merge_slashes, comparing=str)
+    strong = LinkFilter(Scope.for_prefix(prefix), str, spelling=merge_slashes, comparing=str)
     link = strong.judge(Url("http://a.test//docs//x"))
     assert link is not None
     assert link.url == "http://a.test/docs/x"
@@ -55,7 +55,7 @@ def test_a_stronger_spelling_is_what_is_fetched_judged_and_compared() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     """Forgotten URLs are judged anew; long ones are not remembered at all."""
-    small = filer(remembered=10)
+    small = link_filter(remembered=10)
     urls = [Url(f"http://www.a.test/{number}") for number in range(50)]
     first = [small.judge(url) for url in urls]
     assert [small.judge(url) for url in urls] == first
@@ -66,7 +66,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def test_to_forget_costs_the_same_however_much_is_remembered() -> None:
     def seconds(remembered: int) -> float:
-        many = filer(remembered)
+        many = link_filter(remembered)
         for number in range(remembered):
             many.judge(Url(f"http://b.test/{number}"))
         started = time.process_time()

@@ -11,11 +11,11 @@ from gossamer.content.similarity import Sketch
 from gossamer.download import Client, FetchOptions
 from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Url
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Claim, Pace, Settled, Settlement, Store, Task
+from gossamer.stores.contract import Claim, HostFeedback, Settled, Settlement, Store, Task
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
-from gossamer.worker import Kit, LinkFiler, Pipeline, PoliteRobots
-from gossamer.worker.hold import Hold
+from gossamer.worker import LinkFilter, Pipeline, PoliteRobots, WorkerContext
+from gossamer.worker.lease_guard import LeaseGuard
 
 MakeTask = Callable[..., Task]
 Program: TypeAlias = Callable[[Pipeline], Coroutine[object, object, None]]
@@ -28,7 +28,7 @@ class FakeStore:
         self._claim = claim
         self._nearer = list(nearer)
         self.settlements: list[Settlement] = []
-        self.put_backs: list[Pace | None] = []
+        self.releases: list[HostFeedback | None] = []
 
     async def claim(
         self, _task: Task, _digest: bytes, _sketch: Sketch | None, _now: float
@@ -39,11 +39,11 @@ class FakeStore:
         self.settlements.append(settlement)
         return Settled(accepted=True, nearer=self._nearer.pop(0) if self._nearer else ())
 
-    async def put_back(self, _task: Task, pace: Pace | None, _now: float) -> bool:
-        self.put_backs.append(pace)
+    async def release(self, _task: Task, feedback: HostFeedback | None, _now: float) -> bool:
+        self.releases.append(feedback)
         return True
 
-    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         pass
 
     async def commit(self) -> None:
@@ -77,8 +77,8 @@ def site(web: Web) -> Web:
     return web
 
 
-def held(task: Task, for_s: float = 60.0) -> Hold:
-    return Hold(task, time.time() + for_s, time.time)
+def held(task: Task, for_s: float = 60.0) -> LeaseGuard:
+    return LeaseGuard(task, time.time() + for_s, time.time)
 
 
 def run(
@@ -99,17 +99,17 @@ def run(
             robots = PoliteRobots(client, cast("Store", store), str, time.time, 0.0)
             async with robots.holding(HostKey("a.test")):
                 await robots.judge(Url("http://a.test/"))
-            kit = Kit(
+            context = WorkerContext(
                 store=cast("Store", store),
                 client=client,
                 robots=robots,
-                filer=LinkFiler(Scope.for_prefix(Url("http://a.test/")), str),
+                link_filter=LinkFilter(Scope.for_prefix(Url("http://a.test/")), str),
                 modules=modules or Reader(),
                 clock=time.time,
                 watch=watch,
                 retries=retries,
             )
-            await program(Pipeline(kit))
+            await program(Pipeline(context))
 
     asyncio.run(main())
 
@@ -130,8 +130,8 @@ def test_a_page_is_shown_and_settled_with_the_links_in_scope(site: Web, task: Ma
     assert settled.page.page_id == 7
     assert [link.url for link in settled.links] == ["http://a.test/b"]
     assert settled.size == len(page.body)
-    assert settled.pace is not None
-    assert settled.pace.crawl_delay_s == 2, "also a store that has forgotten it keeps to it"
+    assert settled.feedback is not None
+    assert settled.feedback.crawl_delay_s == 2, "also a store that has forgotten it keeps to it"
 
 
 @pytest.mark.req("B1")
@@ -147,7 +147,7 @@ def test_who_has_lost_the_lease_shows_and_settles_nothing(site: Web, task: MakeT
 
 @pytest.mark.req("D9")
 def test_a_twin_is_not_shown_and_its_links_are_not_followed(site: Web, task: MakeTask) -> None:
-    store, reader = FakeStore(Claim(None, twin_of=3)), Reader()
+    store, reader = FakeStore(Claim(None, duplicate_of=3)), Reader()
 
     async def program(pipeline: Pipeline) -> None:
         await pipeline.work(held(task()))
@@ -185,10 +185,10 @@ def test_after_robots_txt_the_host_rests_before_the_page_is_asked_for(
         assert [one.path for one in site.requests] == ["/robots.txt"]
 
     run(site, store, program)
-    (pace,) = store.put_backs
-    assert pace is not None
-    assert pace.crawl_delay_s == 2
-    assert time.time() - 5 < pace.ended <= time.time()
+    (feedback,) = store.releases
+    assert feedback is not None
+    assert feedback.crawl_delay_s == 2
+    assert time.time() - 5 < feedback.ended <= time.time()
     assert store.settlements == []
 
 
@@ -245,16 +245,16 @@ def test_who_may_ask_no_longer_is_silent_and_gives_the_task_back(
 
     async def program(pipeline: Pipeline) -> None:
         site.clear_requests()
-        hold = held(task("http://a.test/endless"))
+        guard = held(task("http://a.test/endless"))
         if moment == "before":
-            hold.lose()
-        working = asyncio.create_task(pipeline.work(hold))
+            guard.lose()
+        working = asyncio.create_task(pipeline.work(guard))
         if moment == "meanwhile":
             await asyncio.to_thread(site.wait_for_requests, 1)
-            hold.lose()
+            guard.lose()
         assert await working is None
         assert len(site.requests) == (moment == "meanwhile")
 
     run(site, store, program)
-    assert store.put_backs == [None]
+    assert store.releases == [None]
     assert store.settlements == []

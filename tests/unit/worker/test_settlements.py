@@ -6,14 +6,14 @@ import pytest
 
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.policy import TREATMENTS, RobotsVerdict
-from gossamer.stores.contract import Claim, Link, Pace, Task
+from gossamer.stores.contract import Claim, HostFeedback, Link, Task
 from gossamer.worker import MAX_REDIRECTS, settlements
 
 MakeTask = Callable[..., Task]
 
 URL = Url("http://a.test/")
 LINK = Link(Url("http://a.test/b"), b"k" * 16, HostKey("a.test"), "a.test")
-PACE = Pace(ended=100.0, took_s=0.5)
+PACE = HostFeedback(ended=100.0, took_s=0.5)
 
 
 def response(
@@ -39,15 +39,15 @@ def response(
 
 class TestPace:
     def test_a_page_tells_how_long_the_host_took(self) -> None:
-        assert settlements.pace_of(response(), 100.0) == Pace(ended=100.0, took_s=0.5)
+        assert settlements.feedback_of(response(), 100.0) == HostFeedback(ended=100.0, took_s=0.5)
 
     @pytest.mark.parametrize("cause", list(Cause))
     def test_only_what_the_host_is_to_blame_for_counts_against_it(self, cause: Cause) -> None:
         answered = cause.name.startswith("STATUS") or cause is Cause.NOT_HTML
         failed = response(TREATMENTS[cause].outcome, cause, 500 if answered else None)
-        pace = settlements.pace_of(failed, 100.0)
-        assert pace.failed is TREATMENTS[cause].host_level
-        assert pace.answered is answered
+        feedback = settlements.feedback_of(failed, 100.0)
+        assert feedback.failed is TREATMENTS[cause].host_level
+        assert feedback.answered is answered
 
     @pytest.mark.req("B3")
     @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ class TestPace:
     ) -> None:
         fields = {} if value is None else {"retry-after": value}
         answer = response(Outcome.SERVER_ERROR, Cause.STATUS_SERVER_ERROR, status, fields=fields)
-        pace = settlements.pace_of(answer, 100.0)
+        feedback = settlements.feedback_of(answer, 100.0)
         # 429 comes with its own cause; here only the status speaks.
-        assert (pace.failed, pace.retry_after_s) == (failed, retry_after_s)
+        assert (feedback.failed, feedback.retry_after_s) == (failed, retry_after_s)
 
 
 class TestFailed:
@@ -81,7 +81,7 @@ class TestFailed:
         second = settlements.failed(task(attempt=2), answer, PACE)
         assert first.retry is TREATMENTS[cause].retry
         assert second.retry is False
-        assert (second.outcome, second.cause, second.pace) == (answer.outcome, cause, PACE)
+        assert (second.outcome, second.cause, second.feedback) == (answer.outcome, cause, PACE)
         assert str(cause) in second.detail
 
     def test_who_asks_us_to_come_again_gets_more_attempts(self, task: MakeTask) -> None:
@@ -125,21 +125,23 @@ class TestRefused:
         verdict = RobotsVerdict(Outcome.ROBOTS_DENIED, "Disallow: / (line 2)")
         settled = settlements.refused(task(), verdict, None, 200.0, None)
         assert (settled.outcome, settled.retry) == (Outcome.ROBOTS_DENIED, False)
-        assert (settled.detail, settled.pace) == ("Disallow: / (line 2)", None)
+        assert (settled.detail, settled.feedback) == ("Disallow: / (line 2)", None)
 
     def test_the_request_for_robots_txt_counts_for_the_pace(self, task: MakeTask) -> None:
         verdict = RobotsVerdict(Outcome.ROBOTS_DENIED, "Disallow: /")
-        assert settlements.refused(task(), verdict, PACE, 200.0, None).pace == PACE
+        assert settlements.refused(task(), verdict, PACE, 200.0, None).feedback == PACE
 
     @pytest.mark.req("F4")
     def test_while_nobody_knows_it_is_tried_again_when_robots_txt_is(self, task: MakeTask) -> None:
         verdict = RobotsVerdict(Outcome.ROBOTS_UNREACHABLE, "500", 900.0, Cause.STATUS_SERVER_ERROR)
         first = settlements.refused(task(attempt=1), verdict, PACE, 200.0, 60.0)
         assert (first.outcome, first.retry) == (Outcome.ROBOTS_UNREACHABLE, True)
-        assert first.pace == Pace(ended=100.0, took_s=0.5, failed=True, retry_after_s=60.0)
+        assert first.feedback == HostFeedback(
+            ended=100.0, took_s=0.5, failed=True, retry_after_s=60.0
+        )
         last = settlements.refused(task(attempt=2), verdict, None, 200.0, 60.0)
         assert last.retry is False
-        assert last.pace == Pace(ended=200.0, failed=True, retry_after_s=60.0)
+        assert last.feedback == HostFeedback(ended=200.0, failed=True, retry_after_s=60.0)
 
     @pytest.mark.parametrize(
         ("cause", "outcome", "retry"),
@@ -165,7 +167,7 @@ def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
 
 def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
     settled = settlements.gave_up(task(hopeless=True))
-    assert (settled.outcome, settled.pace) == (Outcome.GAVE_UP, None)
+    assert (settled.outcome, settled.feedback) == (Outcome.GAVE_UP, None)
 
 
 @pytest.mark.req("D9")
@@ -181,7 +183,7 @@ def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
 def test_a_page_that_repeats_another_names_it(
     task: MakeTask, similarity: float | None, outcome: Outcome, words: str
 ) -> None:
-    claim = Claim(None, twin_of=3, similarity=similarity)
+    claim = Claim(None, duplicate_of=3, similarity=similarity)
     settled = settlements.repeated(task(), response(), claim, PACE)
     assert (settled.outcome, settled.detail) == (outcome, words)
     assert (settled.page, settled.links, settled.retry) == (None, (), False)

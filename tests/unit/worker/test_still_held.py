@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Task
-from gossamer.worker import Kit
+from gossamer.worker import WorkerContext
 from gossamer.worker.pipeline import still_held
 
 LEASE_S = 10.0
@@ -26,7 +26,9 @@ class Bench:
     def __init__(self, lost: Sequence[int], moments: Sequence[float]) -> None:
         self._lost, self._moments = lost, list(moments)
         self.asked = 0
-        self.kit = cast("Kit", SimpleNamespace(clock=self._clock, store=self, lease_s=LEASE_S))
+        self.context = cast(
+            "WorkerContext", SimpleNamespace(clock=self._clock, store=self, lease_s=LEASE_S)
+        )
 
     def _clock(self) -> float:
         return self._moments.pop(0) if len(self._moments) > 1 else self._moments[0]
@@ -49,6 +51,6 @@ def test_what_was_lost_meanwhile_is_not_begun(
     moments: list[float], asked: int, held: list[int]
 ) -> None:
     bench = Bench([2], moments)
-    found: Any = asyncio.run(still_held(bench.kit, [task(1), task(2)], 100.0))
+    found: Any = asyncio.run(still_held(bench.context, [task(1), task(2)], 100.0))
     assert [one.url_id for one in found] == held
     assert bench.asked == asked

@@ -8,18 +8,18 @@ from gossamer.content import FoundLink
 from gossamer.model import Event, EventKind, HostKey, Outcome, Url
 from gossamer.stores.contract import Link, Settled, Settlement, Task
 from gossamer.urls import Scope
-from gossamer.worker import LinkFiler
+from gossamer.worker import LinkFilter
 from gossamer.worker.telling import tell_end, tell_links
 
 MakeTask = Callable[..., Task]
 
 
 @pytest.fixture
-def filer() -> LinkFiler:
-    return LinkFiler(Scope.for_prefix(Url("http://a.test/")), str)
+def link_filter() -> LinkFilter:
+    return LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
 
 
-def test_every_link_and_what_became_of_it(task: MakeTask, filer: LinkFiler) -> None:
+def test_every_link_and_what_became_of_it(task: MakeTask, link_filter: LinkFilter) -> None:
     links = [
         FoundLink("new", Url("http://a.test/new")),
         FoundLink("new#again", Url("http://a.test/new")),
@@ -28,8 +28,8 @@ def test_every_link_and_what_became_of_it(task: MakeTask, filer: LinkFiler) -> N
         FoundLink("mailto:a@b.test", None),
     ]
     heard: list[Event] = []
-    new = [filer.file(Url("http://a.test/new")).key]
-    tell_links(heard.append, task(depth=2), links, filer, new)
+    new = [link_filter.file(Url("http://a.test/new")).key]
+    tell_links(heard.append, task(depth=2), links, link_filter, new)
     assert [(event.kind, event.url) for event in heard] == [
         (EventKind.FOUND, "http://a.test/new"),
         (EventKind.ADDED, "http://a.test/new"),

@@ -2,8 +2,9 @@
 
 The similarity of two pages is the Jaccard similarity of their sets of shingles: of all runs of
 eight words that occur in one of them or in both, the share that occurs in both. `shingles` has the
-definition, `sketches` makes of a page of any length a sample of fixed size from which `resemblance`
-estimates it, and `bands` says how pages that may be alike find each other among millions.
+definition, `sketches` makes of a page of any length a sample of fixed size from which
+`estimated_similarity` estimates it, and `bands` says how pages that may be alike find each other
+among millions.
 
 Why eight words, which words, and how good the estimate is: docs/duplicates.md.
 """
@@ -19,7 +20,7 @@ from gossamer.content.similarity.sketches import (
     MIN_WORDS,
     SAMPLE_BYTES,
     Sketch,
-    resemblance,
+    estimated_similarity,
     sketch,
 )
 
@@ -31,7 +32,7 @@ __all__ = [
     "Banding",
     "Sketch",
     "banding_for",
-    "resemblance",
+    "estimated_similarity",
     "shingles_of",
     "sketch",
     "words_of",

@@ -1,6 +1,6 @@
 """How pages that may be alike find each other.
 
-The minima of a page are dealt into bands of a few rows. Two pages of similarity s agree in a row
+The minima of a page are assigned into bands of a few rows. Two pages of similarity s agree in a row
 with probability s, in a band of r rows with s^r, and in at least one of b bands with
 1 - (1 - s^r)^b: an S-shaped curve. A store looks up the bands and compares the samples of those
 that meet, so bands that are too narrow cost time, and bands that are too wide lose duplicates.
@@ -19,7 +19,7 @@ _SELECTIVE_ROWS: Final = 4
 
 
 class Banding(msgspec.Struct, frozen=True):
-    """How minima are dealt into bands."""
+    """How minima are assigned into bands."""
 
     count: int
     rows: int

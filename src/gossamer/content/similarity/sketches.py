@@ -37,7 +37,7 @@ class Sketch(msgspec.Struct, frozen=True):
     bands: tuple[bytes, ...]
     """Eight bytes each. Pages that share one at the same position may be alike."""
     sample: bytes
-    """What `resemblance` compares; `SAMPLE_BYTES` long."""
+    """What `estimated_similarity` compares; `SAMPLE_BYTES` long."""
 
 
 def sketch(text: str, threshold: float) -> Sketch | None:
@@ -57,7 +57,7 @@ def sketch(text: str, threshold: float) -> Sketch | None:
     return Sketch(bands=bands, sample=minima[::_MINIMUM_BYTES])
 
 
-def resemblance(one: bytes, other: bytes) -> float:
+def estimated_similarity(one: bytes, other: bytes) -> float:
     """Return the estimated similarity of the pages of two samples, from 0 to 1.
 
     The standard deviation of the estimate is 0.013 at 0.9, and 0.022 at most.
@@ -66,8 +66,8 @@ def resemblance(one: bytes, other: bytes) -> float:
     if size != len(other):
         raise ValueError(f"samples of {size} and {len(other)} bytes cannot be compared")
     difference = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
-    agreement = difference.to_bytes(size, "big").count(0) / size
-    return max(0.0, (agreement - _CHANCE) / (1 - _CHANCE))
+    check_indexes = difference.to_bytes(size, "big").count(0) / size
+    return max(0.0, (check_indexes - _CHANCE) / (1 - _CHANCE))
 
 
 def _minima(shingles: memoryview) -> list[int]:

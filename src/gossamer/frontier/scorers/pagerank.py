@@ -96,9 +96,9 @@ class PageRank:
 
     async def close(self) -> None:
         """Close what carries the requests, if it can be closed."""
-        carrier: object = self._ask
-        if isinstance(carrier, Closing):
-            await carrier.close()
+        importer: object = self._ask
+        if isinstance(importer, Closing):
+            await importer.close()
 
     async def _ranks(self, domains: Sequence[str]) -> Ranks:
         """Return what is known or can be learned within the budget."""

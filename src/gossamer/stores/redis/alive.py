@@ -5,9 +5,11 @@ from typing import Any
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.crawl_client import CrawlClient, stored_crawl
-from gossamer.stores.redis.export_state import AT_WORK
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes
+
+AT_WORK, IN_ORDER = 2, 1
+"""How the last process was seen or has ended, as `lua/base.lua` counts."""
 
 
 async def is_at_work(nodes: Nodes, crawl: str, roles: tuple[str, ...]) -> bool:
@@ -18,7 +20,7 @@ async def is_at_work(nodes: Nodes, crawl: str, roles: tuple[str, ...]) -> bool:
             return True
     try:
         async with stored_crawl(nodes, crawl) as (rules, client):
-            return await _is_worked_on(client, rules.desk.lease_s)
+            return await _is_worked_on(client, rules.scheduler.lease_s)
     except CrawlError:  # nobody can work on what is no crawl
         return False
 

@@ -1,4 +1,4 @@
-"""Whether a server can be trusted with a crawl, decided before the first URL is planted.
+"""Whether a server can be trusted with a crawl, decided before the first URL is added.
 
 A crawl runs for days; what its server would do to it on the third day is known on the first. Each
 finding says what is the case, what that costs in numbers and what to do. `judge` is pure: what it
@@ -46,7 +46,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The setting `maxmemory`; 0 is no limit."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class ServerFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is not as it should be."""
 
     severity: Literal["refuse", "warn"]
@@ -63,7 +63,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge(
     facts: ServerFacts, address: RedisAddress, *, allow_insecure: bool = False
-) -> list[Finding]:
+) -> list[ServerFinding]:
     """Return everything that speaks against keeping a crawl there, what refuses it first."""
     if facts.loading:  # whatever else it says now may change when it is done
         return [_loading(facts)]
@@ -77,7 +77,7 @@ def judge(
     return sorted(findings, key=lambda one: one.severity != "refuse")
 
 
-def require(findings: Sequence[Finding], address: RedisAddress) -> list[Finding]:
+def require(findings: Sequence[ServerFinding], address: RedisAddress) -> list[ServerFinding]:
     """Return the warnings; CrawlError if anything refuses the crawl, naming all that does."""
     refusals = [str(one) for one in findings if one.severity == "refuse"]
     if refusals:
@@ -85,9 +85,9 @@ def require(findings: Sequence[Finding], address: RedisAddress) -> list[Finding]
     return list(findings)
 
 
-def _loading(facts: ServerFacts) -> Finding:
+def _loading(facts: ServerFacts) -> ServerFinding:
     left = "" if facts.loading_left_s is None else f", about {facts.loading_left_s} s to go"
-    return Finding(
+    return ServerFinding(
         severity="refuse",
         what=f"the server is still loading its data{left}",
         why="until then it answers nothing",
@@ -96,9 +96,9 @@ def _loading(facts: ServerFacts) -> Finding:
     )
 
 
-def _version(facts: ServerFacts) -> Iterator[Finding]:
+def _version(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.version < OLDEST:
-        yield Finding(
+        yield ServerFinding(
             severity="refuse",
             what=f"{facts.product} {_dotted(facts.version)} is too old",
             why=f"commands that came with {_dotted(OLDEST)} are used for every page",
@@ -106,9 +106,9 @@ def _version(facts: ServerFacts) -> Iterator[Finding]:
         )
 
 
-def _role(facts: ServerFacts) -> Iterator[Finding]:
+def _role(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.is_replica:
-        yield Finding(
+        yield ServerFinding(
             severity="refuse",
             what="the server is a replica",
             why="what is written to it is refused or thrown away",
@@ -117,9 +117,9 @@ def _role(facts: ServerFacts) -> Iterator[Finding]:
         )
 
 
-def _memory(facts: ServerFacts) -> Iterator[Finding]:
+def _memory(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.eviction != "noeviction":
-        yield Finding(
+        yield ServerFinding(
             severity="refuse",
             what=f"maxmemory-policy is {facts.eviction}",
             why="when memory is full, URLs and pages of the crawl are deleted without a word",
@@ -128,7 +128,7 @@ def _memory(facts: ServerFacts) -> Iterator[Finding]:
     share = facts.used_bytes / facts.max_bytes if facts.max_bytes else 0
     if share > NEARLY_FULL:
         left = facts.max_bytes - facts.used_bytes
-        yield Finding(
+        yield ServerFinding(
             severity="refuse" if share > FULL else "warn",
             what=f"{share:.0%} of maxmemory is in use",
             why=f"{max(left, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
@@ -136,16 +136,16 @@ def _memory(facts: ServerFacts) -> Iterator[Finding]:
         )
 
 
-def _durability(facts: ServerFacts) -> Iterator[Finding]:
+def _durability(facts: ServerFacts) -> Iterator[ServerFinding]:
     if not facts.aof:
-        yield Finding(
+        yield ServerFinding(
             severity="warn",
             what="the append-only file is off",
             why=f"a restart of the server loses {_loss_without_aof(facts)}, to be fetched again",
             remedy="CONFIG SET appendonly yes, and write it into the configuration",
         )
     elif facts.aof_broken:
-        yield Finding(
+        yield ServerFinding(
             severity="refuse",
             what="the last write to the append-only file failed",
             why="the server refuses all writes until one succeeds",
@@ -156,9 +156,9 @@ def _durability(facts: ServerFacts) -> Iterator[Finding]:
         yield from _flushing(facts)
 
 
-def _flushing(facts: ServerFacts) -> Iterator[Finding]:
+def _flushing(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.fsync is None:
-        yield Finding(
+        yield ServerFinding(
             severity="warn",
             what="appendfsync could not be checked, as CONFIG is not allowed",
             why=f"a power failure costs 0 s of work with always, {EVERYSEC_LOSS_S} s with everysec,"
@@ -166,14 +166,14 @@ def _flushing(facts: ServerFacts) -> Iterator[Finding]:
             remedy="ask whoever runs the server, or allow CONFIG GET",
         )
     elif facts.fsync not in {"everysec", "always"}:
-        yield Finding(
+        yield ServerFinding(
             severity="warn",
             what=f"appendfsync is {facts.fsync}",
             why=f"a power failure costs about the last {KERNEL_LOSS_S} s of work, to be done again",
             remedy=f"CONFIG SET appendfsync everysec, which loses at most {EVERYSEC_LOSS_S} s",
         )
     elif facts.fsync_on_rewrite is False:
-        yield Finding(
+        yield ServerFinding(
             severity="warn",
             what="no-appendfsync-on-rewrite is on",
             why=f"a power failure during a rewrite costs about the last {KERNEL_LOSS_S} s of work",
@@ -189,11 +189,11 @@ def _loss_without_aof(facts: ServerFacts) -> str:
     return f"up to the last {max(facts.save_s)} s of work, since the last snapshot"
 
 
-def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[Finding]:
+def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[ServerFinding]:
     if address.is_local:
         return
     if address.password is None:
-        yield Finding(
+        yield ServerFinding(
             severity="warn" if allow_insecure else "refuse",
             what=f"{address.host} is another machine and asks for no password",
             why="whoever reaches its port can read the crawl, change it and delete it",
@@ -201,7 +201,7 @@ def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[Finding]
             + ("" if allow_insecure else ", or accept the risk with --insecure-store"),
         )
     elif not address.tls:
-        yield Finding(
+        yield ServerFinding(
             severity="warn",
             what=f"the connection to {address.host} is not encrypted",
             why="the password and every page can be read on the way",

@@ -1,17 +1,24 @@
 """A client of one crawl in Redis, for what is not one of the contract's steps."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import msgspec
+from redis import exceptions
 from redis.asyncio import Redis
 
-from gossamer.errors import CrawlError
-from gossamer.stores.ledger import StoreRules
+from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis import rules as stored
-from gossamer.stores.redis.client import connect
-from gossamer.stores.redis.keys import key, prefix
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.client import CONNECT_S, connect
+from gossamer.stores.redis.keys import REGISTRY, key, prefix
+from gossamer.stores.redis.no_answer import explain
 from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.rules import StoreRules
+
+T = TypeVar("T")
 
 
 class CrawlClient(msgspec.Struct, frozen=True):
@@ -51,3 +58,27 @@ async def read_rules(crawl: CrawlClient) -> StoreRules | None:
     """Return the rules of a crawl; None if there is none."""
     found = await crawl.client.get(crawl.key("rules"))
     return stored.read(found, crawl.crawl) if isinstance(found, bytes) else None
+
+
+async def ask_server(address: RedisAddress, question: Callable[[Nodes], Awaitable[T]]) -> T:
+    """Return the answer of a store; a CrawlError says why there is none."""
+    try:
+        async with asyncio.timeout(CONNECT_S), connect(address) as client:
+            await client.ping()  # a silent one is not waited for
+        return await question(Nodes(address))
+    except (exceptions.RedisError, OSError) as error:
+        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
+
+
+async def find_crawl_name(nodes: Nodes, crawl: str | None) -> str:
+    """Return the name that was given, or that of the only crawl in the store."""
+    if crawl is not None:
+        return crawl
+    async with connect(await nodes.find(REGISTRY)) as client:
+        found = await client.smembers(REGISTRY)
+    names = sorted(one.decode() if isinstance(one, bytes) else one for one in found)
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise UsageError("the store has no crawl")
+    raise UsageError(f"the store has several crawls: name one of {', '.join(names)} with --name")

@@ -15,9 +15,9 @@ NAMES: Final = {
     "known": "known",  # hash: the key of a URL -> its id
     "urls": "urls",  # hash: id -> record (lua/urls.lua)
     "targets": "targets",  # hash: id -> where its links lead, as steps from id to id
-    "line": "line",  # sorted set: the URL queue, ids in the order in which they came
-    "shelf": "shelf:",  # sorted set of a host: what waits in the priority queues, by score
-    "queue": "queue:",  # sorted set of a host: what is dealt to its worker, by score
+    "url_queue": "url-queue",  # sorted set: the URL queue, ids in the order in which they came
+    "queued": "queued:",  # sorted set of a host: what waits in the priority queues, by score
+    "assigned": "assigned:",  # sorted set of a host: what is assigned to its worker, by score
     "outcomes": "outcomes",  # hash: outcome -> how often
     # hosts and domains
     "hosts": "hosts",  # hash: number -> record (lua/hosts.lua)
@@ -25,8 +25,8 @@ NAMES: Final = {
     "domains": "domains",  # hash: name -> who serves it, until when, how much
     "credits": "credits",  # hash: domain -> importance
     "slow": "slow",  # sorted set: the slowest hosts
-    "borrowed": "borrowed",  # hash: host -> how many of its places are lent
-    "lent": "lent",  # sorted set: those hosts by the moment at which the places are taken back
+    "taken_slots": "taken-slots",  # hash: host -> how many slots without a task
+    "slot_deadlines": "slot-deadlines",  # sorted set: those hosts by when the slots end
     # the router
     "ring": "ring:",  # list of a queue: the hosts in the order of their turns
     "parked": "parked",  # sorted set: hosts that rest for long, by their moment
@@ -47,10 +47,10 @@ NAMES: Final = {
     "band": "band:",  # string of a band: the pages that have it
     "sample": "sample:",  # string of a page: who claims it, and what similarity is measured by
     "kept": "kept",  # sorted set: pages by age, where the clock is given
-    "untold": "untold",  # hash: page -> URL, where the modules know a larger depth
-    "claims": "claims",  # hash: URL in work -> number, digest, bands
-    "refusals": "refusals",  # hash: URL in work -> because of which page or claim
-    "relying": "relying:",  # set of a URL in work: those that were refused because of it
+    "depth_changes": "depth-changes",  # hash: page -> URL, where the modules know a larger depth
+    "claims": "claims",  # hash: URL in progress -> number, digest, bands
+    "refusals": "refusals",  # hash: URL in progress -> because of which page or claim
+    "relying": "relying:",  # set of a URL in progress: those that were refused because of it
     "free": "free",  # sorted set: the numbers to be given again
     # the crawl
     "counts": "counts",  # hash: the counters

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Claim, HostView, KeptPage, Link, Pace, Settlement, Task
-from gossamer.stores.ledger import REPEATED
-from gossamer.stores.redis.tables import TablePage
+from gossamer.stores.contract import Claim, HostFeedback, HostView, KeptPage, Link, Settlement, Task
+from gossamer.stores.rules import REPEATED
 
 PAGE_NOTE = 1
 """How notes of pages are packed."""
@@ -31,32 +30,32 @@ class SettleMessage(msgspec.Struct, frozen=True, kw_only=True):
     retry: bool
     duplicate: bool
     redirect: bool
-    pace: Pace | None
+    feedback: HostFeedback | None
     page_id: int | None
     fetched_at: float
     hosts: list[tuple[str, str]]
     """The hosts of the links, each with its domain."""
     links: list[int | Url]
     """An id where nothing is new about it, else the URL."""
-    places: list[int]
+    host_indexes: list[int]
     """For each of these URLs its host, counted from 1."""
     domains: list[str | int]
     """The domains of all links, each followed by how many there are."""
 
 
-class PlantMessage(msgspec.Struct, frozen=True):
+class SeedsMessage(msgspec.Struct, frozen=True):
     """Seeds, without their keys."""
 
     hosts: list[tuple[str, str]]
     links: list[int | Url]
-    places: list[int]
+    host_indexes: list[int]
 
 
 class ClaimAnswer(msgspec.Struct, frozen=True):
     """What became of a claim; the server's msgpack leaves out what is not there."""
 
     page_id: int | None = None
-    twin_of: int | None = None
+    duplicate_of: int | None = None
     similarity: float | None = None
     lost: bool = False
 
@@ -78,7 +77,7 @@ class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The counters."""
 
     waiting: int
-    in_work: int
+    in_progress: int
     pages: int
     bytes: int
     hosts: int
@@ -121,7 +120,7 @@ pack = msgspec.msgpack.Encoder().encode
 def read_claim(answer: bytes) -> Claim:
     """Return what became of a claim."""
     found = _read_claim(answer)
-    return Claim(found.page_id, found.twin_of, found.similarity, found.lost)
+    return Claim(found.page_id, found.duplicate_of, found.similarity, found.lost)
 
 
 def task_of(row: TaskRow) -> Task:
@@ -144,7 +143,7 @@ class Bundle(msgspec.Struct):
 
     hosts: list[tuple[str, str]] = []
     links: list[int | Url] = []
-    places: list[int] = []
+    host_indexes: list[int] = []
     keys: list[bytes] = []
     """Of those that go as URLs."""
 
@@ -157,12 +156,12 @@ def bundle(links: Sequence[Link], known: Mapping[bytes, int]) -> Bundle:
         if found is not None:
             packed.links.append(found)
             continue
-        place = hosts.get(link.host)
-        if place is None:
+        index = hosts.get(link.host)
+        if index is None:
             packed.hosts.append((link.host, link.domain))
-            place = hosts[link.host] = len(packed.hosts)
+            index = hosts[link.host] = len(packed.hosts)
         packed.links.append(link.url)
-        packed.places.append(place)
+        packed.host_indexes.append(index)
         packed.keys.append(link.key)
     return packed
 
@@ -191,17 +190,17 @@ def settle_message(settlement: Settlement, links: Bundle) -> SettleMessage:
         retry=settlement.retry,
         duplicate=settlement.outcome in REPEATED,
         redirect=settlement.redirect,
-        pace=settlement.pace,
+        feedback=settlement.feedback,
         page_id=page.page_id if page else None,
         fetched_at=page.fetched_at if page else 0.0,
         hosts=links.hosts,
         links=links.links,
-        places=links.places,
+        host_indexes=links.host_indexes,
         domains=domains_of(settlement.links),
     )
 
 
-def page_note(page: KeptPage | TablePage) -> bytes:
+def page_note(page: KeptPage) -> bytes:
     """Return what is kept of a page beside its content."""
     return pack(
         PageNote(
@@ -216,11 +215,11 @@ def page_note(page: KeptPage | TablePage) -> bytes:
 
 def host_view(row: HostRow) -> HostView:
     """Return a host as the script has described it."""
-    host, waiting, in_work, pages, failures, next_in_s, mean_ms = row
+    host, waiting, in_progress, pages, failures, next_in_s, mean_ms = row
     return HostView(
         host=host,
         waiting=waiting,
-        in_work=in_work,
+        in_progress=in_progress,
         pages=pages,
         failures=failures,
         next_in_s=next_in_s,

@@ -6,13 +6,13 @@ import ssl
 from redis import exceptions
 
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.checks import Finding, ServerFacts, judge
+from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
 
 NOTHING_GOES = "without the store nothing can be crawled"
 IS_IT_THERE = "look whether the server runs and whether its address is right"
 
 
-def explain(error: Exception, address: RedisAddress, patience_s: float) -> Finding:
+def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:
     """Return what the failure of the first questions to a server means."""
     words = " ".join(str(error).split())
     if address.password:  # some servers quote what they did not understand
@@ -33,15 +33,17 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Findi
     return _refusal(what, f"look at host and port{maybe_tls}")
 
 
-def _refusal(what: str, remedy: str, *, passing: bool = False) -> Finding:
-    return Finding(severity="refuse", what=what, why=NOTHING_GOES, remedy=remedy, passing=passing)
+def _refusal(what: str, remedy: str, *, passing: bool = False) -> ServerFinding:
+    return ServerFinding(
+        severity="refuse", what=what, why=NOTHING_GOES, remedy=remedy, passing=passing
+    )
 
 
 def _place(address: RedisAddress) -> str:
     return address.socket or f"{address.host}:{address.port}"
 
 
-def _no_entry(words: str, address: RedisAddress) -> Finding:
+def _no_entry(words: str, address: RedisAddress) -> ServerFinding:
     if address.password is None:
         return _refusal(
             "the server wants a password and the address has none",
@@ -60,7 +62,7 @@ def _no_entry(words: str, address: RedisAddress) -> Finding:
     )
 
 
-def _denied(error: Exception, words: str, address: RedisAddress) -> Finding:
+def _denied(error: Exception, words: str, address: RedisAddress) -> ServerFinding:
     if isinstance(error, exceptions.NoPermissionError):
         return _refusal(f"the user may not use INFO ({words})", "ACL SETUSER … +info")
     if "protected mode" in words:
@@ -73,12 +75,12 @@ def _denied(error: Exception, words: str, address: RedisAddress) -> Finding:
     return _refusal(f"the server refused the first command ({words})", "look at its settings")
 
 
-def _silent(address: RedisAddress, patience_s: float) -> Finding:
+def _silent(address: RedisAddress, patience_s: float) -> ServerFinding:
     remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
     return _refusal(f"{_place(address)} said nothing within {patience_s:g} s", remedy, passing=True)
 
 
-def _no_connection(error: Exception, words: str, address: RedisAddress) -> Finding:
+def _no_connection(error: Exception, words: str, address: RedisAddress) -> ServerFinding:
     place = _place(address)
     cause = error.__context__ or error
     match cause:

@@ -1,4 +1,4 @@
-"""Finding the server that holds a key: of a cluster, the node to which its hash slot belongs.
+"""ServerFinding the server that holds a key: of a cluster, the node to which its hash slot belongs.
 
 Any node tells by refusing a command which node it is, and who else there is, so that the node whose
 address was given may die later on. Scripts name one key, which never exists: so

@@ -16,10 +16,10 @@ from redis.exceptions import RedisError
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.client import CONNECT_S, connect
-from gossamer.stores.redis.courier import ELSEWHERE, LOST
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.no_answer import explain
 from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.script_client import ELSEWHERE, LOST
 
 _WORKERS = "workers"
 

@@ -11,19 +11,19 @@ from redis import exceptions
 from redis.asyncio.connection import AbstractConnection
 
 from gossamer.errors import CrawlError, UsageError
-from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
 from gossamer.stores.redis.client import CONNECT_S, connect, connection_to
-from gossamer.stores.redis.courier import PATIENCE_S, Courier
 from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client, read_rules
 from gossamer.stores.redis.keys import NAMES, REGISTRY, key, prefix
 from gossamer.stores.redis.no_answer import explain
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.reader import RedisReader
+from gossamer.stores.redis.script_client import PATIENCE_S, ScriptClient
 from gossamer.stores.redis.store import RedisStore
+from gossamer.stores.rules import StoreRules
 
 log = logging.getLogger("gossamer.store")
 
@@ -75,23 +75,23 @@ async def open_redis(
         before, agreed = await _agree(nodes, crawl, rules, how)
     except (exceptions.RedisError, OSError) as error:
         raise CrawlError(str(explain(error, address, CONNECT_S))) from error
-    courier = _courier(nodes, prefix(crawl), how)
-    courier.rules = stored.for_scripts(agreed, given=how.clock == "given")
-    store = RedisStore(courier, agreed, time.time() if how.now is None else how.now)
+    script_client = _script_client(nodes, prefix(crawl), how)
+    script_client.rules = stored.for_scripts(agreed, given=how.clock == "given")
+    store = RedisStore(script_client, agreed, time.time() if how.now is None else how.now)
     if how.take_over:
         try:
-            await store.take_over((before or agreed).desk.queues, stored.write(agreed))
+            await store.take_over((before or agreed).scheduler.queues, stored.write(agreed))
         except BaseException:
             await store.let_go()
             raise
     return store
 
 
-def _courier(nodes: Nodes, start: str, how: Opening) -> Courier:
+def _script_client(nodes: Nodes, start: str, how: Opening) -> ScriptClient:
     async def find() -> AbstractConnection:
         return await nodes.connection(start)
 
-    return Courier(connection_to(nodes.first), start, how.patience_s, how.tell, find)
+    return ScriptClient(connection_to(nodes.first), start, how.patience_s, how.tell, find)
 
 
 async def _agree(
@@ -133,7 +133,7 @@ async def open_reader(address: RedisAddress, crawl: str) -> RedisReader:
         raise CrawlError(str(explain(error, address, CONNECT_S))) from error
     if rules is None:
         raise CrawlError(f"the store {address} has no crawl with the name {crawl}")
-    return RedisReader(client, rules.desk.queues)
+    return RedisReader(client, rules.scheduler.queues)
 
 
 async def delete_crawl(address: RedisAddress, crawl: str) -> None:

@@ -14,7 +14,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.checks import Finding, ServerFacts, judge
+from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
 from gossamer.stores.redis.no_answer import explain
 
 PATIENCE_S = 5.0
@@ -24,7 +24,7 @@ SETTINGS = ("appendfsync", "no-appendfsync-on-rewrite", "save")
 
 async def check(
     address: RedisAddress, *, allow_insecure: bool = False, patience_s: float = PATIENCE_S
-) -> list[Finding]:
+) -> list[ServerFinding]:
     """Return everything that speaks against the server, or the one reason why it does not answer.
 
     Never raises for what a server is or does.

@@ -12,7 +12,7 @@ import zstandard
 
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey
-from gossamer.stores.contract import Attempt, PageRecord, Place, UrlRecord
+from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.unpack import SeenUrl, unpack_host, unpack_page, unpack_url
 
@@ -104,14 +104,14 @@ class RedisReader:
             await pipe.execute()
 
     def _record(self, url_id: int, row: SeenUrl, host: HostKey, domain: str) -> UrlRecord:
-        is_finished = row.place is Place.FINISHED
+        is_finished = row.state is UrlState.DONE
         last = row.attempts[-1] if row.attempts and is_finished else None
         return UrlRecord(
             id=url_id,
             url=row.url,
             host=host,
             domain=domain,
-            place=row.place,
+            state=row.state,
             depth=row.depth,
             parent=row.parent,
             score=row.score,

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.stores.contract import Place
+from gossamer.stores.contract import UrlState
 from gossamer.stores.redis.scripts import RECORD_VERSION
 
 SCORED, REDIRECT = 1, 2
 """The flags of a URL."""
 MOST_HOPS = 255
-LAST_PLACE = max(Place)
+LAST_STATE = max(UrlState)
 
 NOBODY = bytes(5)
 """Who claims a content or a sample, once its page is kept."""
@@ -40,9 +40,9 @@ UNREADABLE = (ValueError, struct.error, msgspec.MsgspecError)
 
 
 class UrlRow(NamedTuple):
-    """A record of a URL; 0 stands for no parent, page or twin, infinity for not finished."""
+    """A record of a URL; 0 stands for no parent, page or duplicate, infinity for not finished."""
 
-    place: int
+    state: int
     hops: int
     depth: int
     finished: float
@@ -51,7 +51,7 @@ class UrlRow(NamedTuple):
     flags: int
     score: float
     page: int
-    twin: int
+    duplicate_of: int
     found: float
     url: str
     attempts: Sequence[PackedAttempt]
@@ -59,15 +59,15 @@ class UrlRow(NamedTuple):
 
 def read_url(packed: bytes) -> UrlRow:
     """Return a URL; one of `UNREADABLE` is raised for what is none."""
-    version, place, hops, depth, finished, host, parent, tried, *more = _RECORD.unpack_from(packed)
-    _deaths, flags, score, page, twin, found, size = more
-    if version != RECORD_VERSION or place > LAST_PLACE:
-        raise ValueError(f"a record of version {version}, of a URL at place {place}")
+    version, state, hops, depth, finished, host, parent, tried, *more = _RECORD.unpack_from(packed)
+    _deaths, flags, score, page, duplicate_of, found, size = more
+    if version != RECORD_VERSION or state > LAST_STATE:
+        raise ValueError(f"a record of version {version}, of a URL in state {state}")
     number = int.from_bytes
     end = _RECORD.size + number(size, "big")
     tail = _ARRAY_16 + tried.to_bytes(2, "big") + packed[end:]
     return UrlRow(
-        place,
+        state,
         hops,
         depth,
         finished,
@@ -76,7 +76,7 @@ def read_url(packed: bytes) -> UrlRow:
         flags,
         score,
         number(page, "big"),
-        number(twin, "big"),
+        number(duplicate_of, "big"),
         found,
         packed[_RECORD.size : end].decode("ascii"),
         _read_attempts(tail) if tried else (),
@@ -88,7 +88,7 @@ def write_url(row: UrlRow) -> bytes:
     url = row.url.encode("ascii")
     head = _RECORD.pack(
         RECORD_VERSION,
-        row.place,
+        row.state,
         min(row.hops, MOST_HOPS),
         row.depth,
         row.finished,
@@ -99,7 +99,7 @@ def write_url(row: UrlRow) -> bytes:
         row.flags,
         row.score,
         row.page.to_bytes(5, "big"),
-        row.twin.to_bytes(5, "big"),
+        row.duplicate_of.to_bytes(5, "big"),
         row.found,
         len(url).to_bytes(3, "big"),
     )
@@ -117,7 +117,7 @@ def write_targets(ids: Sequence[int]) -> bytes:
 
 
 def name_of(url_id: int) -> bytes:
-    """Return how a URL is named in shelves and queues."""
+    """Return how a URL is named in queues and queues."""
     return url_id.to_bytes(5, "big")
 
 
@@ -132,10 +132,10 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     failed_at: float = -math.inf
     crawl_delay: float = 0.0
     promised: float = -math.inf
-    lent: bool = False
-    in_work: int = 0
+    taskless_last: bool = False
+    in_progress: int = 0
     waiting: int = 0
-    dealt: int = 0
+    assigned: int = 0
     aside: bool = False
     rank: int = 0
     requests: int = 0

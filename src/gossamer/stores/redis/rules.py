@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.errors import CrawlError
-from gossamer.stores.ledger import StoreRules
+from gossamer.stores.rules import StoreRules
 
 VERSION = 2
 PLACEHOLDER = b"being restored"
@@ -39,15 +39,15 @@ class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
     """Return the rules as every script gets them."""
-    desk = rules.desk
+    scheduler = rules.scheduler
     packed = ScriptRules(
-        queues=desk.queues,
-        strict=desk.strict,
-        delay_s=desk.delay_s,
-        host_connections=desk.host_connections,
-        worker_queue=desk.worker_queue,
-        domain_ttl_s=desk.domain_ttl_s,
-        lease_s=desk.lease_s,
+        queues=scheduler.queues,
+        strict=scheduler.strict,
+        delay_s=scheduler.delay_s,
+        host_connections=scheduler.host_connections,
+        worker_queue=scheduler.worker_queue,
+        domain_ttl_s=scheduler.domain_ttl_s,
+        lease_s=scheduler.lease_s,
         max_depth=rules.max_depth,
         max_pages=rules.max_pages,
         max_bytes=rules.max_bytes,

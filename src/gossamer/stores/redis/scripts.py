@@ -15,11 +15,11 @@ from importlib.resources import files
 
 import msgspec
 
-from gossamer.frontier import desk, desk_rules
+from gossamer.frontier import scheduler, scheduler_rules
 from gossamer.frontier.queues import MAX_SCORE
-from gossamer.policy import pace
-from gossamer.stores import embedded, host_book
-from gossamer.stores.contract import Place
+from gossamer.policy import rests
+from gossamer.stores.contract import UrlState
+from gossamer.stores.embedded import host_registry, store
 from gossamer.stores.redis.keys import NAMES
 
 RECORD_VERSION = 1
@@ -39,7 +39,7 @@ MAX_CANDIDATES = 32
 """How many pages are compared: those that share most bands."""
 
 CONSTANTS: Mapping[str, int | float | str] = {
-    **{place.name: place.value for place in Place},
+    **{state.name: state.value for state in UrlState},
     "VERSION": RECORD_VERSION,
     "ANSWERS": ANSWERS,
     "ANSWERS_S": ANSWERS_S,
@@ -50,17 +50,17 @@ CONSTANTS: Mapping[str, int | float | str] = {
     "MAX_SHARING": MAX_SHARING,
     "MAX_CANDIDATES": MAX_CANDIDATES,
     "MAX_SCORE": MAX_SCORE,
-    "MAX_RETRY_AFTER_S": pace.MAX_RETRY_AFTER_S,
-    "MAX_BACK_OFF_S": pace.MAX_BACK_OFF_S,
-    "HOPELESS_AFTER": pace.HOPELESS_AFTER,
-    "HOPELESS_AFTER_REFUSALS": pace.HOPELESS_AFTER_REFUSALS,
-    "SOON_S": desk.SOON_S,
-    "PROMISE_S": desk.PROMISE_S,
-    "ASK_AGAIN_S": desk.ASK_AGAIN_S,
-    "DEALT_AT_ONCE": desk.DEALT_AT_ONCE,
-    "MOST_DEALT": desk_rules.MOST_DEALT,
-    "SLOW_HOSTS": host_book.SLOW_HOSTS,
-    "EXPIRED_AT_ONCE": embedded.EXPIRED_AT_ONCE,
+    "MAX_RETRY_AFTER_S": rests.MAX_RETRY_AFTER_S,
+    "MAX_BACK_OFF_S": rests.MAX_BACK_OFF_S,
+    "HOPELESS_AFTER": rests.HOPELESS_AFTER,
+    "HOPELESS_AFTER_REFUSALS": rests.HOPELESS_AFTER_REFUSALS,
+    "SOON_S": scheduler.SOON_S,
+    "PROMISE_S": scheduler.PROMISE_S,
+    "ASK_AGAIN_S": scheduler.ASK_AGAIN_S,
+    "ASSIGNED_AT_ONCE": scheduler.ASSIGNED_AT_ONCE,
+    "MAX_ASSIGNED": scheduler_rules.MAX_ASSIGNED,
+    "SLOW_HOSTS": host_registry.SLOW_HOSTS,
+    "EXPIRED_AT_ONCE": store.EXPIRED_AT_ONCE,
 }
 
 _NEEDS = "-- needs:"

@@ -7,20 +7,20 @@ from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, HostKey, Snapshot
 from gossamer.stores.contract import (
     Claim,
+    HostFeedback,
     HostView,
     Leased,
     Link,
-    Pace,
     Settled,
     Settlement,
     Task,
 )
-from gossamer.stores.ledger import StoreRules
 from gossamer.stores.redis import messages
-from gossamer.stores.redis.acquaintances import Acquaintances
-from gossamer.stores.redis.courier import Courier
+from gossamer.stores.redis.known_link_cache import KnownLinkCache
 from gossamer.stores.redis.messages import SnapshotAnswer, pack
+from gossamer.stores.redis.script_client import ScriptClient
 from gossamer.stores.redis.scripts import script
+from gossamer.stores.rules import StoreRules
 
 
 class RedisStore:
@@ -30,32 +30,32 @@ class RedisStore:
     moments that go by count on the server's clock; what callers say and hear is in theirs.
     """
 
-    def __init__(self, courier: Courier, rules: StoreRules, now: float) -> None:
+    def __init__(self, script_client: ScriptClient, rules: StoreRules, now: float) -> None:
         self.rules = rules
-        self.courier = courier
+        self.script_client = script_client
         """Who carries the calls."""
         self._started = now
         self._now = now
         self._joined: set[int] = set()
-        self._known = Acquaintances(rules.ttl_s)
+        self._known = KnownLinkCache(rules.ttl_s)
 
     def __repr__(self) -> str:
-        return f"<RedisStore: {self.courier!r}>"
+        return f"<RedisStore: {self.script_client!r}>"
 
     async def _ask(self, step: str, now: float | None, arguments: object, *blobs: bytes) -> bytes:
         """Return the answer to a step; where no time is told, it is as late as the last time."""
         if now is not None:
             self._now = now
-        return await self.courier.ask(script(step), self._now, pack(arguments), *blobs)
+        return await self.script_client.ask(script(step), self._now, pack(arguments), *blobs)
 
     # -- the frontier's side ---------------------------------------------------------------------
 
-    async def plant(self, seeds: Sequence[Link], now: float) -> int:
+    async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
         """Add seeds at depth 0; return how many are new."""
         links = messages.bundle(seeds, {})
         keys = b"".join(links.keys)
-        message = messages.PlantMessage(links.hosts, links.links, links.places)
-        answer = await self._ask("plant", now, message, keys)
+        message = messages.SeedsMessage(links.hosts, links.links, links.host_indexes)
+        answer = await self._ask("add_seeds", now, message, keys)
         return messages.read_number(answer)
 
     async def candidates(self, limit: int) -> list[Candidate]:
@@ -72,7 +72,7 @@ class RedisStore:
         await self._ask("prioritise", None, bounded)
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Deal URLs to workers: for each draw, from the first of its queues that has any."""
+        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
         return messages.read_number(await self._ask("route", now, [*map(tuple, draws)]))
 
     # -- the workers' side -----------------------------------------------------------------------
@@ -92,7 +92,7 @@ class RedisStore:
         """Extend leases; return the tasks whose lease was lost."""
         leases = [(task.url_id, task.lease) for task in tasks]
         lost = messages.read_numbers(await self._ask("renew", now, leases))
-        return [tasks[place - 1] for place in lost]
+        return [tasks[index - 1] for index in lost]
 
     async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
         """Give a page its number, unless the same content or one like it is kept."""
@@ -104,7 +104,7 @@ class RedisStore:
         """Record everything that came of a task, if its lease is still the newest."""
         task, page, links = settlement.task, settlement.page, settlement.links
         step = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
-        connection = self.courier.connections
+        connection = self.script_client.connections
         packed = messages.bundle(links, self._known.on(connection).recognise(links, *step, now))
         kept = (messages.page_note(page), page.content) if page else (b"", b"")
 
@@ -113,46 +113,48 @@ class RedisStore:
             return (message, b"".join(links.keys), *kept)
 
         self._now = now
-        reply = await self.courier.ask(
+        reply = await self.script_client.ask(
             script("settle"),
             now,
             *arguments(packed),
             elsewhere=lambda: arguments(messages.bundle(links, {})),
         )
         answer = messages.read_settled(reply)
-        if answer.learnt and connection == self.courier.connections:
+        if answer.learnt and connection == self.script_client.connections:
             self._known.meet(packed.keys, answer.learnt, answer.depth, answer.hops, now)
-        new = [links[place - 1].key for place in answer.new]
+        new = [links[index - 1].key for index in answer.new]
         return Settled(answer.accepted, new, answer.nearer)
 
-    async def untold(self) -> list[tuple[int, int]]:
+    async def pending_depth_changes(self) -> list[tuple[int, int]]:
         """Return the pages of which the modules know a larger depth, with their depth."""
-        return messages.read_pairs(await self._ask("untold", None, []))
+        return messages.read_pairs(await self._ask("pending_depth_changes", None, []))
 
-    async def told(self, pages: Sequence[tuple[int, int]]) -> None:
+    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note that the modules know the depth of these pages."""
-        await self._ask("told", None, list(pages))
+        await self._ask("confirm_depth_changes", None, list(pages))
 
-    async def put_back(self, task: Task, pace: Pace | None, now: float) -> bool:
+    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
         """Give a task back undone; False if the lease was lost."""
-        arguments = (task.url_id, task.lease, pace or False)
-        return messages.read_truth(await self._ask("put_back", now, arguments))
+        arguments = (task.url_id, task.lease, feedback or False)
+        return messages.read_truth(await self._ask("release", now, arguments))
 
-    async def borrow(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take the host's place for a request without a task; None: now, else when to ask again."""
-        moment = messages.read_moment(await self._ask("borrow", now, (host, domain)))
+    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take the host's index for a request without a task; None: now, else when to ask again."""
+        moment = messages.read_moment(await self._ask("acquire_slot", now, (host, domain)))
         return None if isinstance(moment, bool) else moment
 
-    async def hand_back(self, host: HostKey, domain: str, pace: Pace, now: float) -> None:
-        """Give a borrowed place back."""
-        await self._ask("hand_back", now, (host, domain, pace))
+    async def release_slot(
+        self, host: HostKey, domain: str, feedback: HostFeedback, now: float
+    ) -> None:
+        """Give a taken index back."""
+        await self._ask("release_slot", now, (host, domain, feedback))
 
     async def reap(self, now: float) -> int:
         """Give back what the dead have left, and forget what has expired."""
         return messages.read_number(await self._ask("reap", now, []))
 
     async def take_over(self, queues_before: int, rules: bytes) -> None:
-        """Lay rules down, and let everything wait again that others have left in work."""
+        """Lay rules down, and let everything wait again that others have left in progress."""
         await self._ask("take_over", None, [queues_before], rules)
 
     # -- keeping and counting --------------------------------------------------------------------
@@ -167,7 +169,7 @@ class RedisStore:
         outcomes = {name: count for name, count in counts.outcomes if count}
         return Snapshot(
             waiting=counts.waiting,
-            in_work=counts.in_work,
+            in_progress=counts.in_progress,
             finished=sum(outcomes.values()),
             pages=counts.pages,
             bytes=counts.bytes,
@@ -186,7 +188,7 @@ class RedisStore:
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do, and the slowest ones, at most so many of each."""
-        rows = messages.read_hosts(await self._ask("look_at_hosts", now, [limit]))
+        rows = messages.read_hosts(await self._ask("read_hosts", now, [limit]))
         return [messages.host_view(row) for row in rows]
 
     async def commit(self) -> None:
@@ -202,4 +204,4 @@ class RedisStore:
 
     async def let_go(self) -> None:
         """Let go of the connection without a word."""
-        await self.courier.close()
+        await self.script_client.close()

@@ -6,7 +6,7 @@ What is no record of this version raises ValueError, whatever is wrong with it.
 import msgspec
 
 from gossamer.model import Cause, HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, PageRecord, Place
+from gossamer.stores.contract import Attempt, PageRecord, UrlState
 from gossamer.stores.redis.messages import PAGE_NOTE, PageNote
 from gossamer.stores.redis.records import PAGE, SCORED, UNREADABLE, read_host, read_url
 
@@ -16,7 +16,7 @@ _read_note = msgspec.msgpack.Decoder(PageNote).decode
 class SeenUrl(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of a URL under its id."""
 
-    place: Place
+    state: UrlState
     depth: int
     finished_at: float
     host: int
@@ -58,7 +58,7 @@ def unpack_url(packed: bytes) -> SeenUrl:
     except UNREADABLE as error:
         raise ValueError(f"no record of a URL: {error}") from error
     return SeenUrl(
-        place=Place(row.place),
+        state=UrlState(row.state),
         depth=row.depth,
         finished_at=row.finished,
         host=row.host,

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.checks import Finding, ServerFacts, judge, require
+from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge, require
 from gossamer.stores.redis.probe import read_facts
 
 HERE = parse_address("redis://localhost")
@@ -26,7 +26,7 @@ def changed(**facts: object) -> ServerFacts:
     return ServerFacts(**{name: getattr(SOUND, name) for name in SOUND.__struct_fields__} | facts)
 
 
-def only(findings: list[Finding]) -> Finding:
+def only(findings: list[ServerFinding]) -> ServerFinding:
     (finding,) = findings
     return finding
 

@@ -2,38 +2,32 @@
 
 import asyncio
 import contextlib
-import socket
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
-import redis
 import trustme
+from redis_servers import StartServer
 
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.checks import Finding
+from gossamer.stores.redis.checks import ServerFinding
 from gossamer.stores.redis.probe import check
 from gossamer.testing import TcpProxy
 
 LOOPBACK = "127.0.0.1"
+TCP = ("port",)
 SOUND = ("appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction")
 every_server = pytest.mark.parametrize(
-    "redis_program", ["redis-server", "redis-server-6.2", "valkey-server"], indirect=True
+    "start_redis", ["redis-server", "redis-server-6.2", "valkey-server"], indirect=True
 )
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-class StartRedis(Protocol):
-    def __call__(self, *settings: str, directory: Path | None = None) -> int: ...
-
-
-def found(url: str, patience_s: float = 5.0) -> list[Finding]:
+def found(url: str, patience_s: float = 5.0) -> list[ServerFinding]:
     return asyncio.run(check(parse_address(url), patience_s=patience_s))
 
 
-def only(findings: list[Finding]) -> Finding:
+def only(findings: list[ServerFinding]) -> ServerFinding:
     (finding,) = findings
     return finding
 
@@ -50,7 +44,7 @@ def warning(url: str) -> str:
     return str(finding)
 
 
-def found_at(answer: Answer, before: str = "redis://", patience_s: float = 5.0) -> Finding:
+def found_at(answer: Answer, before: str = "redis://", patience_s: float = 5.0) -> ServerFinding:
     """Return what is said of a server that answers like this."""
 
     served: list[asyncio.Task[None]] = []
@@ -62,7 +56,7 @@ def found_at(answer: Answer, before: str = "redis://", patience_s: float = 5.0) 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         served.append(asyncio.create_task(serve(reader, writer)))
 
-    async def run() -> Finding:
+    async def run() -> ServerFinding:
         server = await asyncio.start_server(accept, LOOPBACK, 0)
         port = server.sockets[0].getsockname()[1]
         async with server, contextlib.AsyncExitStack() as ending:
@@ -92,13 +86,14 @@ def resp_server(info: str) -> Answer:
 
 
 @every_server
-def test_a_sound_server_is_taken(start_redis: StartRedis) -> None:
-    assert found(f"redis://{LOOPBACK}:{start_redis(*SOUND)}") == []
+def test_a_sound_server_is_taken(start_redis: StartServer) -> None:
+    assert found(start_redis(*SOUND, ports=TCP).tcp_url) == []
 
 
-def test_a_unix_socket_is_taken(start_redis: StartRedis, tmp_path: Path) -> None:
-    start_redis(*SOUND, f"unixsocket {tmp_path}/s")
-    assert found(f"unix://{tmp_path}/s") == []
+def test_a_unix_socket_is_taken(start_redis: StartServer) -> None:
+    url = start_redis(*SOUND).url
+    assert url.startswith("unix:///")
+    assert found(url) == []
 
 
 def test_nobody_there() -> None:
@@ -110,8 +105,9 @@ def test_nobody_there() -> None:
 
 
 @every_server
-def test_passwords(start_redis: StartRedis) -> None:
-    port = start_redis(*SOUND, "requirepass s3cret", "user bob on >builder ~* +@all")
+def test_passwords(start_redis: StartServer) -> None:
+    passwords = ("requirepass s3cret", "user bob on >builder ~* +@all")
+    port = start_redis(*SOUND, *passwords, ports=TCP).port
     assert found(f"redis://:s3cret@{LOOPBACK}:{port}") == []
     assert found(f"redis://bob:builder@{LOOPBACK}:{port}") == []
     assert "wants a password" in refusal(f"redis://{LOOPBACK}:{port}")
@@ -121,8 +117,8 @@ def test_passwords(start_redis: StartRedis) -> None:
     assert "of the user bob" in refusal(f"redis://bob:wr0ng@{LOOPBACK}:{port}")
 
 
-def test_a_password_that_the_server_does_not_ask_for(start_redis: StartRedis) -> None:
-    port = start_redis(*SOUND)
+def test_a_password_that_the_server_does_not_ask_for(start_redis: StartServer) -> None:
+    port = start_redis(*SOUND, ports=TCP).port
     assert "the server has none" in refusal(f"redis://:s3cret@{LOOPBACK}:{port}")
 
 
@@ -137,13 +133,13 @@ def test_a_server_that_quotes_the_password() -> None:
     assert "s3cret" not in str(finding)
 
 
-def test_a_user_who_may_not_ask(start_redis: StartRedis) -> None:
-    port = start_redis(*SOUND, "user bob on >pw ~* +get +select")
-    assert "may not use INFO" in refusal(f"redis://bob:pw@{LOOPBACK}:{port}")
+def test_a_user_who_may_not_ask(start_redis: StartServer) -> None:
+    server = start_redis(*SOUND, "user bob on >pw ~* +get +select")
+    assert "may not use INFO" in refusal(server.url.replace("//", "//bob:pw@", 1))
 
 
-def test_a_database_that_is_not_there(start_redis: StartRedis) -> None:
-    assert "no database 99" in refusal(f"redis://{LOOPBACK}:{start_redis(*SOUND)}/99")
+def test_a_database_that_is_not_there(start_redis: StartServer) -> None:
+    assert "no database 99" in refusal(f"{start_redis(*SOUND, ports=TCP).tcp_url}/99")
 
 
 def test_a_web_server_is_no_redis() -> None:
@@ -166,9 +162,7 @@ def test_a_silent_server_is_not_waited_for() -> None:
     async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    before = time.monotonic()
     finding = found_at(silent, patience_s=0.2)
-    assert time.monotonic() - before < 2
     assert "said nothing within 0.2 s" in finding.what
     assert finding.passing
     assert "whether it speaks TLS" in found_at(silent, before="rediss://", patience_s=0.2).remedy
@@ -187,11 +181,11 @@ def test_a_server_that_hangs_up(after_bytes: int) -> None:
     assert "TLS" in finding.remedy
 
 
-def test_a_server_that_stops_in_the_middle(start_redis: StartRedis) -> None:
-    port = start_redis(*SOUND)
+def test_a_server_that_stops_in_the_middle(start_redis: StartServer) -> None:
+    server = start_redis(*SOUND, ports=TCP)
 
-    async def run() -> Finding:
-        async with TcpProxy((LOOPBACK, port)) as proxy:
+    async def run() -> ServerFinding:
+        async with TcpProxy((LOOPBACK, server.port)) as proxy:
             proxy.pause()
             return only(
                 await check(parse_address(f"redis://{LOOPBACK}:{proxy.port}"), patience_s=0.2)
@@ -206,68 +200,67 @@ def test_an_old_server_is_told_its_version(version: str) -> None:
     assert finding.what == f"Redis {version} is too old"
 
 
-def test_a_server_that_loads(start_redis: StartRedis, tmp_path: Path) -> None:
+def test_a_server_that_loads(start_redis: StartServer, tmp_path: Path) -> None:
     folder = tmp_path / "loading"
-    port = start_redis(directory=folder)
-    with redis.Redis(port=port) as client:
+    with start_redis(folder=folder).client as client:
         client.config_set("rdbcompression", "no")
         client.mset({f"key{number}": "x" * 1000 for number in range(1000)})
         client.save()
     slow = ("key-load-delay 20000", "loading-process-events-interval-bytes 1024")
-    finding = only(found(f"redis://{LOOPBACK}:{start_redis(*slow, directory=folder)}"))
+    finding = only(found(start_redis(*slow, folder=folder).url))
     assert "still loading" in finding.what
     assert finding.passing
 
 
 @every_server
-def test_a_replica_is_refused(start_redis: StartRedis) -> None:
-    primary = start_redis(*SOUND)
-    replica = start_redis(*SOUND, f"replicaof {LOOPBACK} {primary}")
-    assert "is a replica" in refusal(f"redis://{LOOPBACK}:{replica}")
+def test_a_replica_is_refused(start_redis: StartServer) -> None:
+    primary = start_redis(*SOUND, ports=TCP)
+    replica = start_redis(*SOUND, f"replicaof {LOOPBACK} {primary.port}")
+    assert "is a replica" in refusal(replica.url)
 
 
 @every_server
-def test_without_an_append_only_file(start_redis: StartRedis) -> None:
-    assert "loses the whole crawl" in warning(f"redis://{LOOPBACK}:{start_redis()}")
-    port = start_redis("save 900 1", "save 60 1000")
-    assert "loses up to the last 900 s of work" in warning(f"redis://{LOOPBACK}:{port}")
+def test_without_an_append_only_file(start_redis: StartServer) -> None:
+    assert "loses the whole crawl" in warning(start_redis().url)
+    server = start_redis("save 900 1", "save 60 1000")
+    assert "loses up to the last 900 s of work" in warning(server.url)
 
 
 @every_server
-def test_fsync_left_to_the_kernel(start_redis: StartRedis) -> None:
-    port = start_redis("appendonly yes", "appendfsync no")
-    assert "the last 35 s" in warning(f"redis://{LOOPBACK}:{port}")
-    port = start_redis("appendonly yes", "no-appendfsync-on-rewrite yes")
-    assert "during a rewrite" in warning(f"redis://{LOOPBACK}:{port}")
+def test_fsync_left_to_the_kernel(start_redis: StartServer) -> None:
+    server = start_redis("appendonly yes", "appendfsync no")
+    assert "the last 35 s" in warning(server.url)
+    server = start_redis("appendonly yes", "no-appendfsync-on-rewrite yes")
+    assert "during a rewrite" in warning(server.url)
 
 
-def test_a_server_that_forgets(start_redis: StartRedis) -> None:
-    port = start_redis(*SOUND, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
-    assert "noeviction" in refusal(f"redis://{LOOPBACK}:{port}")
+def test_a_server_that_forgets(start_redis: StartServer) -> None:
+    server = start_redis(*SOUND, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
+    assert "noeviction" in refusal(server.url)
 
 
 @every_server
-def test_a_server_that_is_full(start_redis: StartRedis) -> None:
-    port = start_redis(*SOUND, "maxmemory 100mb")
-    with redis.Redis(port=port) as client:
+def test_a_server_that_is_full(start_redis: StartServer) -> None:
+    server = start_redis(*SOUND, "maxmemory 100mb")
+    with server.client as client:
         for number in range(500):
             client.set(f"filling{number}", b"x" * 100_000)
         used = int(client.info("memory")["used_memory"])
         client.config_set("maxmemory", int(used / 0.95))
-        assert "95% of maxmemory" in refusal(f"redis://{LOOPBACK}:{port}")
+        assert "95% of maxmemory" in refusal(server.url)
         client.config_set("maxmemory", int(used / 0.80))
-        assert "80% of maxmemory" in warning(f"redis://{LOOPBACK}:{port}")
+        assert "80% of maxmemory" in warning(server.url)
 
 
 @pytest.mark.parametrize("hiding", ['rename-command CONFIG ""', "user default on nopass ~* +info"])
 def test_without_config_it_is_said_what_was_not_checked(
-    start_redis: StartRedis, hiding: str
+    start_redis: StartServer, hiding: str
 ) -> None:
-    port = start_redis(*SOUND, hiding)
-    assert "appendfsync could not be checked" in warning(f"redis://{LOOPBACK}:{port}")
+    server = start_redis(*SOUND, hiding)
+    assert "appendfsync could not be checked" in warning(server.url)
 
 
-def test_tls(start_redis: StartRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls(start_redis: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert(LOOPBACK)
     pems = {
@@ -278,15 +271,14 @@ def test_tls(start_redis: StartRedis, tmp_path: Path, monkeypatch: pytest.Monkey
     files = {name: tmp_path / f"{name}.pem" for name in pems}
     for name, pem in pems.items():
         pem.write_to_path(str(files[name]))
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        port = listener.getsockname()[1]
-    plain = start_redis(
-        *(*SOUND, f"tls-port {port}", "tls-auth-clients no"),
+    server = start_redis(
+        *(*SOUND, "tls-auth-clients no", f"tls-ca-cert-file {files['ca']}"),
         *(f"tls-cert-file {files['cert']}", f"tls-key-file {files['key']}"),
-        f"tls-ca-cert-file {files['ca']}",
+        ports=(*TCP, "tls-port"),
     )
+    port = server.ports["tls-port"]
     assert "is not trusted" in refusal(f"rediss://{LOOPBACK}:{port}")
     assert "whether it wants TLS" in refusal(f"redis://{LOOPBACK}:{port}")
-    assert "speaks TLS" in refusal(f"rediss://{LOOPBACK}:{plain}", patience_s=0.5)
+    assert "speaks TLS" in refusal(f"rediss://{LOOPBACK}:{server.port}", patience_s=0.5)
     monkeypatch.setenv("SSL_CERT_FILE", str(files["ca"]))
     assert found(f"rediss://{LOOPBACK}:{port}") == []

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from gossamer.stores.contract import Place
+from gossamer.stores.contract import UrlState
 from gossamer.stores.redis.records import (
     UNREADABLE,
     HostRow,
@@ -20,7 +20,7 @@ from gossamer.stores.redis.records import (
 )
 
 URL = UrlRow(
-    place=int(Place.FINISHED),
+    state=int(UrlState.DONE),
     hops=2,
     depth=3,
     finished=1700.5,
@@ -29,7 +29,7 @@ URL = UrlRow(
     flags=3,
     score=12.5,
     page=2**34,
-    twin=2**35,
+    duplicate_of=2**35,
     found=1600.25,
     url="http://a.test/?q=%C3%A4",
     attempts=[(1650.0, "server_error", "STATUS_SERVER_ERROR", "ä", 503), (1, "fetched", "", "", 0)],
@@ -44,7 +44,7 @@ def test_the_fields_of_a_host_are_those_of_the_scripts() -> None:
 
 def test_a_url_comes_back() -> None:
     assert read_url(write_url(URL)) == URL
-    waiting = URL._replace(place=int(Place.SHELVED), finished=math.inf, attempts=())
+    waiting = URL._replace(state=int(UrlState.QUEUED), finished=math.inf, attempts=())
     assert read_url(write_url(waiting)) == waiting
 
 
@@ -66,7 +66,7 @@ def test_targets_come_back(ids: list[int]) -> None:
         bytes(200),
         write_url(URL)[:-1],
         write_url(URL) + b"more",
-        write_url(URL._replace(place=9)),
+        write_url(URL._replace(state=9)),
         b"\x09" + write_url(URL)[1:],
     ],
 )

@@ -23,9 +23,9 @@ end
 
 -- Has the worker ask the host in time, if it has something to ask and may.
 local function announce(h)
-  if h.in_work >= places(h) then
+  if h.in_progress >= slots(h) then
     cross_out(h) -- it may have had more places when it was entered
-  elseif h.dealt > 0 and h.rank == 0 then
+  elseif h.assigned > 0 and h.rank == 0 then
     call('ZADD', P .. K.agenda .. text(agenda_of(h)), 'NX', free_at(h), h.key)
   end
 end
@@ -35,7 +35,7 @@ local function rest_on(worker, h)
 end
 
 local function make_ready(worker, h)
-  local best = call('ZRANGE', P .. K.queue .. h.key, 0, 0, 'WITHSCORES')
+  local best = call('ZRANGE', P .. K.assigned .. h.key, 0, 0, 'WITHSCORES')
   h.rank = id_of(best[1])
   touch(h)
   call('ZREM', P .. K.agenda .. text(worker), h.key)

@@ -44,9 +44,9 @@ for i = 1, #COUNTED do
   C[COUNTED[i]] = value
 end
 
--- Another server than the last time, started anew or promoted, may have forgotten whom it was told to
--- have asked a moment ago, and who is at it. So every host counts as asked until the last lease of
--- that time is over: no worker asks anything longer than that without being told that it may.
+-- Another server than the last time, started anew or promoted, may have forgotten whom it was told
+-- to have asked a moment ago, and who is at it. So every host counts as asked until the last lease
+-- of that time is over: no worker asks anything longer than that without being told that it may.
 if asked[5] > 0 and asked[5] ~= C.server then
   if C.server > 0 then
     C.unsure = math.max(C.unsure, now + R.lease_s)

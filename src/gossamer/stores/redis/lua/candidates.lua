@@ -1,6 +1,6 @@
 -- needs: base urls hosts
 -- Returns the first URLs of the URL queue.
-local ids = call('ZRANGE', P .. K.line, 0, A[1] - 1)
+local ids = call('ZRANGE', P .. K.url_queue, 0, A[1] - 1)
 local packed, out, credits = get_many(P .. K.urls, ids), {}, {}
 for i, id in ipairs(ids) do
   if is_sound(packed[i]) then

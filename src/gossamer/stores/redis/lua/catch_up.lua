@@ -18,6 +18,6 @@ if #ids > 0 then
 end
 return {
   step, ids, urls, targets, call('TIME'), call('HGETALL', P .. K.counts),
-  call('HGETALL', P .. K.outcomes), call('HGETALL', P .. K.untold),
+  call('HGETALL', P .. K.outcomes), call('HGETALL', P .. K.depth_changes),
   call('ZREVRANGE', P .. K.seen, 0, 0, 'WITHSCORES'),
 }

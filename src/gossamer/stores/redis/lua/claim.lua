@@ -1,4 +1,4 @@
--- needs: base urls hosts rings agenda desk leases sketches claims
+-- needs: base urls hosts rings agenda scheduler leases sketches claims
 -- Gives a page its number, unless the same content, or nearly the same, was kept within the TTL.
 local id, digest, bands, sample = A[1], ARGV[4], ARGV[5], ARGV[6]
 if not find_lease(id, A[2]) then
@@ -12,12 +12,12 @@ end
 if R.similarity then
   local fetched, page, holder = find_digest(digest)
   if fetched and (holder > 0 or fetched > now - R.ttl_s) then
-    return answer_twin(id, page, holder, nil)
+    return answer_duplicate(id, page, holder, nil)
   end
   if #bands > 0 then
     local similar, its_holder, how_much = most_similar(bands, sample)
     if similar then
-      return answer_twin(id, similar, its_holder, how_much)
+      return answer_duplicate(id, similar, its_holder, how_much)
     end
   end
 end

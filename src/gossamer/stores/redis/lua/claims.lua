@@ -31,20 +31,20 @@ local function find_refusal(id)
   if not packed then
     return nil
   end
-  local twin, holder, void = struct.unpack(REFUSAL, packed)
-  return { twin = twin, holder = holder, void = void == 1 }
+  local duplicate_of, holder, void = struct.unpack(REFUSAL, packed)
+  return { duplicate_of = duplicate_of, holder = holder, void = void == 1 }
 end
 
 local function keep_refusal(id, one)
-  call('HSET', P .. K.refusals, text(id), struct.pack(REFUSAL, one.twin, one.holder, one.void and 1 or 0))
+  call('HSET', P .. K.refusals, text(id), struct.pack(REFUSAL, one.duplicate_of, one.holder, one.void and 1 or 0))
 end
 
 -- Refuses the page of a URL because of a kept one, or because of the claim of another URL.
-local function refuse(id, twin, holder)
+local function refuse(id, duplicate_of, holder)
   if holder > 0 then
     call('SADD', P .. K.relying .. text(holder), text(id))
   end
-  keep_refusal(id, { twin = twin, holder = holder, void = false })
+  keep_refusal(id, { duplicate_of = duplicate_of, holder = holder, void = false })
 end
 
 -- Returns when a content was fetched, its page, and who claims it.
@@ -106,21 +106,21 @@ local function drop_claim(id)
 end
 
 -- Refuses a page because of one like it; what it was refused for before no longer counts.
-local function refuse_anew(id, twin, holder, similarity)
+local function refuse_anew(id, duplicate_of, holder, similarity)
   local before = find_refusal(id)
   if before and before.holder > 0 then
     call('SREM', P .. K.relying .. text(before.holder), text(id))
   end
-  refuse(id, twin, holder)
-  return done({ twin_of = twin, similarity = similarity })
+  refuse(id, duplicate_of, holder)
+  return done({ duplicate_of = duplicate_of, similarity = similarity })
 end
 
 -- Answers whoever has come with a page like one that is kept, or that somebody claims.
-local function answer_twin(id, twin, holder, similarity)
-  return refuse_anew(id, twin, holder, similarity)
+local function answer_duplicate(id, duplicate_of, holder, similarity)
+  return refuse_anew(id, duplicate_of, holder, similarity)
 end
 
--- Lets a URL wait again as if it had not been in work.
+-- Lets a URL wait again as if it had not been in progress.
 local function wait_again(u, h)
   drop_claim(u.id)
   file(h, u)

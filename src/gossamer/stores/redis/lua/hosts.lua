@@ -2,7 +2,7 @@
 
 local HOST = {
   'name', 'domain', 'next', 'failures', 'unanswered', 'failed_at', 'crawl_delay', 'promised',
-  'lent', 'in_work', 'waiting', 'dealt', 'aside', 'rank', 'requests', 'failed', 'pages', 'took',
+  'taskless_last', 'in_progress', 'waiting', 'assigned', 'aside', 'rank', 'requests', 'failed', 'pages', 'took',
   'stock', 'ringed',
 }
 
@@ -38,7 +38,7 @@ local function count_stock(h)
   for q = 1, R.queues do
     local below = q == R.queues and '+inf' or string.format('(%.17g', const.MAX_SCORE * q / R.queues)
     local from = string.format('%.17g', const.MAX_SCORE * (q - 1) / R.queues)
-    h.stock[q] = call('ZCOUNT', P .. K.shelf .. h.key, from, below)
+    h.stock[q] = call('ZCOUNT', P .. K.queued .. h.key, from, below)
     h.ringed[q] = 0
   end
 end
@@ -70,8 +70,8 @@ local function new_host(name, domain_name)
   C.hosts = C.hosts + 1
   local h = {
     hid = C.hosts, key = text(C.hosts), name = name, domain = domain_name, next = 0, failures = 0, unanswered = 0,
-    failed_at = -INF, crawl_delay = 0, promised = -INF, lent = false, in_work = 0, waiting = 0,
-    dealt = 0, aside = false, rank = 0, requests = 0, failed = 0, pages = 0, took = 0,
+    failed_at = -INF, crawl_delay = 0, promised = -INF, taskless_last = false, in_progress = 0, waiting = 0,
+    assigned = 0, aside = false, rank = 0, requests = 0, failed = 0, pages = 0, took = 0,
     stock = {}, ringed = {},
   }
   for q = 1, R.queues do
@@ -149,20 +149,20 @@ local function touch_domain(d)
 end
 
 -- How many requests a host may get at a time: one, where it gets pauses.
-local function places(h)
+local function slots(h)
   return delay(h) > 0 and 1 or R.host_connections
 end
 
--- How many of its URLs may be dealt; others need room as well.
+-- How many of its URLs may be assigned; others need room as well.
 local function ahead(h)
   if delay(h) > 0 then
     return 1
   end
-  return math.max(1, math.min(const.MOST_DEALT, math.floor(R.worker_queue / 4)))
+  return math.max(1, math.min(const.MAX_ASSIGNED, math.floor(R.worker_queue / 4)))
 end
 
 local function room(h)
-  return ahead(h) - h.dealt - (delay(h) > 0 and h.in_work or 0)
+  return ahead(h) - h.assigned - (delay(h) > 0 and h.in_progress or 0)
 end
 
 local function free_at(h)

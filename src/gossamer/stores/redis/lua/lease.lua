@@ -1,4 +1,4 @@
--- needs: base urls hosts pace rings agenda desk leases
+-- needs: base urls hosts pace rings agenda scheduler leases
 -- Hands out URLs of hosts whose moment has come, within the budgets.
 local worker, limit = A[1], A[2]
 join(worker)
@@ -9,19 +9,19 @@ end
 local tasks = {}
 while #tasks < limit do
   local h = first_host(worker)
-  if not h or exhausted_by(C.in_work) then
+  if not h or exhausted_by(C.in_progress) then
     break
   end
-  local id = id_of(call('ZPOPMIN', P .. K.queue .. h.key)[1])
+  local id = id_of(call('ZPOPMIN', P .. K.assigned .. h.key)[1])
   cross_out(h)
-  count_dealt(h, -1)
+  count_assigned(h, -1)
   local d = domain(h.domain)
   d.busy = d.busy + 1
-  h.in_work = h.in_work + 1
-  h.lent = false
+  h.in_progress = h.in_progress + 1
+  h.taskless_last = false
   announce(h)
   offer(h)
-  local u = place(id, const.IN_WORK)
+  local u = move_to(id, const.LEASED)
   local number = grant(u, h, worker)
   tasks[#tasks + 1] =
     { u.id, number, u.url, h.name, u.depth, u.attempts + 1, u.hops, is_hopeless(h) }

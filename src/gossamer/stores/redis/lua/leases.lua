@@ -5,7 +5,7 @@ local LEASE = '>I6I6I4'
 -- Numbers grow with the time: a server that has lost its last seconds gives none a second time.
 local function grant(u, h, worker)
   C.lease = math.max(C.lease + 1, math.floor(now * const.LEASES_PER_S))
-  C.in_work = C.in_work + 1
+  C.in_progress = C.in_progress + 1
   call('HSET', P .. K.leases, text(u.id), struct.pack(LEASE, C.lease, worker, h.hid))
   call('ZADD', P .. K.deadlines, now + R.lease_s, text(u.id))
   return C.lease
@@ -27,7 +27,7 @@ end
 local function end_lease(id, h, next_start)
   call('HDEL', P .. K.leases, text(id))
   call('ZREM', P .. K.deadlines, text(id))
-  C.in_work = C.in_work - 1
+  C.in_progress = C.in_progress - 1
   local d = domain(h.domain)
   d.busy = d.busy - 1
   d.kept_until = now + R.domain_ttl_s
@@ -49,11 +49,11 @@ local function exhausted_by(reserved)
 end
 
 local function waiting()
-  return C.unscored + C.shelved + C.dealt
+  return C.unscored + C.queued + C.assigned
 end
 
 local function ended_by()
-  if C.in_work > 0 then
+  if C.in_progress > 0 then
     return nil
   end
   if waiting() > 0 then

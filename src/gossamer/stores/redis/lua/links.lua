@@ -52,13 +52,13 @@ local function relax(ids, path, growth)
       local nearer = way.depth < u.depth
       u.depth, u.hops, u.parent = way.depth, way.hops, way.parent
       change(u)
-      if u.place == const.BEYOND then
+      if u.state == const.TOO_DEEP then
         if within(way.depth) then
           stand_in_line(u)
           revived[id] = true
         end
       else
-        if u.place == const.SHELVED and nearer then
+        if u.state == const.QUEUED and nearer then
           growth.overtaking[#growth.overtaking + 1] = id
         end
         if u.page > 0 and nearer then
@@ -85,7 +85,7 @@ local function relax(ids, path, growth)
 end
 
 -- Looks the links up by their keys, adds those that are new, and returns who was there before.
-local function look_up(links, keys, named, places_of, path, growth)
+local function look_up(links, keys, named, host_indexes, path, growth)
   local names, at = {}, {}
   for i, link in ipairs(links) do
     if type(link) == 'string' then
@@ -107,13 +107,13 @@ local function look_up(links, keys, named, places_of, path, growth)
     else
       hids = hids or meet_hosts(named)
       local u = new_url({
-        url = links[i], hid = hids[places_of[j]], depth = path.depth, hops = path.hops, parent = path.parent,
-        place = growth.place,
+        url = links[i], hid = hids[host_indexes[j]], depth = path.depth, hops = path.hops, parent = path.parent,
+        state = growth.state,
       })
       fresh[name], growth.ids[i] = u.id, u.id
       known[#known + 1] = name
       known[#known + 1] = text(u.id)
-      if u.place == const.UNSCORED then
+      if u.state == const.UNSCORED then
         C.unscored = C.unscored + 1
         C.line = C.line + 1
         line[#line + 1] = text(C.line)
@@ -123,7 +123,7 @@ local function look_up(links, keys, named, places_of, path, growth)
     end
   end
   in_portions('HSET', P .. K.known, known)
-  in_portions('ZADD', P .. K.line, line)
+  in_portions('ZADD', P .. K.url_queue, line)
   return before
 end
 
@@ -132,8 +132,8 @@ end
 local function add_links(message, keys, path, forgotten_before, checked)
   local links = message.links
   local growth = { ids = {}, new = {}, nearer = {}, overtaking = {}, finished = {} }
-  growth.place = within(path.depth) and const.UNSCORED or const.BEYOND
-  local before = look_up(links, keys, message.hosts, message.places, path, growth)
+  growth.state = within(path.depth) and const.UNSCORED or const.TOO_DEEP
+  local before = look_up(links, keys, message.hosts, message.host_indexes, path, growth)
   if checked then
     for i, link in ipairs(links) do
       if type(link) == 'number' then
@@ -182,8 +182,8 @@ local function overtake(growth)
   end
   for _, id in ipairs(growth.overtaking) do
     local u = url(id)
-    if u.place == const.SHELVED then
-      unshelve(host(u.hid), u.score, id)
+    if u.state == const.QUEUED then
+      dequeue(host(u.hid), u.score, id)
       stand_in_line(u)
     end
   end

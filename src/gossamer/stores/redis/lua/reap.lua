@@ -1,11 +1,11 @@
--- needs: base urls hosts pace rings agenda desk leases sketches claims
+-- needs: base urls hosts pace rings agenda scheduler leases sketches claims
 -- Gives back what the dead have left, and forgets what has expired.
 
 -- A URL that has cost several workers their lives is not tried again.
 local function finish_poison(u)
   drop_claim(u.id)
   add_attempt(u, { now, 'gave_up', '', const.POISON_WORDS, false })
-  u.place, u.finished, u.page = const.FINISHED, now, 0
+  u.state, u.finished, u.page = const.DONE, now, 0
   set(u, REDIRECT, false)
   keep_targets(u, {})
   call('HINCRBY', P .. K.outcomes, 'gave_up', 1)
@@ -30,12 +30,12 @@ for _, name in ipairs(call('ZRANGEBYSCORE', P .. K.deadlines, '-inf', now, 'LIMI
   found = found + 1
 end
 
-for _, hid in ipairs(call('ZRANGEBYSCORE', P .. K.lent, '-inf', now)) do
-  local h, lent = host(tonumber(hid)), tonumber(call('HGET', P .. K.borrowed, hid))
-  call('HDEL', P .. K.borrowed, hid)
-  call('ZREM', P .. K.lent, hid)
-  C.borrowed = C.borrowed - lent
-  h.in_work = h.in_work - lent + 1
+for _, hid in ipairs(call('ZRANGEBYSCORE', P .. K.slot_deadlines, '-inf', now)) do
+  local h, slot_deadlines = host(tonumber(hid)), tonumber(call('HGET', P .. K.taken_slots, hid))
+  call('HDEL', P .. K.taken_slots, hid)
+  call('ZREM', P .. K.slot_deadlines, hid)
+  C.taken_slots = C.taken_slots - slot_deadlines
+  h.in_progress = h.in_progress - taken + 1
   end_visit(h, now + delay(h))
 end
 
@@ -52,7 +52,7 @@ for _, name in ipairs(silent) do
   if not busy[worker] then
     for _, hid in ipairs(call('SMEMBERS', P .. K.served .. worker)) do
       local h = host(tonumber(hid))
-      shelve_again(h, recall(h))
+      requeue(h, recall(h))
       found = found + 1
     end
     call('ZREM', P .. K.loads, pad(worker))

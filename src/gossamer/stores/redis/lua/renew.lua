@@ -1,4 +1,4 @@
--- needs: base urls hosts rings agenda desk leases
+-- needs: base urls hosts rings agenda scheduler leases
 -- Extends leases; returns those, by their place in the list, that were lost.
 local lost = {}
 for i, one in ipairs(A) do

@@ -1,9 +1,9 @@
 -- Which host is next in each priority queue, for the router. Beside the rings wait the hosts of
--- which nothing can be dealt for now: those that rest for long, those whose worker has no room.
+-- which nothing can be assigned for now: those that rest for long, those whose worker has no room.
 
 local ANY = 'any'
 
--- Lets the router find the host in every queue in which it has URLs, if any may be dealt.
+-- Lets the router find the host in every queue in which it has URLs, if any may be assigned.
 local function offer(h)
   if h.aside or room(h) <= 0 then
     return

@@ -1,5 +1,5 @@
--- needs: base urls hosts rings agenda desk
--- Deals URLs to workers: for each draw, from the first of its queues that has any.
+-- needs: base urls hosts rings agenda scheduler
+-- Assigns URLs to workers: for each draw, from the first of its queues that has any.
 
 -- Returns the worker that serves a domain; nil: whoever likes may have it.
 local function holder(d)
@@ -7,14 +7,14 @@ local function holder(d)
   return bound and is_there(d.worker) and d.worker or nil
 end
 
--- Returns what to deal of the host that has its turn in a queue; nil: nothing for now.
+-- Returns what to assign of the host that has its turn in a queue; nil: nothing for now.
 local function consider(h, queue)
   if R.strict then
     for q = R.queues, 1, -1 do
       queue = h.stock[q] > 0 and q - 1 or queue
     end
   end
-  local count = math.min(h.stock[queue + 1], room(h), const.DEALT_AT_ONCE)
+  local count = math.min(h.stock[queue + 1], room(h), const.ASSIGNED_AT_ONCE)
   if count <= 0 then
     return nil
   end
@@ -59,28 +59,28 @@ local function pick(queues)
   return nil
 end
 
--- Takes the best URLs of a host in a queue off the shelf.
+-- Takes the best URLs of a host in a queue off the backend.
 local function take(found)
   local low = string.format('%.17g', const.MAX_SCORE * found.queue / R.queues)
-  local shelf = P .. K.shelf .. found.host.key
+  local backend = P .. K.queued .. found.host.key
   local best =
-    call('ZRANGEBYSCORE', shelf, low, '+inf', 'WITHSCORES', 'LIMIT', '0', text(found.count))
+    call('ZRANGEBYSCORE', backend, low, '+inf', 'WITHSCORES', 'LIMIT', '0', text(found.count))
   local items, names, ids = {}, {}, {}
   for i = 1, #best, 2 do
     names[#names + 1] = best[i]
     ids[#names] = id_of(best[i])
     items[i], items[i + 1] = best[i + 1], best[i]
   end
-  call('ZREM', shelf, unpack(names))
+  call('ZREM', backend, unpack(names))
   fetch_urls(ids)
   for _, id in ipairs(ids) do
-    place(id, const.DEALT)
+    move_to(id, const.ASSIGNED)
   end
   return items
 end
 
 end_rests(now + const.SOON_S)
-local dealt = 0
+local assigned = 0
 for _, queues in ipairs(A) do
   local found = pick(queues)
   if not found then
@@ -92,6 +92,6 @@ for _, queues in ipairs(A) do
   local items = take(found)
   stock(h, found.queue, -#items / 2)
   put_into_queue(h, items)
-  dealt = dealt + #items / 2
+  assigned = assigned + #items / 2
 end
-return done(dealt)
+return done(assigned)

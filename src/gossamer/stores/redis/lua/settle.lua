@@ -1,4 +1,4 @@
--- needs: base urls hosts pace rings agenda desk leases sketches claims links pages
+-- needs: base urls hosts pace rings agenda scheduler leases sketches claims links pages
 -- Records everything that came of a task, if its lease is still the newest.
 local s = A
 local id = s.url_id
@@ -10,19 +10,19 @@ local u = url(id)
 local claim, refusal = find_claim(id), find_refusal(id)
 if (s.page_id and not (claim and claim.number == s.page_id)) or (s.duplicate and not refusal) then
   -- it was claimed in the last seconds of a server that has lost them: it is to be claimed again
-  end_lease(id, h, s.pace and rested(h, s.pace) or h.next)
+  end_lease(id, h, s.feedback and rested(h, s.feedback) or h.next)
   wait_again(u, h)
   return done_once({ accepted = false })
 end
-end_lease(id, h, s.pace and rested(h, s.pace) or h.next)
+end_lease(id, h, s.feedback and rested(h, s.feedback) or h.next)
 C.bytes = C.bytes + s.size
 local attempt = { now, s.outcome, s.cause, s.detail, s.status or false }
 if s.retry or (s.duplicate and refusal and refusal.void) then
   drop_claim(id)
   add_attempt(u, attempt)
-  u.score, u.place = const.MAX_SCORE, const.SHELVED
+  u.score, u.state = const.MAX_SCORE, const.QUEUED
   set(u, SCORED, true)
-  shelve(h, const.MAX_SCORE, id)
+  enqueue(h, const.MAX_SCORE, id)
   return done_once({ accepted = true })
 end
 
@@ -33,7 +33,7 @@ end
 -- the URL may have come nearer since it was leased
 local is_nearer = u.depth < s.depth or u.hops < s.hops
 local growth = add_links(s, ARGV[4], path, now - R.ttl_s, is_nearer)
-u.place, u.finished, u.page, u.twin = const.FINISHED, now, 0, s.duplicate and refusal and refusal.twin or 0
+u.state, u.finished, u.page, u.duplicate_of = const.DONE, now, 0, s.duplicate and refusal and refusal.duplicate_of or 0
 set(u, REDIRECT, s.redirect)
 add_attempt(u, attempt)
 keep_targets(u, growth.ids)
@@ -56,7 +56,7 @@ overtake(growth)
 share_credit(h.domain, s.domains)
 local nearer = {}
 for page, one in pairs(growth.nearer) do
-  call('HSET', P .. K.untold, page, one.id)
+  call('HSET', P .. K.depth_changes, page, one.id)
   nearer[#nearer + 1] = { page, one.depth }
 end
 local learnt = {}

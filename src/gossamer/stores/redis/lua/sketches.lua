@@ -1,4 +1,5 @@
--- Which pages resemble one another: those that share a band at the same position are compared.
+-- Which pages are similar to one another: those that share a band at the same position are
+-- compared.
 
 local NUMBER, NOBODY = '>I5', '\0\0\0\0\0'
 
@@ -72,7 +73,7 @@ end
 
 -- Returns how much the bytes of one sample have in common with another, which stands from its
 -- sixth byte on; 0 as soon as that is less than wanted, as it is with most.
-local function resemblance(one, other, wanted)
+local function estimated_similarity(one, other, wanted)
   local size, same = #one, 0
   local spare = size - math.floor(size * (wanted * (1 - 1 / 256) + 1 / 256)) + 1
   for first = 1, size, 64 do
@@ -100,7 +101,7 @@ local function most_similar(bands, sample)
     local page = theirs and call('HGET', P .. K.pages, text(number))
     local fetched = page and struct.unpack('>d', page) or now
     if theirs and #theirs == #mine + 5 and fetched > now - R.ttl_s then
-      local one = resemblance(mine, theirs, most)
+      local one = estimated_similarity(mine, theirs, most)
       if one > most or (one == most and (not best or number < best)) then
         best, most = number, one
         holder = struct.unpack(NUMBER, theirs)

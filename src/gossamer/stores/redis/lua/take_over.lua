@@ -1,6 +1,6 @@
--- needs: base urls hosts pace rings agenda desk leases sketches claims
--- Lets everything wait again that was dealt or in work: whoever was at it is gone. Unless they
--- ended in order nobody knows when a host was last asked, and each gets one full delay.
+-- needs: base urls hosts pace rings agenda scheduler leases sketches claims
+-- Lets everything wait again that was assigned or in progress: whoever was at it is gone. Unless
+-- they ended in order nobody knows when a host was last asked, and each gets one full delay.
 call('SET', P .. K.rules, ARGV[4])
 if C.closed == AT_WORK then
   C.unsure = math.max(C.unsure, now)
@@ -20,19 +20,19 @@ for _, name in ipairs(call('HKEYS', P .. K.leases)) do
   end_lease(id, h, h.next)
   wait_again(url(id), h)
 end
-local lent = call('HGETALL', P .. K.borrowed)
-for i = 1, #lent, 2 do
-  local h = host(tonumber(lent[i]))
-  h.in_work = h.in_work - tonumber(lent[i + 1]) + 1
+local taken = call('HGETALL', P .. K.taken_slots)
+for i = 1, #slot_deadlines, 2 do
+  local h = host(tonumber(taken[i]))
+  h.in_progress = h.in_progress - tonumber(taken[i + 1]) + 1
   end_visit(h, h.next)
 end
-call('DEL', P .. K.borrowed, P .. K.lent)
-C.borrowed = 0
+call('DEL', P .. K.taken_slots, P .. K.slot_deadlines)
+C.taken_slots = 0
 for _, name in ipairs(call('ZRANGE', P .. K.seen, 0, -1)) do
   local worker = tonumber(name)
   for _, hid in ipairs(call('SMEMBERS', P .. K.served .. worker)) do
     local h = host(tonumber(hid))
-    shelve_again(h, recall(h))
+    requeue(h, recall(h))
   end
   call('DEL', P .. K.agenda .. worker, P .. K.ready .. worker)
   call_all_back(worker)

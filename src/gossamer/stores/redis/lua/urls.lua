@@ -16,8 +16,8 @@ local function read_url(id, packed)
     error('there is no URL ' .. id)
   end
   local u, version, length = { id = id }, nil, nil
-  version, u.place, u.hops, u.depth, u.finished, u.hid, u.parent, u.attempts, u.deaths, u.flags,
-    u.score, u.page, u.twin, u.found, length = struct.unpack(RECORD, packed)
+  version, u.state, u.hops, u.depth, u.finished, u.hid, u.parent, u.attempts, u.deaths, u.flags,
+    u.score, u.page, u.duplicate_of, u.found, length = struct.unpack(RECORD, packed)
   u.url = string.sub(packed, RECORD_SIZE + 1, RECORD_SIZE + length)
   u.tail = string.sub(packed, RECORD_SIZE + length + 1)
   urls[id] = u
@@ -30,13 +30,13 @@ local function is_sound(packed)
     return false
   end
   local length = struct.unpack('>I3', packed, RECORD_SIZE - 2)
-  return string.byte(packed, 2) <= const.BEYOND and #packed >= RECORD_SIZE + length
+  return string.byte(packed, 2) <= const.TOO_DEEP and #packed >= RECORD_SIZE + length
 end
 
 -- Puts a record aside that nobody can read, instead of stumbling over it for ever.
 local function quarantine(id, packed)
   call('RPUSH', P .. K.quarantine, cmsgpack.pack({ K.urls, id, packed or '' }))
-  call('ZREM', P .. K.line, id)
+  call('ZREM', P .. K.url_queue, id)
   call('HDEL', P .. K.urls, id)
   C.unscored = C.unscored - 1
   C.broken = C.broken + 1
@@ -78,8 +78,8 @@ local function save_urls()
   for id, u in pairs(changed_urls) do
     out[#out + 1] = text(id)
     out[#out + 1] = struct.pack(
-      RECORD, const.VERSION, u.place, math.min(u.hops, 255), u.depth, u.finished, u.hid, u.parent,
-      u.attempts, u.deaths, u.flags, u.score, u.page, u.twin, u.found, #u.url
+      RECORD, const.VERSION, u.state, math.min(u.hops, 255), u.depth, u.finished, u.hid, u.parent,
+      u.attempts, u.deaths, u.flags, u.score, u.page, u.duplicate_of, u.found, #u.url
     ) .. u.url .. u.tail
   end
   in_portions('HSET', P .. K.urls, out)
@@ -94,7 +94,7 @@ end
 local function new_url(u)
   C.urls = C.urls + 1
   u.id, u.finished, u.attempts, u.deaths, u.flags = C.urls, INF, 0, 0, 0
-  u.score, u.page, u.twin, u.found, u.tail = 0, 0, 0, now, ''
+  u.score, u.page, u.duplicate_of, u.found, u.tail = 0, 0, 0, now, ''
   urls[u.id] = u
   change(u)
   return u
@@ -110,7 +110,7 @@ local function set(u, flag, wanted)
   end
 end
 
--- In the shelves and queues a URL is named so that equal scores go in the order of discovery.
+-- In the queues and queues a URL is named so that equal scores go in the order of discovery.
 local function name_of(id)
   return struct.pack('>I5', id)
 end
@@ -120,11 +120,11 @@ local function id_of(name)
 end
 
 local function stand_in_line(u)
-  u.place = const.UNSCORED
+  u.state = const.UNSCORED
   set(u, SCORED, false)
   C.unscored = C.unscored + 1
   C.line = C.line + 1
-  call('ZADD', P .. K.line, text(C.line), text(u.id))
+  call('ZADD', P .. K.url_queue, text(C.line), text(u.id))
   change(u)
 end
 
@@ -142,7 +142,7 @@ end
 -- Lets a finished URL be visited again.
 local function reopen(u)
   call('HINCRBY', P .. K.outcomes, last_outcome(u), -1)
-  u.twin, u.finished = 0, INF
+  u.duplicate_of, u.finished = 0, INF
   stand_in_line(u)
 end
 

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import pytest
 from redis.asyncio import Redis
-from redis.asyncio.connection import Connection
+from redis.asyncio.connection import AbstractConnection
 
-from gossamer.frontier import DeskRules
+from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import KeptPage, Link, Pace, Settled, Settlement, Task
+from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settled, Settlement, Task
 from gossamer.stores.redis import Opening, RedisReader, RedisStore, open_redis
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.client import connect
-from gossamer.stores.redis.courier import Courier
 from gossamer.stores.redis.keys import key, prefix
 from gossamer.stores.redis.open import delete_crawl, open_reader
+from gossamer.stores.redis.script_client import ScriptClient
 
 START = 1_000_000.0
 QUEUES = tuple(range(10))
@@ -32,7 +32,9 @@ class Stage:
     def __init__(self, url: str) -> None:
         self.url = url
         self.crawl = secrets.token_hex(4)
-        self.rules = StoreRules(desk=DeskRules(delay_s=0.0, host_connections=99), similarity=None)
+        self.rules = StoreRules(
+            scheduler=SchedulerRules(delay_s=0.0, host_connections=99), similarity=None
+        )
 
     @property
     def address(self) -> RedisAddress:
@@ -44,11 +46,11 @@ class Stage:
         how = msgspec.structs.replace(how, is_checked=True)
         return await open_redis(self.url, crawl or self.crawl, self.rules, how)
 
-    def opened_over(self, connection: Connection) -> RedisStore:
+    def opened_over(self, connection: AbstractConnection) -> RedisStore:
         """Return the store of a crawl that is open, over another connection."""
-        courier = Courier(connection, prefix(self.crawl), 5.0, lambda _: None)
-        courier.rules = stored.for_scripts(self.rules, given=True)
-        return RedisStore(courier, self.rules, START)
+        script_client = ScriptClient(connection, prefix(self.crawl), 5.0, lambda _: None)
+        script_client.rules = stored.for_scripts(self.rules, given=True)
+        return RedisStore(script_client, self.rules, START)
 
     async def reader(self) -> RedisReader:
         reader = await open_reader(self.address, self.crawl)
@@ -75,8 +77,8 @@ class Stage:
         await store.route([QUEUES] * 50, now)
         return (await store.lease(worker, 100, now)).tasks
 
-    async def plant(self, store: RedisStore, *names: str, now: float = START) -> int:
-        return await store.plant([self.link(name) for name in names], now)
+    async def add_seeds(self, store: RedisStore, *names: str, now: float = START) -> int:
+        return await store.add_seeds([self.link(name) for name in names], now)
 
     async def kept(
         self, store: RedisStore, task: Task, links: Sequence[str] = (), now: float = START
@@ -94,7 +96,7 @@ class Stage:
             page=page,
             links=[self.link(name) for name in links],
             size=10,
-            pace=Pace(ended=now),
+            feedback=HostFeedback(ended=now),
         )
 
     async def keep(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from gossamer.frontier import DeskRules
-from gossamer.stores.contract import Pace
+from gossamer.frontier import SchedulerRules
+from gossamer.stores.contract import HostFeedback
 from gossamer.stores.redis import Opening
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ WRONG = 5_000.0
 
 @pytest.mark.req("B3")
 def test_a_caller_with_a_wrong_clock_keeps_the_pace(stage: "Stage") -> None:
-    stage.rules = msgspec.structs.replace(stage.rules, desk=DeskRules(delay_s=30.0))
+    stage.rules = msgspec.structs.replace(stage.rules, scheduler=SchedulerRules(delay_s=30.0))
 
     async def story() -> None:
         store = await stage.open(BY_SERVER)
-        await stage.plant(store, "a/1", "a/2", now=WRONG)
+        await stage.add_seeds(store, "a/1", "a/2", now=WRONG)
         (task,) = await stage.take(store, WRONG)
-        await store.put_back(task, Pace(ended=WRONG - 10.0, took_s=0.1), WRONG)
-        moment = await store.borrow(task.host, "a.test", WRONG)
+        await store.release(task, HostFeedback(ended=WRONG - 10.0, took_s=0.1), WRONG)
+        moment = await store.acquire_slot(task.host, "a.test", WRONG)
         assert moment == pytest.approx(WRONG + 20.0, abs=2.0), "thirty after ten seconds ago"
         await store.route([range(10)], WRONG)
         leased = await store.lease(0, 1, WRONG)
@@ -40,14 +40,14 @@ def test_a_caller_with_a_wrong_clock_keeps_the_pace(stage: "Stage") -> None:
 
 @pytest.mark.req("B3")
 def test_callers_that_disagree_about_the_time_agree_about_the_host(stage: "Stage") -> None:
-    stage.rules = msgspec.structs.replace(stage.rules, desk=DeskRules(delay_s=30.0))
+    stage.rules = msgspec.structs.replace(stage.rules, scheduler=SchedulerRules(delay_s=30.0))
 
     async def story() -> None:
         store = await stage.open(BY_SERVER)
-        assert await store.borrow(stage.link("a/").host, "a.test", WRONG) is None
-        await store.hand_back(stage.link("a/").host, "a.test", Pace(ended=9e9), 9e9)
+        assert await store.acquire_slot(stage.link("a/").host, "a.test", WRONG) is None
+        await store.release_slot(stage.link("a/").host, "a.test", HostFeedback(ended=9e9), 9e9)
         for now in (WRONG, 2e9):
-            moment = await store.borrow(stage.link("a/").host, "a.test", now)
+            moment = await store.acquire_slot(stage.link("a/").host, "a.test", now)
             assert moment == pytest.approx(now + 30.0, abs=2.0)
         await store.close()
 
@@ -61,13 +61,13 @@ def test_the_server_forgets_contents_by_itself(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open(BY_SERVER)
         reader = await stage.reader()
-        await stage.plant(store, "a/1", "b/1", now=WRONG)
+        await stage.add_seeds(store, "a/1", "b/1", now=WRONG)
         first, second = await stage.take(store, WRONG)
         settlement = await stage.kept(store, first, now=WRONG)
         await store.settle(settlement, WRONG)
         assert settlement.page is not None
         digest = settlement.page.digest
-        assert (await store.claim(second, digest, None, WRONG)).twin_of == 1
+        assert (await store.claim(second, digest, None, WRONG)).duplicate_of == 1
         async with stage.client() as client:
             left_ms = await client.pttl(f"{stage.key('content')}1")
             assert 0 < left_ms <= 300

@@ -10,17 +10,16 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from redis import Redis
 
-from gossamer.frontier import DeskRules
+from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import Pace, Settlement, Task
+from gossamer.stores.contract import HostFeedback, Settlement, Task
 from gossamer.stores.redis import Opening, RedisStore
 from gossamer.testing import TcpProxy
 
 if TYPE_CHECKING:
-    from tests.unit.stores.redis.conftest import StartRedis
+    from redis_servers import RedisServer, StartServer
     from tests.unit.stores.redis.store.conftest import Stage
 
 pytestmark = pytest.mark.req("B1", "B3")
@@ -32,9 +31,9 @@ SAFE_AT = NOW + LEASE_S + DELAY_S
 """When hosts may be asked again after a loss that was noticed now."""
 
 
-def copy(source: int, target: int) -> None:
-    """Give the server at a port what the one at another has."""
-    with Redis(port=source) as one, Redis(port=target) as other:
+def copy(source: "RedisServer", target: "RedisServer") -> None:
+    """Give a server what another one has."""
+    with source.client as one, target.client as other:
         for name in one.scan_iter(count=1000):
             dump = one.dump(name)
             assert dump is not None
@@ -44,17 +43,20 @@ def copy(source: int, target: int) -> None:
 class Pair:
     """A crawl whose server can be exchanged for one that has forgotten something."""
 
-    def __init__(self, stage: "Stage", ports: tuple[int, int], proxy: TcpProxy) -> None:
+    def __init__(
+        self, stage: "Stage", first: "RedisServer", second: "RedisServer", proxy: TcpProxy
+    ) -> None:
         self.stage = stage
-        self._ports = ports
+        self._first = first
+        self._second = second
         self._proxy = proxy
 
     async def remember(self) -> None:
         """From now on everything is lost."""
-        await asyncio.to_thread(copy, *self._ports)
+        await asyncio.to_thread(copy, self._first, self._second)
 
     def fail_over(self) -> None:
-        self._proxy.lead_to(("127.0.0.1", self._ports[1]))
+        self._proxy.lead_to(("127.0.0.1", self._second.port))
         self._proxy.cut()
 
     def cut(self) -> None:
@@ -69,16 +71,16 @@ Story = Callable[[Pair], Awaitable[None]]
 
 
 @pytest.fixture
-def play(stage: "Stage", start_redis: "StartRedis") -> Callable[[Story], None]:
-    desk = DeskRules(delay_s=DELAY_S, lease_s=LEASE_S)
-    stage.rules = StoreRules(desk=desk, similarity=None)
-    ports = start_redis(), start_redis()
+def play(stage: "Stage", start_redis: "StartServer") -> Callable[[Story], None]:
+    scheduler = SchedulerRules(delay_s=DELAY_S, lease_s=LEASE_S)
+    stage.rules = StoreRules(scheduler=scheduler, similarity=None)
+    first, second = (start_redis(ports=("port",)) for _ in range(2))
 
     @asynccontextmanager
     async def pair() -> AsyncIterator[Pair]:
-        async with asyncio.timeout(20), TcpProxy(("127.0.0.1", ports[0])) as proxy:
+        async with asyncio.timeout(20), TcpProxy(("127.0.0.1", first.port)) as proxy:
             stage.url = f"redis://127.0.0.1:{proxy.port}"
-            yield Pair(stage, ports, proxy)
+            yield Pair(stage, first, second, proxy)
 
     def run(story: Story) -> None:
         async def main() -> None:
@@ -95,7 +97,7 @@ def play(stage: "Stage", start_redis: "StartRedis") -> Callable[[Story], None]:
 
 
 def missed(task: Task, now: float) -> Settlement:
-    return Settlement(task=task, outcome=Outcome.NOT_FOUND, pace=Pace(ended=now))
+    return Settlement(task=task, outcome=Outcome.NOT_FOUND, feedback=HostFeedback(ended=now))
 
 
 def test_no_host_is_dealt_before_the_last_lease_of_the_lost_time_and_a_delay(
@@ -103,7 +105,7 @@ def test_no_host_is_dealt_before_the_last_lease_of_the_lost_time_and_a_delay(
 ) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1", "a/2", "b/1")
+        await pair.stage.add_seeds(store, "a/1", "a/2", "b/1")
         await pair.remember()
         tasks = await pair.stage.take(store)
         assert len(tasks) == 2
@@ -120,7 +122,7 @@ def test_no_host_is_dealt_before_the_last_lease_of_the_lost_time_and_a_delay(
 def test_what_was_not_forgotten_is_settled_and_then_paused(play: Callable[[Story], None]) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1", "a/2")
+        await pair.stage.add_seeds(store, "a/1", "a/2")
         (task,) = await pair.stage.take(store)
         await pair.remember()
         pair.fail_over()
@@ -138,13 +140,13 @@ def test_what_was_not_forgotten_is_settled_and_then_paused(play: Callable[[Story
 def test_places_are_not_lent_either_and_new_hosts_wait(play: Callable[[Story], None]) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1")
+        await pair.stage.add_seeds(store, "a/1")
         await pair.remember()
         host = pair.stage.link("n/").host
-        assert await store.borrow(host, "n.test", NOW) is None
+        assert await store.acquire_slot(host, "n.test", NOW) is None
         pair.fail_over()
-        assert await store.borrow(host, "n.test", NOW) == SAFE_AT
-        assert await store.borrow(host, "n.test", SAFE_AT) is None
+        assert await store.acquire_slot(host, "n.test", NOW) == SAFE_AT
+        assert await store.acquire_slot(host, "n.test", SAFE_AT) is None
         await store.let_go()
 
     play(story)
@@ -155,12 +157,12 @@ def test_a_place_that_nobody_knows_of_any_more_is_no_second_one(
 ) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1", "a/2")
+        await pair.stage.add_seeds(store, "a/1", "a/2")
         host = pair.stage.link("a/").host
         await pair.remember()
-        assert await store.borrow(host, "a.test", NOW) is None
+        assert await store.acquire_slot(host, "a.test", NOW) is None
         pair.fail_over()
-        await store.hand_back(host, "a.test", Pace(ended=NOW + 20), NOW + 20)
+        await store.release_slot(host, "a.test", HostFeedback(ended=NOW + 20), NOW + 20)
         assert await pair.take(store, NOW + 20.5) == [], "it rests after that request"
         assert len(await pair.stage.take(store, NOW + 40)) == 1
         assert await pair.take(store, NOW + 60) == [], "one at a time"
@@ -174,11 +176,11 @@ def test_a_place_that_was_given_back_in_the_lost_time_is_taken_back(
 ) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1")
+        await pair.stage.add_seeds(store, "a/1")
         host = pair.stage.link("a/").host
-        assert await store.borrow(host, "a.test", NOW) is None
+        assert await store.acquire_slot(host, "a.test", NOW) is None
         await pair.remember()
-        await store.hand_back(host, "a.test", Pace(ended=NOW), NOW)
+        await store.release_slot(host, "a.test", HostFeedback(ended=NOW), NOW)
         pair.fail_over()
         await store.reap(NOW + LEASE_S - 0.1)
         assert await pair.take(store, NOW + 2 * LEASE_S) == []
@@ -192,7 +194,7 @@ def test_a_place_that_was_given_back_in_the_lost_time_is_taken_back(
 def test_another_connection_to_the_same_server_costs_nothing(play: Callable[[Story], None]) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1", "b/1")
+        await pair.stage.add_seeds(store, "a/1", "b/1")
         pair.cut()
         assert await pair.take(store, NOW) == ["a.test", "b.test"]
         await store.let_go()
@@ -205,7 +207,7 @@ def test_a_crawl_that_is_taken_over_after_the_loss_waits_as_well(
 ) -> None:
     async def story(pair: Pair) -> None:
         store = await pair.stage.open()
-        await pair.stage.plant(store, "a/1")
+        await pair.stage.add_seeds(store, "a/1")
         await store.join(0, NOW)
         await pair.remember()
         await store.let_go()

@@ -28,7 +28,7 @@ def test_a_foreign_url_record_is_put_aside_and_the_crawl_goes_on(
 ) -> None:
     async def story() -> None:
         store = await stage.open()
-        await stage.plant(store, "a/1", "a/2", "a/3")
+        await stage.add_seeds(store, "a/1", "a/2", "a/3")
         async with stage.client() as client:
             await client.hset(stage.key("urls"), "2", packed)
         found = await store.candidates(10)
@@ -48,7 +48,7 @@ def test_a_foreign_url_record_is_put_aside_and_the_crawl_goes_on(
 def test_a_foreign_page_record_is_put_aside_and_counted(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open()
-        await stage.plant(store, "a/1", "a/2")
+        await stage.add_seeds(store, "a/1", "a/2")
         for task in await stage.take(store):
             await stage.keep(store, task)
         async with stage.client() as client:
@@ -68,7 +68,7 @@ def test_many_records_are_read_in_portions(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open()
         names = [f"h{number % 7}/{number}" for number in range(1234)]
-        assert await stage.plant(store, *names) == 1234
+        assert await stage.add_seeds(store, *names) == 1234
         reader = await stage.reader()
         records = [record async for record in reader.records()]
         assert [record.url for record in records] == [stage.link(name).url for name in names]
@@ -82,7 +82,7 @@ def test_many_records_are_read_in_portions(stage: "Stage") -> None:
 def test_a_page_with_thousands_of_links_is_settled(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open()
-        await stage.plant(store, "a/")
+        await stage.add_seeds(store, "a/")
         (task,) = await stage.take(store)
         links = [f"h{number % 700}/{number}" for number in range(9000)]
         settled = await stage.keep(store, task, links)

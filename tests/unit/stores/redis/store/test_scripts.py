@@ -22,8 +22,10 @@ STEPS = sorted(
 
 
 def test_there_is_a_step_for_every_method() -> None:
-    assert {"plant", "candidates", "prioritise", "route", "join", "lease", "renew"} <= set(STEPS)
-    assert {"claim", "settle", "put_back", "borrow", "hand_back", "reap"} <= set(STEPS)
+    assert {"add_seeds", "candidates", "prioritise", "route", "join", "lease", "renew"} <= set(
+        STEPS
+    )
+    assert {"claim", "settle", "release", "acquire_slot", "release_slot", "reap"} <= set(STEPS)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -59,5 +61,5 @@ def test_a_file_that_is_no_step_is_not_taken_for_one() -> None:
 
 def test_key_names_are_all_different() -> None:
     assert len(set(NAMES.values())) == len(NAMES)
-    assert key("x", "urls") == "gossamer:{x:0}:urls"
-    assert prefix("x", 3) == "gossamer:{x:3}:"
+    assert prefix("x") == "gossamer:{x}:"
+    assert key("x", "urls") == "gossamer:{x}:urls"

@@ -9,9 +9,9 @@ import pytest
 from redis.crc import key_slot
 
 from gossamer.errors import CrawlError, UsageError
-from gossamer.frontier import DeskRules
+from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
-from gossamer.stores.contract import Pace, Place, Task
+from gossamer.stores.contract import HostFeedback, Task, UrlState
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.keys import REGISTRY, prefix
 from gossamer.stores.redis.open import delete_crawl, open_reader
@@ -51,12 +51,12 @@ def test_processes_share_a_crawl_and_every_page_is_fetched_once(stage: "Stage") 
 
     async def story() -> None:
         stores = [await stage.open() for _ in range(4)]
-        await stage.plant(stores[0], "h1/1")
+        await stage.add_seeds(stores[0], "h1/1")
         await asyncio.gather(*[work(stores[worker % 4], worker) for worker in range(8)])
         reader = await stage.reader()
         records = [record async for record in reader.records()]
         await reader.close()
-        assert {record.place for record in records} == {Place.FINISHED}
+        assert {record.state for record in records} == {UrlState.DONE}
         depths = {int(record.url.rpartition("/")[2]): record.depth for record in records}
         assert depths == {number: number.bit_length() - 1 for number in range(1, PAGES + 1)}
         for store in stores:
@@ -71,14 +71,14 @@ def test_processes_share_a_crawl_and_every_page_is_fetched_once(stage: "Stage") 
 def test_who_takes_part_leaves_the_others_their_leases(stage: "Stage") -> None:
     async def story() -> None:
         first = await stage.open()
-        await stage.plant(first, "a/1", "b/1")
+        await stage.add_seeds(first, "a/1", "b/1")
         tasks = await stage.take(first)
         second = await stage.open()
-        assert (await second.snapshot(START)).in_work == 2
+        assert (await second.snapshot(START)).in_progress == 2
         assert await first.renew(tasks, START) == []
-        await first.courier.close()
+        await first.script_client.close()
         third = await stage.open(Opening(take_over=True, clock="given", now=START))
-        assert (await third.snapshot(START)).in_work == 0
+        assert (await third.snapshot(START)).in_progress == 0
         assert await third.renew(tasks, START) == list(tasks), "lost, with whoever had them"
         await second.close()
         await third.close()
@@ -90,10 +90,10 @@ def test_who_takes_part_leaves_the_others_their_leases(stage: "Stage") -> None:
 def test_the_leases_of_a_dead_process_come_back_in_time(stage: "Stage") -> None:
     async def story() -> None:
         dead, alive = await stage.open(), await stage.open()
-        await stage.plant(dead, "a/1")
+        await stage.add_seeds(dead, "a/1")
         (lost,) = await stage.take(dead)
-        await dead.courier.close()
-        later = START + stage.rules.desk.lease_s
+        await dead.script_client.close()
+        later = START + stage.rules.scheduler.lease_s
         await alive.join(1, later)
         assert await alive.reap(later) > 0
         (task,) = await stage.take(alive, later, worker=1)
@@ -109,18 +109,18 @@ def test_the_leases_of_a_dead_process_come_back_in_time(stage: "Stage") -> None:
 def test_a_url_on_which_three_workers_died_is_given_up(stage: "Stage") -> None:
     async def story() -> None:
         store, now = await stage.open(), START
-        await stage.plant(store, "poison/", "poison/good")
+        await stage.add_seeds(store, "poison/", "poison/good")
         for worker in range(3):
             tasks = {task.url: task for task in await stage.take(store, now, worker)}
             poison = tasks.pop(stage.link("poison/").url)
             assert poison.attempt == 1, "nobody has finished an attempt"
             for task in tasks.values():
-                await store.put_back(task, None, now)
-            now += stage.rules.desk.lease_s
+                await store.release(task, None, now)
+            now += stage.rules.scheduler.lease_s
             await store.reap(now)
         snapshot = await store.snapshot(now)
         assert snapshot.outcomes == {"gave_up": 1}
-        assert (snapshot.waiting, snapshot.in_work) == (1, 0)
+        assert (snapshot.waiting, snapshot.in_progress) == (1, 0)
         reader = await stage.reader()
         (record,) = [one async for one in reader.records() if one.outcome is not None]
         assert (record.outcome, record.detail) == (Outcome.GAVE_UP, "three workers died on it")
@@ -134,10 +134,10 @@ def test_a_url_on_which_three_workers_died_is_given_up(stage: "Stage") -> None:
 def test_a_worker_that_lives_and_is_late_is_no_death(stage: "Stage") -> None:
     async def story() -> None:
         store, now = await stage.open(), START
-        await stage.plant(store, "slow/")
+        await stage.add_seeds(store, "slow/")
         for _ in range(5):
             (_,) = await stage.take(store, now)
-            now += stage.rules.desk.lease_s
+            now += stage.rules.scheduler.lease_s
             await store.join(0, now)
             await store.reap(now)
         assert (await store.snapshot(now)).outcomes == {}
@@ -150,8 +150,8 @@ def test_crawls_in_one_redis_do_not_touch_each_other(stage: "Stage") -> None:
     async def story() -> None:
         other = f"{stage.crawl}-2"
         one, two = await stage.open(), await stage.open(crawl=other)
-        await stage.plant(one, "a/1", "a/2")
-        await stage.plant(two, "a/1")
+        await stage.add_seeds(one, "a/1", "a/2")
+        await stage.add_seeds(two, "a/1")
         (task,) = await stage.take(two)
         await stage.keep(two, task)
         assert (await one.snapshot(START)).waiting == 2
@@ -164,7 +164,7 @@ def test_crawls_in_one_redis_do_not_touch_each_other(stage: "Stage") -> None:
             assert other.encode() not in await client.smembers(REGISTRY)
         assert (await one.snapshot(START)).waiting == 2
         await one.close()
-        await two.courier.close()
+        await two.script_client.close()
 
     asyncio.run(story())
 
@@ -172,7 +172,7 @@ def test_crawls_in_one_redis_do_not_touch_each_other(stage: "Stage") -> None:
 def test_every_key_of_a_crawl_lies_on_one_node(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open()
-        await stage.plant(store, "a/1", "b/1")
+        await stage.add_seeds(store, "a/1", "b/1")
         first, second = await stage.take(store)
         await stage.keep(store, first, ["a/2"])
         await store.settle((await stage.kept(store, second)), START)
@@ -191,7 +191,7 @@ def test_the_rules_of_a_crawl_are_the_same_for_all(stage: "Stage") -> None:
         first = await stage.open()
         follower = await open_redis(stage.url, stage.crawl, None, Opening(is_checked=True))
         assert follower.rules == stage.rules
-        other = msgspec.structs.replace(stage.rules, desk=DeskRules(delay_s=9.0))
+        other = msgspec.structs.replace(stage.rules, scheduler=SchedulerRules(delay_s=9.0))
         with pytest.raises(CrawlError, match="other limits or another pace"):
             await open_redis(stage.url, stage.crawl, other, Opening(is_checked=True))
         taking_over = Opening(is_checked=True, take_over=True)
@@ -237,11 +237,11 @@ def test_no_password_gets_into_a_complaint() -> None:
 def test_pace_of_a_host_is_kept_for_all(stage: "Stage") -> None:
     async def story() -> None:
         first, second = await stage.open(), await stage.open()
-        await stage.plant(first, "a/1", "a/2")
+        await stage.add_seeds(first, "a/1", "a/2")
         task, _ = await stage.take(first)
-        pace = Pace(ended=START, crawl_delay_s=30.0)
-        await first.put_back(task, pace, START)
-        assert await second.borrow(task.host, "a.test", START) == START + 30.0
+        feedback = HostFeedback(ended=START, crawl_delay_s=30.0)
+        await first.release(task, feedback, START)
+        assert await second.acquire_slot(task.host, "a.test", START) == START + 30.0
         await first.close()
         await second.close()
 

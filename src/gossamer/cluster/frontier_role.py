@@ -1,0 +1,94 @@
+"""The frontier as a process: one leads, any others stand by."""
+
+import asyncio
+import secrets
+from contextlib import suppress
+
+from gossamer.cluster.membership import Membership
+from gossamer.cluster.poll_interval import PollInterval
+from gossamer.coordinator.clock import steady_clock
+from gossamer.coordinator.engine import REAP_EVERY_S
+from gossamer.coordinator.scoring import load_scorer
+from gossamer.errors import CrawlError
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.queues import Draw, QueueTable
+
+ROLE = "frontier"
+LEADS_FOR_S = 5.0
+"""How long nobody else may lead after the last word of the one that does."""
+CHECK_EVERY_S = 0.25
+"""How often it looks whether the crawl is over, and whether it still leads."""
+
+
+class FrontierRole:
+    """Scores what was found and assigns it to the workers, while nobody else does."""
+
+    def __init__(self, member: Membership) -> None:
+        self._store, self._notes, self._plan = member.store, member.notes, member.plan
+        self._scorer = load_scorer(member.plan)
+        self._clock = steady_clock()
+        self._me = secrets.token_hex(8)
+        self._stopped = asyncio.Event()
+        self._work: asyncio.Task[None] | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is the one that works."""
+        return self._work is not None
+
+    def stop(self) -> None:
+        """Let another one take over."""
+        self._stopped.set()
+
+    async def run(self) -> str:
+        """Work until the end of the crawl; return what ended it, or `interrupted`."""
+        try:
+            while not self._stopped.is_set():
+                ended_by = await self._store.ended_by()
+                if ended_by is not None:
+                    return ended_by
+                await self._take_part()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopped.wait(), CHECK_EVERY_S)
+            return "interrupted"
+        finally:
+            await self._rest()
+            with suppress(CrawlError):  # it ends by itself
+                await self._notes.resign(ROLE, self._me)
+            await self._scorer.close()
+
+    async def _take_part(self) -> None:
+        """Begin to work if nobody else leads, and stop when somebody else does."""
+        try:
+            leads = await self._notes.lead(ROLE, self._me, LEADS_FOR_S)
+        except CrawlError:
+            return  # a store that is away for a moment is waited for by its own calls
+        if leads and self._work is None:
+            self._work = asyncio.create_task(self._lead())
+        elif not leads:
+            await self._rest()
+        if self._work is not None and self._work.done():
+            self._work.result()
+
+    async def _rest(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
+            self._work = None
+
+    async def _lead(self) -> None:
+        options = self._plan.options
+        draw = Draw(QueueTable(options.queues), options.draw_seed, strict=self._scorer.strict)
+        frontier = Frontier(
+            self._store, self._scorer, draw, self._clock, lambda: None, options.url_queue
+        )
+        reap_at, poll_interval = 0.0, PollInterval()
+        while True:
+            now = self._clock()
+            if now >= reap_at:
+                await self._store.reap(now)
+                reap_at = now + min(REAP_EVERY_S, self._store.rules.scheduler.lease_s / 8)
+            found = await frontier.step()
+            pause_s = poll_interval.pause_s(found=found)
+            if not found:
+                await asyncio.sleep(pause_s)

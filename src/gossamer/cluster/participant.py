@@ -1,0 +1,66 @@
+"""One process's part in a shared crawl, from joining it to leaving it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Protocol
+
+from gossamer.cluster.membership import Membership, join_crawl, require_crawl
+from gossamer.config import CrawlOptions
+
+INTERRUPTED = "interrupted"
+
+
+class Role(Protocol):
+    """What a process does in a crawl."""
+
+    async def run(self) -> str:
+        """Work until the end of the crawl; return what ended it, or `interrupted`."""
+
+    def stop(self) -> None:
+        """Leave soon."""
+
+
+class Participant:
+    """Joins a crawl and plays a role in it; it can be stopped at any moment."""
+
+    def __init__(
+        self,
+        own: CrawlOptions,
+        say: Callable[[str], None],
+        cast: Callable[[Membership], Awaitable[Role]],
+    ) -> None:
+        self._own = own
+        self._say = say
+        self._cast = cast
+        self._stopped = False
+        self._joining: asyncio.Task[Role] | None = None
+        self._member: Membership | None = None
+        self._role: Role | None = None
+
+    def stop(self) -> None:
+        """Leave soon, or do not join at all."""
+        self._stopped = True
+        if self._role is not None:
+            self._role.stop()
+        elif self._joining is not None:
+            self._joining.cancel()
+
+    async def run(self) -> str:
+        """Take part until the end of the crawl; return what ended it, or `interrupted`."""
+        async with AsyncExitStack() as stack:
+            self._joining = asyncio.create_task(self._join(stack))
+            try:
+                self._role = await self._joining
+            except asyncio.CancelledError:
+                if self._stopped:
+                    return INTERRUPTED
+                raise
+            ended_by = await self._role.run()
+            if self._member is not None and ended_by != INTERRUPTED:
+                await require_crawl(self._member.notes, self._member.plan.name)
+            return ended_by
+
+    async def _join(self, stack: AsyncExitStack) -> Role:
+        self._member = await stack.enter_async_context(join_crawl(self._own, self._say))
+        return await self._cast(self._member)

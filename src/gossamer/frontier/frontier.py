@@ -1,0 +1,75 @@
+"""The frontier of one crawl: the prioritiser scores URLs, the router assigns them to workers."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from gossamer.frontier.queues import Draw
+from gossamer.frontier.scorers import Scorer
+from gossamer.model import Candidate
+
+SCORED_AT_ONCE = 500
+DRAWS_AT_ONCE = 8
+"""A draw assigns several URLs of a host; most of the time there is little to assign."""
+
+
+class FrontierStore(Protocol):
+    """The steps of a store that the frontier takes; `stores.contract.Store` has them."""
+
+    async def candidates(self, limit: int) -> list[Candidate]:
+        """Return the first URLs of the URL queue, which stay there until they are prioritised."""
+
+    async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
+        """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
+
+    async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
+        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
+
+
+class Frontier:
+    """Prioritiser and router of one crawl."""
+
+    def __init__(
+        self,
+        store: FrontierStore,
+        scorer: Scorer,
+        draw: Draw,
+        clock: Callable[[], float],
+        on_assigned: Callable[[], None],
+        url_queue: int = SCORED_AT_ONCE,
+    ) -> None:
+        self._store = store
+        self._scorer = scorer
+        self._draw = draw
+        self._clock = clock
+        self._on_assigned = on_assigned
+        self._at_once = min(SCORED_AT_ONCE, url_queue)
+        self._news = asyncio.Event()
+
+    def wake(self) -> None:
+        """Check whether there is something to do."""
+        self._news.set()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            self._news.clear()
+            if not await self.step():
+                await self._news.wait()
+            else:
+                # Others have a turn; a step does not wait for anything by itself.
+                await asyncio.sleep(0)
+
+    async def step(self) -> bool:
+        """Score and deal what there is; tell whether there was anything."""
+        candidates = await self._store.candidates(self._at_once)
+        if candidates:
+            scores = await self._scorer.score(candidates)
+            await self._store.prioritise(list(zip(candidates, scores, strict=True)))
+        orders = [self._draw.order() for _ in range(DRAWS_AT_ONCE)]
+        assigned = await self._store.route(orders, self._clock())
+        if not candidates and not assigned:
+            return False
+        # In strict order workers also wait for the last URL to be scored.
+        self._on_assigned()
+        return True

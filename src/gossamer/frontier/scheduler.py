@@ -1,0 +1,320 @@
+"""Who may fetch what, and when.
+
+The scheduler knows hosts, domains, workers, leases and budgets, and of URLs only their ids and
+scores. It decides and remembers; it does no I/O, and time is an argument. The URLs themselves lie
+on the store's backend, so that a backlog of any size costs the scheduler a counter for each host
+and queue.
+
+A URL's way over the scheduler:
+
+    queued    in a priority queue: counted for its host, lying on the backend
+    assigned      in the queue of the worker that serves its domain
+    leased     in progress
+    (settled)  gone from the scheduler
+
+Nobody waits at the scheduler. A queue that is full only means that `pick` offers nothing for it, so
+there is no circle in which workers wait for the router while the router waits for workers.
+
+A place in a worker's queue is given only to what can be asked for soon. Of a host that gets pauses
+one URL is assigned at a time, while nothing of it is in progress; of one that must rest for long
+nothing is, and what was assigned already is called back. So neither one slow host nor many fill a
+queue.
+
+In strict order the best URL that is known goes first. What is assigned of a host is always the best
+of it: a better one that turns up later is assigned at once, and another makes room for it.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+import msgspec
+
+from gossamer.frontier.active_hosts import ActiveHosts
+from gossamer.frontier.agenda import Agenda
+from gossamer.frontier.budget import Budget
+from gossamer.frontier.hosts import Domain, Host, Item
+from gossamer.frontier.leases import Lease, Leases
+from gossamer.frontier.rings import Rings
+from gossamer.frontier.scheduler_rules import SchedulerRules
+
+__all__ = ["Assignment", "Scheduler", "SchedulerRules"]
+
+SOON_S = 10.0
+"""URLs are assigned only of hosts that may be asked within this time."""
+PROMISE_S = 1.0
+"""How much later than it said a requester may come."""
+ASK_AGAIN_S = 0.05
+"""When to look again for what others may give back at any moment."""
+ASSIGNED_AT_ONCE = 16
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """Which URLs to take off the backend next: the best of one host in one queue."""
+
+    host: Host
+    queue: int
+    count: int
+    worker: int
+
+
+class Scheduler:
+    """The scheduling of one crawl."""
+
+    def __init__(self, rules: SchedulerRules, budget: Budget, first_lease: int = 1) -> None:
+        self.rules = rules
+        self.budget = budget
+        self.hosts = ActiveHosts(rules.queues)
+        self.leases = Leases(first_lease, rules.lease_s)
+        self._rings = Rings(rules.queues)
+        self._agendas: dict[int, Agenda] = {}
+        self._tickets = count(1)
+        self.queued = 0
+        """How many URLs wait in the priority queues."""
+        self.assigned = 0
+        """How many URLs wait in the workers' queues."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Scheduler: {len(self.hosts)} hosts, {self.queued} queued, {self.assigned} assigned, "
+            f"{len(self.leases)} in progress, {self.budget}>"
+        )
+
+    # -- the router's side -----------------------------------------------------------------------
+
+    def enqueue(self, host: Host, queue: int, count: int = 1) -> None:
+        """Count URLs that were put into a priority queue."""
+        host.stock(queue, count)
+        host.waiting += count
+        self.queued += count
+        self._offer(host)
+
+    def dequeue(self, host: Host, queue: int, count: int = 1) -> None:
+        """Count URLs that were taken out of a priority queue."""
+        host.stock(queue, -count)
+        host.waiting -= count
+        self.queued -= count
+
+    def goes_before(self, host: Host, item: Item) -> bool:
+        """Tell whether strict order demands that this URL of the host is assigned at once."""
+        return self.rules.strict and bool(host.assigned) and item < host.last_assigned
+
+    def assign_at_once(self, host: Host, item: Item) -> Item | None:
+        """Assign a URL that goes before others; return the one that must make room for it."""
+        host.ticket = 0  # its place in the agenda may be a better one now
+        self._put_into_queue(host, [item])
+        agenda = self._agenda_of(host)
+        if len(host.assigned) <= self.rules.ahead(host) and agenda.load <= self.rules.worker_queue:
+            return None
+        last = host.last_assigned
+        host.assigned.remove(last)
+        heapq.heapify(host.assigned)
+        host.last_assigned = max(host.assigned)
+        self._count_assigned(host, -1)
+        return last
+
+    def pick(self, queues: Iterable[int], now: float) -> Assignment | None:
+        """Choose a host and queue to assign from, trying the queues in this order."""
+        if not self._agendas or self._space(self._least_loaded()) <= 0:
+            return None
+        self._rings.end_rests(now + SOON_S)
+        for worker in self._rings.crowded():
+            if worker is None or self._space(worker) > 0:
+                self._rings.call_back(worker, self._has_room)
+        for queue in queues:
+            while (host := self._rings.first(queue)) is not None:
+                pick = None if host.aside else self._consider(host, queue, now)
+                if pick is not None:
+                    self._rings.pass_on(queue)
+                    return pick
+                self._rings.remove_first(queue)
+        return None
+
+    def assign(self, pick: Assignment, urls: Sequence[Item]) -> None:
+        """Put URLs that were taken off the backend into the worker's queue."""
+        pick.host.domain.worker = pick.worker
+        self.dequeue(pick.host, pick.queue, len(urls))
+        self._put_into_queue(pick.host, urls)
+
+    # -- the workers' side -----------------------------------------------------------------------
+
+    def join(self, worker: int, now: float) -> None:
+        """Let a worker take part, or note that it still does."""
+        agenda = self._agendas.get(worker)
+        if agenda is None:
+            self._agendas[worker] = Agenda(self._tickets, now, strict=self.rules.strict)
+        else:
+            agenda.seen_at = max(agenda.seen_at, now)
+
+    def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
+        """Hand out up to so many URLs of hosts whose moment has come, within the budgets."""
+        agenda = self._agendas[worker]
+        granted: list[Lease] = []
+        while len(granted) < limit:
+            host = agenda.first(now)
+            if host is None or not self.budget.reserve():
+                break
+            _, url_id = heapq.heappop(host.assigned)
+            agenda.cross_out_first()
+            agenda.load -= 1
+            self.assigned -= 1
+            host.waiting -= 1
+            host.in_progress += 1
+            host.taskless_last = False
+            self._announce(host)
+            self._offer(host)
+            granted.append(self.leases.grant(url_id, worker, host, now))
+        return granted
+
+    def wake_at(self, worker: int, now: float) -> float | None:
+        """Return when to ask for leases again; None: nobody knows.
+
+        Now, if a host is ready: it waits only for what others have reserved of the budgets.
+        """
+        agenda = self._agendas[worker]
+        return now if agenda.first(now) is not None else agenda.wake_at()
+
+    def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
+        """Take a lease back and let the host rest until then; return what is called back for it."""
+        self.leases.end(lease)
+        domain = lease.host.domain
+        domain.busy -= 1
+        domain.kept_until = now + self.rules.domain_ttl_s
+        return self.release_slot(lease.host, next_start, now)
+
+    def acquire_slot(self, host: Host, now: float) -> float | None:
+        """Take one of the host's places for a request without a URL of its own (robots.txt).
+
+        Return None if it may be sent now, else when to ask again: the place is kept until then. A
+        host that is always at work would never have one; but it gives only every other time.
+        """
+        if host.in_progress >= self.rules.slots(host):
+            return _promise(host, now + max(host.delay_s, ASK_AGAIN_S))
+        if host.next_start > now:
+            self.hosts.note_idle(host)
+            return _promise(host, host.next_start)
+        host.promised_until = -math.inf
+        host.taskless_last = True
+        host.in_progress += 1
+        if host.in_progress >= self.rules.slots(host):
+            host.ticket = 0
+        return None
+
+    def release_slot(self, host: Host, next_start: float, now: float) -> list[Item]:
+        """Take a place at a host back and let it rest; return what is called back for it."""
+        host.in_progress -= 1
+        host.next_start = max(host.next_start, next_start)
+        recalled: list[Item] = []
+        rests_long = host.next_start > now + SOON_S
+        if host.assigned and (rests_long or len(host.assigned) > self.rules.ahead(host)):
+            recalled = self._recall(host)
+        self._announce(host)
+        self._offer(host)
+        self.hosts.note_idle(host)
+        return recalled
+
+    # -- now and then ----------------------------------------------------------------------------
+
+    def end_rests(self, now: float) -> int:
+        """Offer the hosts again whose long rest is nearly over; return how many."""
+        return self._rings.end_rests(now + SOON_S)
+
+    def dismiss_silent(self, now: float) -> list[tuple[Host, list[Item]]]:
+        """Let the workers go that give no sign of life; return what had been assigned to them.
+
+        One that has a lease stays until it is given back: its hosts must not change hands.
+        """
+        busy = {lease.worker for lease in self.leases.all()}
+        gone = {
+            worker
+            for worker, agenda in self._agendas.items()
+            if agenda.seen_at + self.rules.lease_s <= now and worker not in busy
+        }
+        if not gone:
+            return []
+        left = [one for one in self.hosts.all() if one.assigned and one.domain.worker in gone]
+        recalled = [(host, self._recall(host)) for host in left]
+        for worker in gone:
+            del self._agendas[worker]
+            self._rings.call_all_back(worker)
+        return recalled
+
+    # -- bookkeeping -----------------------------------------------------------------------------
+
+    def _consider(self, host: Host, queue: int, now: float) -> Assignment | None:
+        """Return what to assign of the host that has its turn in a queue; None: nothing for now."""
+        if self.rules.strict and host.stocked:
+            queue = host.first_queue
+        room = min(host.queued[queue], self.rules.room(host), ASSIGNED_AT_ONCE)
+        if room <= 0:
+            return None
+        if host.next_start > now + SOON_S:
+            self._rings.park(host)
+            return None
+        holder = self._holder(host.domain, now)
+        worker = self._least_loaded() if holder is None else holder
+        space = self._space(worker)
+        if space <= 0:
+            self._rings.turn_away(host, holder)
+            return None
+        return Assignment(host, queue, min(room, space), worker)
+
+    def _holder(self, domain: Domain, now: float) -> int | None:
+        """Return the worker that serves the domain; None: whoever likes may have it."""
+        bound = domain.busy or domain.kept_until > now
+        return domain.worker if bound and domain.worker in self._agendas else None
+
+    def _least_loaded(self) -> int:
+        return min(self._agendas, key=lambda worker: (self._agendas[worker].load, worker))
+
+    def _space(self, worker: int) -> int:
+        """Return how many URLs the worker's queue has room for."""
+        return self.rules.worker_queue - self._agendas[worker].load
+
+    def _has_room(self, host: Host) -> bool:
+        return bool(host.stocked) and self.rules.room(host) > 0
+
+    def _offer(self, host: Host) -> None:
+        """Let the router find the host, if something of it may be assigned."""
+        if host.stocked & ~host.ringed and self.rules.room(host) > 0:
+            self._rings.offer(host)
+
+    def _announce(self, host: Host) -> None:
+        """Have the worker ask the host in time, if it has something to ask and may."""
+        if host.in_progress >= self.rules.slots(host):
+            host.ticket = 0  # it may have had more places when it was entered
+        elif host.assigned:
+            self._agenda_of(host).enter(host)
+
+    def _agenda_of(self, host: Host) -> Agenda:
+        """Return the agenda of the worker that has URLs of the host."""
+        assert host.domain.worker is not None
+        return self._agendas[host.domain.worker]
+
+    def _put_into_queue(self, host: Host, urls: Sequence[Item]) -> None:
+        for item in urls:
+            heapq.heappush(host.assigned, item)
+        host.last_assigned = max(host.assigned)
+        self._count_assigned(host, len(urls))
+        self._announce(host)
+
+    def _recall(self, host: Host) -> list[Item]:
+        """Take all URLs of the host out of its worker's queue."""
+        recalled, host.assigned = host.assigned, []
+        host.ticket = 0
+        self._count_assigned(host, -len(recalled))
+        return recalled
+
+    def _count_assigned(self, host: Host, count: int) -> None:
+        self._agenda_of(host).load += count
+        self.assigned += count
+        host.waiting += count
+        host.domain.busy += count
+
+
+def _promise(host: Host, moment: float) -> float:
+    """Keep a place of the host for whoever comes at that moment."""
+    if not host.taskless_last:
+        host.promised_until = moment + PROMISE_S
+    return moment

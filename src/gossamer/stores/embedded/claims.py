@@ -1,0 +1,140 @@
+"""The numbers of pages: 1, 2, 3 … without holes, and no content twice.
+
+A page gets its number before it is settled, because the modules see it first. Until then it is only
+claimed: if the page is not kept after all, the next one gets the number. And whoever was refused as
+a duplicate of that page must be visited again: nothing else has that content.
+"""
+
+import heapq
+from collections.abc import Iterable
+
+import msgspec
+
+from gossamer.content.similarity import Sketch
+
+
+class HeldClaim(msgspec.Struct):
+    """A number that is given to a page which is not settled yet."""
+
+    number: int
+    digest: bytes
+    sketch: Sketch | None
+    duplicates: set[int]
+    """The URLs that were refused because of it, in progress or finished as duplicates."""
+
+
+class _Refusal(msgspec.Struct):
+    duplicate_of: int
+    """The number of the page because of which the URL was refused."""
+    holder: int | None
+    """Whose claim that is; None if the page is kept."""
+    void: bool = False
+    """The claim was given up."""
+
+
+class Claims:
+    """Gives numbers to the pages of URLs in progress."""
+
+    def __init__(self, last_page: int, gaps: Iterable[int]) -> None:
+        self._next = last_page + 1
+        self._free = sorted(gaps)
+        self._claims: dict[int, HeldClaim] = {}
+        self._by_number: dict[int, int] = {}
+        self._holders: dict[bytes, int] = {}
+        self._refusals: dict[int, _Refusal] = {}
+
+    def __repr__(self) -> str:
+        return f"<Claims: {len(self._claims)} held, {len(self._free)} free before {self._next}>"
+
+    @property
+    def last_page(self) -> int:
+        """The largest number that was ever given."""
+        return self._next - 1
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """The smaller numbers that are to be given again."""
+        return frozenset(self._free)
+
+    def number_of(self, url_id: int) -> int | None:
+        """Return the number that the page of a URL has claimed."""
+        claim = self._claims.get(url_id)
+        return None if claim is None else claim.number
+
+    def held(self, url_id: int) -> HeldClaim | None:
+        """Return what the page of a URL has claimed."""
+        return self._claims.get(url_id)
+
+    def holder_of(self, digest: bytes) -> int | None:
+        """Return the URL in progress whose page has claimed a number for that content."""
+        return self._holders.get(digest)
+
+    def holder_of_number(self, number: int) -> int | None:
+        """Return the URL whose page has claimed that number; None if the page is kept."""
+        return self._by_number.get(number)
+
+    def give(self, url_id: int, digest: bytes, sketch: Sketch | None) -> int:
+        """Give the page of a URL its number: the smallest that is free."""
+        if self._free:
+            number = heapq.heappop(self._free)
+        else:
+            number = self._next
+            self._next += 1
+        self._claims[url_id] = HeldClaim(number, digest, sketch, set())
+        self._by_number[number] = url_id
+        self._holders.setdefault(digest, url_id)
+        return number
+
+    def refuse(
+        self, url_id: int, *, duplicate_of: int | None = None, holder: int | None = None
+    ) -> int:
+        """Refuse the page of a URL because of a kept one, or because of a claim; return which."""
+        if holder is not None:
+            duplicate_of = self._claims[holder].number
+            self._claims[holder].duplicates.add(url_id)
+        assert duplicate_of is not None
+        self._refusals[url_id] = _Refusal(duplicate_of, holder)
+        return duplicate_of
+
+    def duplicate_of(self, url_id: int) -> int | None:
+        """Return the page because of which a URL in progress was refused; None if it was not."""
+        refusal = self._refusals.get(url_id)
+        return None if refusal is None else refusal.duplicate_of
+
+    def is_void(self, url_id: int) -> bool:
+        """Tell whether a URL was refused because of a page that is not kept after all."""
+        refusal = self._refusals.get(url_id)
+        return refusal is not None and refusal.void
+
+    def keep(self, url_id: int) -> None:
+        """Note that the page of a URL is kept."""
+        self._end(url_id)
+
+    def end_refusal(self, url_id: int) -> None:
+        """Note that a URL has ended as a duplicate; it still relies on the claim, if it is one."""
+        self._refusals.pop(url_id, None)
+
+    def withdraw(self, url_id: int) -> None:
+        """Forget that the page of a URL was refused: it leaves work, or asks again."""
+        refusal = self._refusals.pop(url_id, None)
+        if refusal is not None and refusal.holder in self._claims:
+            self._claims[refusal.holder].duplicates.discard(url_id)
+
+    def drop(self, url_id: int) -> set[int]:
+        """Note that a URL leaves work with no page; return the duplicates that relied on it."""
+        self.withdraw(url_id)
+        claim = self._end(url_id)
+        if claim is None:
+            return set()
+        heapq.heappush(self._free, claim.number)
+        for duplicate in claim.duplicates & self._refusals.keys():
+            self._refusals[duplicate].void = True
+        return claim.duplicates - self._refusals.keys()
+
+    def _end(self, url_id: int) -> HeldClaim | None:
+        claim = self._claims.pop(url_id, None)
+        if claim is not None:
+            del self._by_number[claim.number]
+            if self._holders.get(claim.digest) == url_id:
+                del self._holders[claim.digest]
+        return claim

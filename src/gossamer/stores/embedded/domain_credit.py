@@ -1,0 +1,50 @@
+"""The importance that domains gather from the crawl's own links."""
+
+from collections.abc import Sequence
+
+from gossamer.stores.contract import Link
+from gossamer.stores.embedded.backend import Backend
+
+REMEMBERED = 50_000
+
+
+class DomainCredit:
+    """Each page has one unit of credit to share among the other domains that it links to.
+
+    What was given lately is in memory, the rest on the backend.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._credits: dict[str, float] = {}
+        self._changed: set[str] = set()
+        self.top = backend.top_credit()
+        """The largest credit of any domain."""
+
+    def __repr__(self) -> str:
+        return f"<DomainCredit: {len(self._credits)} domains at hand, at most {self.top:g}>"
+
+    def of(self, domain: str) -> float:
+        """Return the credit of a domain."""
+        found = self._credits.get(domain)
+        if found is None:
+            found = self._credits[domain] = self._backend.credit(domain)
+        return found
+
+    def share(self, links: Sequence[Link], own: str) -> None:
+        """Share a page's credit among the domains of its links that are not its own."""
+        others = [link.domain for link in links if link.domain != own]
+        for domain in others:
+            credit = self._credits[domain] = self.of(domain) + 1 / len(others)
+            self.top = max(self.top, credit)
+        self._changed.update(others)
+
+    def save(self) -> None:
+        """Bring what has changed to the backend."""
+        if self._changed:
+            self._backend.save_credits(
+                [(domain, self._credits[domain]) for domain in self._changed]
+            )
+            self._changed.clear()
+        if len(self._credits) > REMEMBERED:
+            self._credits.clear()

@@ -1,0 +1,133 @@
+"""What a store knows of hosts: their pace, their failures, how slow they are."""
+
+import heapq
+
+from gossamer.frontier import Host, Scheduler
+from gossamer.model import HostKey
+from gossamer.policy.rests import longest_rest_s, rest_s
+from gossamer.stores.contract import HostFeedback, HostView
+from gossamer.stores.embedded.backend import Backend, HostRecord
+
+SLOW_HOSTS = 64
+"""How many hosts stay in view for being slow, also when there is nothing more to ask them."""
+
+
+class HostRegistry:
+    """Brings hosts from the backend to the scheduler and back.
+
+    At `unsure_since` it was found that a process had not ended in order, so that nobody knew when
+    it last asked a host. Each gets one full delay from that moment.
+    """
+
+    def __init__(
+        self, backend: Backend, scheduler: Scheduler, now: float, unsure_since: float
+    ) -> None:
+        self._backend = backend
+        self._scheduler = scheduler
+        self._opened = now
+        self._unsure_since = unsure_since
+        self._touched: dict[HostKey, Host] = {}
+        self._slow: dict[HostKey, Host] = {}
+
+    def __repr__(self) -> str:
+        return f"<HostRegistry: {len(self._touched)} to be saved>"
+
+    def get(self, key: HostKey, domain: str) -> Host:
+        """Return a host, on the scheduler from now on."""
+        host = self._scheduler.hosts.find(key)
+        if host is None:
+            host = self._scheduler.hosts.add(key, domain, self._scheduler.rules.delay_s)
+            record = self._backend.host(key)
+            if record is not None:
+                self._recall(host, record)
+            host.next_start = max(host.next_start, self._unsure_since + host.delay_s)
+        return host
+
+    def _recall(self, host: Host, record: HostRecord) -> None:
+        host.crawl_delay_s = record.crawl_delay_s
+        host.delay_s = max(host.delay_s, record.crawl_delay_s or 0.0)
+        # A moment farther away than any rest was written by a clock that went wrong.
+        latest = self._opened + longest_rest_s(host.delay_s)
+        host.next_start = record.next_start if record.next_start <= latest else self._opened
+        host.failures, host.unanswered = record.failures, record.unanswered
+        host.requests, host.failed = record.requests, record.failed
+        host.pages, host.took_s = record.pages, record.took_s
+
+    def rested(self, host: Host, feedback: HostFeedback) -> float:
+        """Take a visit down and return the host's next moment after it."""
+        self._touched[host.key] = host
+        host.note_request(
+            feedback.ended, feedback.took_s, failed=feedback.failed, answered=feedback.answered
+        )
+        if feedback.crawl_delay_s is not None:
+            host.crawl_delay_s = feedback.crawl_delay_s
+            host.delay_s = max(self._scheduler.rules.delay_s, feedback.crawl_delay_s)
+        self._watch_slow(host)
+        return feedback.ended + rest_s(
+            host.delay_s,
+            took_s=feedback.took_s,
+            failures=host.failures,
+            retry_after_s=feedback.retry_after_s,
+        )
+
+    def rested_unseen(self, host: Host, now: float) -> float:
+        """Return the host's next moment when nobody knows what it was asked until now."""
+        self._touched[host.key] = host
+        return now + host.delay_s
+
+    def count_page(self, host: Host) -> None:
+        """Note that a page of the host is kept."""
+        self._touched[host.key] = host
+        host.pages += 1
+
+    def save(self) -> None:
+        """Bring to the backend what has changed."""
+        if self._touched:
+            self._backend.save_hosts([_record(host) for host in self._touched.values()])
+            self._touched.clear()
+
+    def views(self, limit: int, now: float) -> list[HostView]:
+        """Return the hosts with most to do, and the slowest ones, at most so many of each."""
+        working = dict.fromkeys(lease.host for lease in self._scheduler.leases.all())
+        candidates = working if len(working) >= limit else self._scheduler.hosts.all()
+        busiest = heapq.nlargest(
+            limit, candidates, key=lambda host: (host.in_progress, host.waiting)
+        )
+        slowest = heapq.nlargest(limit, self._slow.values(), key=lambda host: host.mean_s)
+        return [
+            _view(host, now) for host in {host.key: host for host in busiest + slowest}.values()
+        ]
+
+    def _watch_slow(self, host: Host) -> None:
+        self._slow[host.key] = host
+        if len(self._slow) > 2 * SLOW_HOSTS:
+            slowest = heapq.nlargest(SLOW_HOSTS, self._slow.values(), key=lambda one: one.mean_s)
+            self._slow = {one.key: one for one in slowest}
+
+
+def _view(host: Host, now: float) -> HostView:
+    return HostView(
+        host=host.key,
+        waiting=host.waiting,
+        in_progress=host.in_progress,
+        pages=host.pages,
+        failures=host.failed,
+        next_in_s=host.next_start - now,
+        mean_ms=host.mean_s * 1000,
+    )
+
+
+def _record(host: Host) -> HostRecord:
+    return HostRecord(
+        key=host.key,
+        domain=host.domain.name,
+        delay_s=host.delay_s,
+        next_start=host.next_start,
+        failures=host.failures,
+        unanswered=host.unanswered,
+        crawl_delay_s=host.crawl_delay_s,
+        requests=host.requests,
+        failed=host.failed,
+        pages=host.pages,
+        took_s=host.took_s,
+    )

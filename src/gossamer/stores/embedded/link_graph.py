@@ -1,0 +1,131 @@
+"""Adding links and keeping depths exact.
+
+The depth of a URL is the length of its shortest path over the links seen so far; a redirect is a
+way of length 0. Pages are fetched in any order, so a shorter path may turn up after a page was
+fetched: then the page is not fetched again, its stored links are walked and everything behind it
+comes nearer.
+
+Of two paths of one length that with fewer redirects at its end counts, because a chain of redirects
+is followed only so far. So it does not depend on the order of the crawl either.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from gossamer.model import Outcome
+from gossamer.stores.contract import Link, UrlState
+from gossamer.stores.embedded.backend import Backend, Found
+
+
+class Growth(msgspec.Struct):
+    """What adding links has changed."""
+
+    ids: list[int] = []
+    """The URLs that the links lead to, in order."""
+    new: int = 0
+    """URLs that wait now and did not before."""
+    new_keys: list[bytes] = []
+    """The keys of those that are among the added links."""
+    forgotten: list[Outcome] = []
+    """How URLs had ended that are to be visited again, because their TTL is over."""
+    nearer: dict[int, int] = {}
+    """Pages, by number, that have a smaller depth now."""
+    overtaking: list[int] = []
+    """URLs in the priority queues that have a smaller depth now."""
+
+
+class LinkGraph:
+    """Adds links to a backend."""
+
+    def __init__(self, backend: Backend, max_depth: int | None, ttl_s: float) -> None:
+        self._backend = backend
+        self._max_depth = max_depth
+        self._ttl_s = ttl_s
+
+    def add_seeds(self, seeds: Sequence[Link], now: float) -> Growth:
+        """Add seeds; one that is known is not visited again, however long ago it was."""
+        return self._add(seeds, Found(0, 0, None), now, forgotten_before=float("-inf"))
+
+    def add(self, links: Sequence[Link], found: Found, now: float) -> Growth:
+        """Add the links of a page, or the target of a redirect."""
+        return self._add(links, found, now, forgotten_before=now - self._ttl_s)
+
+    def _add(
+        self, links: Sequence[Link], found: Found, now: float, forgotten_before: float
+    ) -> Growth:
+        backend, growth = self._backend, Growth()
+        depth, hops, ids = found.depth, found.hops, growth.ids
+        state = UrlState.UNSCORED if self._within(depth) else UrlState.TOO_DEEP
+        touched: list[tuple[int, bytes]] = []
+        for link, known in zip(links, backend.at_hand([one.key for one in links]), strict=True):
+            if known is None:
+                new = backend.insert(link, state, found, now)
+                if new is not None:
+                    ids.append(new)
+                    if state is UrlState.UNSCORED:
+                        growth.new_keys.append(link.key)
+                    continue
+                known = backend.known(link.key)  # noqa: PLW2901 -- it was not at hand, that is all
+                assert known is not None
+            ids.append(known.id)
+            if (
+                depth < known.depth
+                or known.finished_at <= forgotten_before
+                or (hops < known.hops and depth == known.depth)
+            ):
+                touched.append((known.id, link.key))
+        growth.new = len(growth.new_keys)
+        if touched:
+            self._touch(touched, found, forgotten_before, growth)
+        return growth
+
+    def _touch(
+        self,
+        touched: Sequence[tuple[int, bytes]],
+        found: Found,
+        forgotten_before: float,
+        growth: Growth,
+    ) -> None:
+        """Bring known URLs nearer, and let those be visited again whose TTL is over."""
+        revived = self._relax([url_id for url_id, _ in touched], found, growth)
+        for url_id, key in touched:
+            if self._backend.by_id(url_id).finished_at <= forgotten_before:
+                growth.forgotten.append(self._backend.reopen(url_id))
+                revived.add(url_id)
+            if url_id in revived:
+                growth.new_keys.append(key)
+        growth.new += len(revived)
+
+    def _within(self, depth: int) -> bool:
+        return self._max_depth is None or depth <= self._max_depth
+
+    def _relax(self, urls: Iterable[int], found: Found, growth: Growth) -> set[int]:
+        """Bring URLs nearer, and everything that is reached over them; return which wait now."""
+        backend, revived = self._backend, set[int]()
+        line = deque((url_id, found) for url_id in urls)
+        while line:
+            url_id, path = line.popleft()
+            known = backend.by_id(url_id)
+            if (path.depth, path.hops) >= (known.depth, known.hops):
+                continue
+            state, is_nearer = known.state, path.depth < known.depth
+            backend.set_path(url_id, path)
+            if state is UrlState.TOO_DEEP:
+                if self._within(path.depth):
+                    backend.move(url_id, UrlState.UNSCORED)
+                    revived.add(url_id)
+                continue
+            if state is UrlState.QUEUED and is_nearer:
+                growth.overtaking.append(url_id)
+            visited = backend.visited(url_id)
+            if visited.page_id is not None and is_nearer:
+                growth.nearer[visited.page_id] = path.depth
+            if visited.redirect:  # nearest first: these are before those that wait in the line
+                behind = Found(path.depth, path.hops + 1, url_id)
+                line.extendleft((target, behind) for target in visited.targets)
+            else:
+                behind = Found(path.depth + 1, 0, url_id)
+                line.extend((target, behind) for target in visited.targets)
+        return revived

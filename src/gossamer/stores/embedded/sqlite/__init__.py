@@ -1,0 +1,5 @@
+"""A store in one file of the crawl's directory: the default."""
+
+from gossamer.stores.embedded.sqlite.backend import SqliteBackend
+
+__all__ = ["SqliteBackend"]

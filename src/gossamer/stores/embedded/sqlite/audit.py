@@ -1,0 +1,139 @@
+"""Takes the file of a crawl apart, to see whether it keeps its promises."""
+
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.stores.embedded.sqlite.verify_sql import (
+    CONTENT,
+    COUNTED,
+    FORM,
+    REVISITED,
+    Facts,
+    VerifyRule,
+)
+
+
+class FiledUrl(NamedTuple):
+    """A URL and what it is filed under."""
+
+    url: str
+    key: bytes
+    host: str
+    domain: str
+    is_seed: bool
+
+
+class Node(NamedTuple):
+    """A URL in the graph of links."""
+
+    id: int
+    depth: int
+    parent: int | None
+    redirect: bool
+    """Whether its links are one redirect."""
+    revisited: bool
+    """Whether links of it may have been forgotten."""
+
+
+class StoredPage(NamedTuple):
+    """A page as it is written down."""
+
+    id: int
+    url: str
+    depth: int
+    reported_depth: int
+    """As the modules know it."""
+    size: int
+    digest: bytes
+
+
+class SqliteAudit:
+    """Reads what the checks need over a connection that `reading` gave."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def damage(self) -> Iterator[str]:
+        """Yield what SQLite itself finds wrong with the file."""
+        for (found,) in self._db.execute("PRAGMA integrity_check"):
+            if found != "ok":
+                yield found
+
+    def form(self) -> Iterator[tuple[VerifyRule, Iterator[str]]]:
+        """Yield the rules of form, each with what breaks it."""
+        for rule in FORM:
+            yield rule, self._breaches(rule, {})
+
+    def content(
+        self, facts: Facts, queue_of: Callable[[float], int]
+    ) -> Iterator[tuple[VerifyRule, Iterator[str]]]:
+        """Yield the other rules, each with what breaks it; the form must be right."""
+        known = msgspec.structs.asdict(facts)
+
+        def queue_or_none(score: float | None) -> int | None:
+            return None if score is None else queue_of(score)
+
+        self._db.create_function("queue_of", 1, queue_or_none, deterministic=True)
+        self._db.execute(COUNTED)
+        self._db.execute(REVISITED, known)
+        self._db.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")
+        for rule in CONTENT:
+            if all(known[name] is not None for name in rule.needs):
+                yield rule, self._breaches(rule, known)
+
+    def urls(self) -> Iterator[FiledUrl]:
+        """Yield every URL whose host is there."""
+        return map(
+            FiledUrl._make,
+            self._db.execute(
+                "SELECT url, urls.key, hosts.key, domain, parent IS NULL "
+                "FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
+            ),
+        )
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield every URL, in the order of the ids, which are 1, 2, 3 …; after `content`."""
+        return map(
+            Node._make,
+            self._db.execute(
+                "SELECT id, depth, parent, redirect, id IN revisited FROM urls ORDER BY id"
+            ),
+        )
+
+    def targets(self) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield for every finished URL where its links lead."""
+        for url_id, blob in self._db.execute(
+            "SELECT id, targets FROM urls WHERE state = 4 AND targets IS NOT NULL ORDER BY id"
+        ):
+            found = array("q")
+            found.frombytes(blob)
+            yield url_id, found
+
+    def url(self, url_id: int) -> str:
+        """Return a URL for a sentence about it."""
+        found = self._db.execute("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()
+        return str(found[0]) if found else f"URL {url_id}, which is not there"
+
+    def pages(self) -> Iterator[StoredPage]:
+        """Yield every page whose URL is there."""
+        return map(
+            StoredPage._make,
+            self._db.execute(
+                "SELECT pages.id, urls.url, depth, reported_depth, size, digest "
+                "FROM pages JOIN urls ON urls.id = pages.url ORDER BY pages.id"
+            ),
+        )
+
+    def bodies(self) -> Iterator[tuple[int, int, bytes, bytes]]:
+        """Yield number, size, digest and compressed body of every page that has one."""
+        return self._db.execute(
+            "SELECT page, size, digest, body FROM contents JOIN pages ON pages.id = page"
+        )
+
+    def _breaches(self, rule: VerifyRule, known: Mapping[str, object]) -> Iterator[str]:
+        for (found,) in self._db.execute(rule.query, known):
+            yield str(found)

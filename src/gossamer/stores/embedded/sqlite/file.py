@@ -1,0 +1,95 @@
+"""The file of a crawl: made where there is none, refused if it is another's."""
+
+import sqlite3
+from pathlib import Path
+
+from gossamer.errors import CrawlError
+
+APPLICATION_ID = 0x476F7373
+"""Says in the header of the file whose it is; `schema.sql` writes it there."""
+VERSION = 3
+"""Of the schema."""
+SCHEMA = Path(__file__).with_name("schema.sql")
+
+CACHE_KIB = 65_536
+CHECKPOINT_PAGES = 8_192
+"""How far the log grows before it is carried over into the file: 32 MB."""
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """Return a connection to the file of a crawl, in a transaction; CrawlError if it is none."""
+    try:
+        db = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+        try:
+            _make_or_check(db, path)
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            db.execute("BEGIN IMMEDIATE")  # waits for others, as long as `connect` says
+            db.execute("PRAGMA busy_timeout = 0")  # from now on who waits lets others work
+        except BaseException:
+            db.close()
+            raise
+    except sqlite3.Error as error:
+        raise CrawlError(explain(error, path)) from error
+    return db
+
+
+def begin(db: sqlite3.Connection) -> bool:
+    """Begin a transaction; False if another process is writing.
+
+    The right to write is taken at once, so nothing in the transaction can be refused later.
+    """
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the empty tables of a crawl."""
+    db.executescript(SCHEMA.read_text("utf-8"))
+
+
+def _make_or_check(db: sqlite3.Connection, path: Path) -> None:
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if not tables:
+        db.execute("PRAGMA journal_mode = WAL")
+        make_tables(db)
+        return
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    if owner != APPLICATION_ID:
+        raise CrawlError(f"{path} is not the file of a crawl: name another")
+    check_version(db, path)
+
+
+def check_version(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse the file of a crawl that another version of Gossamer has written."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version != VERSION:
+        age = "a newer" if version > VERSION else "an older"
+        raise CrawlError(
+            f"{path} was written by {age} Gossamer (format {version}, this one has {VERSION}): "
+            "continue with that one, or start over with --fresh"
+        )
+
+
+def explain(error: sqlite3.Error, path: Path) -> str:
+    """Say in a sentence for people what went wrong with the file, and what to do about it."""
+    match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return (
+                f"cannot write {path}: {error}; what was written before is whole, and the same "
+                "command continues when there is room"
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return f"{path} is damaged ({error}): start over with --fresh"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f"another process is writing to {path}: wait for it, or name another --dir"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return f"{path} cannot be opened for writing ({error}): name another --dir"
+        case _:
+            return f"cannot read or write {path}: {error}"

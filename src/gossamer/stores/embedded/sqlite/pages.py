@@ -1,0 +1,98 @@
+"""Pages and their contents in tables."""
+
+from collections.abc import Iterator
+
+from gossamer.content.similarity import Sketch
+from gossamer.stores.contract import KeptPage, PageRecord
+from gossamer.stores.embedded.backend import Expired
+from gossamer.stores.embedded.sqlite.hosts import SqliteHosts
+from gossamer.stores.embedded.sqlite.reader import SqliteReader
+
+
+class SqlitePages(SqliteHosts):
+    """The kept pages."""
+
+    def add_page(self, url_id: int, page: KeptPage, depth: int, sketch: Sketch | None) -> None:
+        """Keep a page, its content and its sketch, and the depth that the modules were told."""
+        number, fetched_at = page.page_id, page.fetched_at
+        self._batch.pages.append(
+            (
+                number,
+                url_id,
+                page.size,
+                page.digest,
+                page.content_type,
+                page.encoding,
+                page.title,
+                fetched_at,
+                depth,
+            )
+        )
+        self._batch.contents.append((number, fetched_at, page.content))
+        self._batch.duplicates[page.digest] = (fetched_at, number)
+        if sketch is not None:
+            self._batch.sketches[number] = (fetched_at, b"".join(sketch.bands), sketch.sample)
+
+    def duplicate_of(self, digest: bytes, since: float) -> int | None:
+        """Return a page of that content that was fetched after that moment."""
+        fetched_at, number = self._batch.duplicates.get(digest, (since, 0))
+        if fetched_at > since:
+            return number
+        found = self._db.execute(
+            "SELECT id FROM pages WHERE digest = ? AND fetched_at > ? ORDER BY id DESC LIMIT 1",
+            (digest, since),
+        ).fetchone()
+        return None if found is None else int(found[0])
+
+    def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
+        """Yield the pages that have a sketch and were fetched after that moment, with its bands."""
+        self._batch.write()
+        return self._db.execute("SELECT page, bands FROM sketches WHERE fetched_at > ?", (since,))
+
+    def sample(self, page_id: int, since: float) -> bytes | None:
+        """Return the sample of a page's sketch, if it was fetched after that moment and has one."""
+        found = self._batch.sketches.get(page_id)
+        if found is not None:
+            fetched_at, _, sample = found
+            return sample if fetched_at > since else None
+        row = self._db.execute(
+            "SELECT sample FROM sketches WHERE page = ? AND fetched_at > ?", (page_id, since)
+        ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def set_reported_depth(self, page_id: int, depth: int) -> None:
+        """Note that the modules know a page's depth."""
+        self._batch.write()
+        self._db.execute("UPDATE pages SET reported_depth = ? WHERE id = ?", (depth, page_id))
+
+    def pending_depth_changes(self) -> list[tuple[int, int]]:
+        """Return the pages, by number, whose depth the modules do not know, with that depth."""
+        self._batch.write()
+        return self._db.execute(
+            "SELECT pages.id, depth FROM pages JOIN urls ON urls.id = pages.url "
+            "WHERE reported_depth <> depth ORDER BY pages.id"
+        ).fetchall()
+
+    def expire_content(self, before: float, limit: int) -> list[Expired]:
+        """Drop contents and sketches fetched before that moment, at most so many."""
+        self._batch.write()
+        rows = self._db.execute(
+            "SELECT contents.page, coalesce(bands, x'') FROM contents LEFT JOIN sketches "
+            "ON sketches.page = contents.page WHERE contents.fetched_at <= ? "
+            "ORDER BY contents.fetched_at LIMIT ?",
+            (before, limit),
+        ).fetchall()
+        numbers = [(number,) for number, _ in rows]
+        self._db.executemany("DELETE FROM contents WHERE page = ?", numbers)
+        self._db.executemany("DELETE FROM sketches WHERE page = ?", numbers)
+        return [Expired(number, bands) for number, bands in rows]
+
+    def content(self, page_id: int) -> bytes | None:
+        """Return a page's body, decompressed; None if it has expired."""
+        self._batch.write()
+        return SqliteReader(self._db).body(page_id)
+
+    def pages(self) -> Iterator[PageRecord]:
+        """Yield the kept pages in the order of their numbers."""
+        self._batch.write()
+        return SqliteReader(self._db).pages()

@@ -1,0 +1,299 @@
+"""What must be true of the file of a crawl, as far as SQL can tell.
+
+A rule is a promise and the query that finds what breaks it: one line of text for each breach. The
+rules of form come first; the others take a file for granted that keeps them. What they depend on
+beyond the file are `Facts`; a rule is left out where one that it needs is not known.
+
+A URL may be visited again when its TTL is over. Its earlier page stays, its earlier links are
+forgotten: such URLs are in the table `revisited`, and some rules make allowance for them.
+"""
+
+import msgspec
+
+from gossamer.model import Outcome
+
+_OUTCOMES = ", ".join(f"'{outcome}'" for outcome in Outcome)
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rules must know."""
+
+    now: float
+    closed: bool
+    """Whether the last process ended in order."""
+    over: bool
+    """Whether nothing is left to do, or no budget to do it."""
+    ttl_s: float | None = None
+    max_depth: float | None = None
+    """Infinite where there is no limit."""
+    queues: int | None = None
+    max_pages: int | None = None
+    max_bytes: int | None = None
+    keep_duplicates: bool | None = None
+
+
+class VerifyRule(msgspec.Struct, frozen=True):
+    """A promise, and the query for what breaks it."""
+
+    name: str
+    promise: str
+    query: str
+    needs: tuple[str, ...] = ()
+    """The facts that must be known."""
+
+
+REVISITED = """
+    CREATE TEMP TABLE revisited AS
+    SELECT DISTINCT one.url FROM (
+        SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at
+        FROM attempts
+    ) AS one JOIN urls ON urls.id = one.url
+    WHERE one.outcome IN ('fetched', 'redirected')
+      AND (next_at IS NOT NULL OR state <> 4)
+      AND coalesce(next_at, :now) - at >= coalesce(:ttl_s, 0)
+"""
+
+
+_COLUMNS = {
+    "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
+    "urls": "url:text key:blob host:integer state:integer depth:integer parent:integer? "
+    "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
+    "page:integer? duplicate_of:integer? finished_at:real? attempts:integer redirect:integer "
+    "targets:blob?",
+    "attempts": "url:integer at:real outcome:text cause:text? detail:text status:integer?",
+    "pages": "url:integer size:integer digest:blob content_type:text encoding:text title:text "
+    "fetched_at:real reported_depth:integer",
+    "contents": "fetched_at:real body:blob",
+    "sketches": "fetched_at:real bands:blob sample:blob",
+}
+"""The types of the columns; a question mark allows for NULL."""
+
+
+def _mistyped(table: str) -> str:
+    wrong = " OR ".join(
+        f"typeof({name}) NOT IN ('{kind.rstrip('?')}', '{'null' if '?' in kind else ''}')"
+        for name, _, kind in (column.partition(":") for column in _COLUMNS[table].split())
+    )
+    return f"SELECT 'row ' || rowid || ' of {table}' FROM {table} WHERE {wrong}"  # noqa: S608 -- our own names
+
+
+FORM = (
+    VerifyRule(
+        "types",
+        "every value has the type of its column",
+        " UNION ALL ".join(map(_mistyped, _COLUMNS)),
+    ),
+    VerifyRule(
+        "values",
+        "every value is one of those that there are",
+        f"""
+        SELECT 'URL ' || id || ': ' || url FROM urls
+        WHERE state NOT BETWEEN 0 AND 5 OR depth < 0 OR length(key) <> 16
+           OR length(targets) % 8 <> 0 OR redirect NOT IN (0, 1) OR outcome NOT IN ({_OUTCOMES})
+        UNION ALL
+        SELECT 'attempt ' || rowid || ' ended as ' || outcome FROM attempts
+        WHERE outcome NOT IN ({_OUTCOMES})
+        UNION ALL
+        SELECT 'page ' || id FROM pages WHERE id < 1 OR size < 0 OR length(digest) <> 16
+        UNION ALL
+        SELECT 'sketch of page ' || page FROM sketches WHERE length(bands) % 8 <> 0
+        UNION ALL
+        SELECT 'host ' || key FROM hosts WHERE failures < 0 OR delay_s < 0
+        """,  # noqa: S608 -- our own words
+    ),
+    VerifyRule(
+        "ids",
+        "the URLs are numbered in the order of discovery, and none is missing",
+        "SELECT count(*) || ' URLs, the last of which is number ' || max(id) FROM urls "
+        "HAVING count(*) AND (min(id) <> 1 OR max(id) <> count(*))",
+    ),
+)
+"""Without these the other rules make no sense."""
+
+CONTENT = (
+    VerifyRule(
+        "outcome",
+        "a URL has an outcome, and the time of it, exactly if it is or was finished",
+        # One whose TTL is over keeps the last outcome while it waits to be visited again.
+        "SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL) "
+        "OR state = 4 AND outcome IS NULL "
+        "OR state <> 4 AND finished_at + coalesce(:ttl_s, 0) > :now",
+    ),
+    VerifyRule(
+        "score",
+        "a URL has a score from 0 to 100 and a queue exactly if it has been scored",
+        "SELECT url FROM urls WHERE (score IS NULL) <> (queue IS NULL) "
+        "OR score NOT BETWEEN 0 AND 100 OR state IN (1, 2, 3, 4) AND score IS NULL "
+        "OR state IN (0, 5) AND score IS NOT NULL AND id NOT IN revisited",
+    ),
+    VerifyRule(
+        "queue",
+        "a URL lies in the queue that the table has for its score",
+        "SELECT url || ' with the score ' || score || ' is in queue ' || queue FROM urls "
+        "WHERE queue <> queue_of(score)",
+        needs=("queues",),
+    ),
+    VerifyRule(
+        "rest",
+        "nothing is assigned or in progress in a crawl that was closed",
+        "SELECT url FROM urls WHERE :closed AND state IN (2, 3)",
+    ),
+    VerifyRule(
+        "limit",
+        "a URL is left out exactly if it is farther away than the depth limit",
+        "SELECT url || ' at depth ' || depth FROM urls WHERE (state = 5) <> (depth > :max_depth)",
+        needs=("max_depth",),
+    ),
+    VerifyRule(
+        "host",
+        "every URL belongs to a host that is there",
+        "SELECT url FROM urls WHERE host NOT IN (SELECT id FROM hosts)",
+    ),
+    VerifyRule(
+        "parent",
+        "every URL but the seeds was found on one that has been visited",
+        """
+        SELECT one.url FROM urls AS one LEFT JOIN urls AS other ON other.id = one.parent
+        WHERE one.parent IS NULL AND one.depth > 0
+           OR one.parent IS NOT NULL AND other.state IS NOT 4 AND one.parent NOT IN revisited
+        """,
+    ),
+    VerifyRule(
+        "attempts",
+        "every attempt at a URL is written down",
+        """
+        SELECT url || ' counts ' || attempts || ' attempts' FROM urls
+        WHERE attempts <> (SELECT count(*) FROM attempts WHERE attempts.url = urls.id)
+        UNION ALL
+        SELECT 'an attempt at an unknown URL' FROM attempts WHERE url NOT IN (SELECT id FROM urls)
+        """,
+    ),
+    VerifyRule(
+        "ending",
+        "a finished URL ended as its last attempt did",
+        """
+        SELECT url || ' ended as ' || outcome FROM urls
+        WHERE state = 4 AND outcome IS NOT (
+            SELECT outcome FROM attempts WHERE attempts.url = urls.id ORDER BY rowid DESC LIMIT 1
+        )
+        """,
+    ),
+    VerifyRule(
+        "once",
+        "nothing is visited again before its TTL is over",
+        """
+        SELECT urls.url FROM (
+            SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at
+            FROM attempts
+        ) AS one JOIN urls ON urls.id = one.url
+        WHERE one.outcome IN ('fetched', 'redirected')
+          AND (next_at IS NOT NULL OR state <> 4) AND coalesce(next_at, :now) - at < :ttl_s
+        """,
+        needs=("ttl_s",),
+    ),
+    VerifyRule(
+        "numbers",
+        "the pages are numbered 1, 2, 3 … without holes, save for what is in progress",
+        """
+        SELECT 'page ' || (id + 1) || ' is missing'
+        FROM (SELECT 0 AS id UNION ALL SELECT id FROM pages) AS one
+        WHERE id < (SELECT max(id) FROM pages) AND id + 1 NOT IN (SELECT id FROM pages)
+          AND (:over OR (SELECT max(id) - count(*) FROM pages)
+                        > (SELECT count(*) FROM urls WHERE state < 4))
+        """,
+    ),
+    VerifyRule(
+        "fetched",
+        "a URL has a page exactly if it ended as fetched, and each belongs to the other",
+        """
+        SELECT one.url FROM urls AS one LEFT JOIN pages ON pages.id = page
+        WHERE state = 4 AND (outcome = 'fetched') <> (page IS NOT NULL)
+           OR page IS NOT NULL AND pages.url IS NOT one.id
+           OR state <> 4 AND page IS NOT NULL AND one.id NOT IN revisited
+        UNION ALL
+        SELECT 'page ' || pages.id FROM pages LEFT JOIN urls AS one ON one.id = pages.url
+        WHERE one.id IS NULL OR one.page IS NOT pages.id AND one.id NOT IN revisited
+        """,
+    ),
+    VerifyRule(
+        "told",
+        "the modules know the depth of every page, or will when the crawl goes on",
+        """
+        SELECT 'page ' || pages.id || ' at depth ' || depth FROM pages JOIN urls ON page = pages.id
+        WHERE reported_depth < depth OR :over AND reported_depth <> depth
+        """,
+    ),
+    VerifyRule(
+        "duplicates",
+        "no content is kept twice within the TTL",
+        # A page is compared when it has been parsed, a little after it was fetched.
+        """
+        SELECT 'pages ' || before || ' and ' || id FROM (
+            SELECT id, fetched_at,
+                   lag(id) OVER same AS before, lag(fetched_at) OVER same AS before_at
+            FROM pages WINDOW same AS (PARTITION BY digest ORDER BY fetched_at, id)
+        ) WHERE NOT :keep_duplicates AND fetched_at - before_at < :ttl_s - min(60, :ttl_s / 2)
+        """,
+        needs=("ttl_s", "keep_duplicates"),
+    ),
+    VerifyRule(
+        "original",
+        "what repeats a page, and only that, names one that is there",
+        # While a crawl goes on, that page may be in progress; after a crash it may be visited
+        # again.
+        """
+        SELECT url || ' is said to repeat page ' || coalesce(duplicate_of, 'nowhere to be found')
+        FROM urls
+        WHERE state = 4 AND (outcome IN ('duplicate', 'similar')) <> (duplicate_of IS NOT NULL)
+           OR :closed AND duplicate_of NOT IN (SELECT id FROM pages)
+        """,
+    ),
+    VerifyRule(
+        "sketches",
+        "a page has a sketch for no longer than its content",
+        """
+        SELECT 'sketch of page ' || sketches.page FROM sketches
+        LEFT JOIN contents ON contents.page = sketches.page
+        WHERE contents.fetched_at IS NOT sketches.fetched_at
+        """,
+    ),
+    VerifyRule(
+        "contents",
+        "the content of every page is there until its TTL is over, and no other",
+        """
+        SELECT 'page ' || pages.id FROM pages LEFT JOIN contents ON contents.page = pages.id
+        WHERE contents.page IS NULL AND pages.fetched_at + :ttl_s > :now
+           OR contents.fetched_at <> pages.fetched_at
+        UNION ALL
+        SELECT 'content of a page ' || page FROM contents WHERE page NOT IN (SELECT id FROM pages)
+        """,
+    ),
+    VerifyRule(
+        "budgets",
+        "neither budget is exceeded",
+        """
+        SELECT count(*) || ' pages of ' || :max_pages FROM pages HAVING count(*) > :max_pages
+        UNION ALL
+        SELECT bytes || ' bytes of ' || :max_bytes FROM counted WHERE bytes > :max_bytes
+        """,
+        needs=("max_pages", "max_bytes"),
+    ),
+    VerifyRule(
+        "bytes",
+        "the bytes of the pages are counted, and so are those of what was not kept",
+        # What was fetched and not kept repeats a page or is no HTML; how large it was nobody knows.
+        """
+        SELECT bytes || ' counted, ' || total || ' kept'
+        FROM counted, (SELECT coalesce(sum(size), 0) AS total FROM pages)
+        WHERE bytes < total OR bytes > total
+          AND NOT EXISTS (
+              SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'not_html')
+          )
+        """,
+    ),
+)
+
+COUNTED = """
+    CREATE TEMP VIEW counted AS
+    SELECT CAST(CAST(value AS TEXT) AS INTEGER) AS bytes FROM notes WHERE name = 'bytes'
+"""

@@ -1,0 +1,318 @@
+"""A store inside the crawling process: the scheduler decides, a backend keeps."""
+
+import math
+from collections.abc import Sequence
+
+from gossamer.content.similarity import Sketch
+from gossamer.errors import CrawlError
+from gossamer.frontier import Lease
+from gossamer.frontier.scheduler import ASK_AGAIN_S
+from gossamer.model import Candidate, HostKey, Snapshot
+from gossamer.policy.rests import is_hopeless
+from gossamer.stores.contract import (
+    Attempt,
+    Claim,
+    HostFeedback,
+    HostView,
+    Leased,
+    Link,
+    Settled,
+    Settlement,
+    Task,
+)
+from gossamer.stores.embedded.atomic import atomic, wait_until_ready
+from gossamer.stores.embedded.backend import Backend
+from gossamer.stores.embedded.duplicates import Original
+from gossamer.stores.embedded.frontier_state import FrontierState
+from gossamer.stores.rules import REPEATED, StoreRules
+
+__all__ = ["EmbeddedStore", "StoreRules"]
+
+EXPIRED_AT_ONCE = 200
+"""How many contents are dropped in one go: few enough not to be noticed."""
+
+
+class EmbeddedStore:
+    """One crawl, kept by the process that runs it.
+
+    Every method is synchronous inside, so it happens whole between two awaits of the caller, and
+    `commit` makes whole methods durable. What the scheduler knows beyond the backend (leases, the
+    queues of workers) dies with the process; those URLs wait again at the next start.
+    """
+
+    def __init__(self, backend: Backend, rules: StoreRules, now: float) -> None:
+        self.backend = backend
+        self.broken: CrawlError | None = None
+        """Why it cannot go on."""
+        self._rules = rules
+        self._started = now
+        self._is_begun = False
+        self._taken_slots = 0
+        try:
+            self._state = FrontierState(backend, rules, now)
+        except backend.errors as error:
+            backend.close()
+            raise CrawlError(backend.complaint(error)) from error
+        self._scheduler = self._state.scheduler
+        self._budget = self._state.budget
+
+    def __repr__(self) -> str:
+        return f"<EmbeddedStore: {self._state.unscored} unscored, {self._scheduler!r}>"
+
+    # -- the frontier's side ---------------------------------------------------------------------
+
+    @atomic
+    async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
+        """Add seeds at depth 0; return how many are new."""
+        growth = self._state.links.add_seeds(seeds, now)
+        self._state.grow(growth)
+        return growth.new
+
+    @atomic
+    async def candidates(self, limit: int) -> list[Candidate]:
+        """Return the first URLs of the URL queue, which stay there until they are prioritised."""
+        credit = self._state.credit
+        return [
+            Candidate(
+                id=one.id,
+                url=one.url,
+                host=one.host,
+                domain=one.domain,
+                depth=one.depth,
+                credit=credit.of(one.domain),
+                top_credit=credit.top,
+            )
+            for one in self.backend.unscored(limit)
+        ]
+
+    @atomic
+    async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
+        """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
+        for candidate, score in scores:
+            worst = math.isnan(score)
+            self._state.score(candidate, 100.0 if worst else min(max(score, 0.0), 100.0))
+
+    @atomic
+    async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
+        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
+        assigned = 0
+        for queues in draws:
+            pick = self._scheduler.pick(queues, now)
+            if pick is None:
+                break
+            urls = self.backend.take(pick.host.key, pick.queue, pick.count)
+            assert len(urls) == pick.count, "the backend holds what the scheduler has counted"
+            self._scheduler.assign(pick, urls)
+            assigned += len(urls)
+        return assigned
+
+    # -- the workers' side -----------------------------------------------------------------------
+
+    @atomic
+    async def join(self, worker: int, now: float) -> None:
+        """Let a worker take part, or say that it still does."""
+        if not self._is_begun:
+            self._state.begin()
+            self._is_begun = True
+        self._scheduler.join(worker, now)
+
+    @atomic
+    async def lease(self, worker: int, limit: int, now: float) -> Leased:
+        """Hand out URLs whose hosts may be asked now, within the budgets."""
+        self._scheduler.join(worker, now)
+        if self._rules.scheduler.strict and self._state.unscored:
+            return Leased([], now + ASK_AGAIN_S)  # a better one may be among those
+        tasks = []
+        for lease in self._scheduler.lease(worker, limit, now):
+            begun = self.backend.begin(lease.url_id)
+            tasks.append(
+                Task(
+                    url_id=lease.url_id,
+                    lease=lease.number,
+                    url=begun.url,
+                    host=lease.host.key,
+                    depth=begun.depth,
+                    attempt=begun.attempts + 1,
+                    hops=begun.hops,
+                    hopeless=is_hopeless(lease.host.failures, lease.host.unanswered),
+                )
+            )
+        return Leased(tasks, self._scheduler.wake_at(worker, now))
+
+    @atomic
+    async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
+        """Extend leases; return the tasks whose lease was lost."""
+        renew = self._scheduler.leases.renew
+        return [task for task in tasks if not renew(task.url_id, task.lease, now)]
+
+    @atomic
+    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+        """Give a page its number, unless its content or one that is similar to it was kept."""
+        if self._scheduler.leases.find(task.url_id, task.lease) is None:
+            return Claim(None, lost=True)
+        if (number := self._state.claims.number_of(task.url_id)) is not None:
+            return Claim(number)
+        given = self._state.duplicates.claim(task.url_id, digest, sketch, now)
+        if isinstance(given, Original):
+            return Claim(None, duplicate_of=given.number, similarity=given.similarity)
+        return Claim(given)
+
+    @atomic
+    async def settle(self, settlement: Settlement, now: float) -> Settled:
+        """Record everything that came of a task, if its lease is still the newest."""
+        task, feedback, state = settlement.task, settlement.feedback, self._state
+        lease = self._scheduler.leases.find(task.url_id, task.lease)
+        if lease is None:
+            return Settled(accepted=False)
+        host = lease.host
+        next_start = host.next_start if feedback is None else state.hosts.rested(host, feedback)
+        state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
+        self._budget.use(page=settlement.page is not None, size=settlement.size)
+        self.backend.count_bytes(settlement.size)
+        attempt = _attempt(settlement, now)
+        is_repeated = settlement.outcome in REPEATED
+        if settlement.retry or (is_repeated and state.claims.is_void(task.url_id)):
+            state.wait_for_retry(task.url_id, host, attempt)
+            return Settled(accepted=True)
+        growth = state.finish(settlement, host, attempt)
+        return Settled(True, growth.new_keys, list(growth.nearer.items()))
+
+    @atomic
+    async def pending_depth_changes(self) -> list[tuple[int, int]]:
+        """Return the pages of which the modules know a larger depth, with their depth."""
+        return self.backend.pending_depth_changes()
+
+    @atomic
+    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Note that the modules know the depth of these pages."""
+        for page_id, depth in pages:
+            self.backend.set_reported_depth(page_id, depth)
+
+    @atomic
+    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
+        """Give a task back undone; False if the lease was lost."""
+        lease = self._scheduler.leases.find(task.url_id, task.lease)
+        if lease is not None:
+            self._take_back(lease, feedback, now)
+        return lease is not None
+
+    @atomic
+    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take the host's place for a request without a task; None: now, else when to ask again."""
+        moment = self._scheduler.acquire_slot(self._state.hosts.get(host, domain), now)
+        self._taken_slots += moment is None
+        return moment
+
+    @atomic
+    async def release_slot(
+        self, host: HostKey, domain: str, feedback: HostFeedback, now: float
+    ) -> None:
+        """Give a slot without a task back."""
+        owner = self._state.hosts.get(host, domain)
+        next_start = self._state.hosts.rested(owner, feedback)
+        self._state.enqueue(owner, self._scheduler.release_slot(owner, next_start, now))
+        self._taken_slots -= 1
+
+    @atomic
+    async def reap(self, now: float) -> int:
+        """Give back what the dead have left, and forget what has expired."""
+        overdue = self._scheduler.leases.overdue(now)
+        for lease in overdue:
+            self._take_back(lease, None, now)
+        dismissed = self._scheduler.dismiss_silent(now)
+        for host, items in dismissed:
+            self._state.enqueue(host, items)
+        self._state.hosts.save()
+        self._state.credit.save()
+        self._scheduler.hosts.forget_idle(now)
+        self._state.duplicates.forget(
+            self.backend.expire_content(now - self._rules.ttl_s, EXPIRED_AT_ONCE)
+        )
+        return len(overdue) + len(dismissed) + self._scheduler.end_rests(now)
+
+    def _take_back(self, lease: Lease, feedback: HostFeedback | None, now: float) -> None:
+        """Let a URL wait again on which nobody works any more."""
+        host, hosts = lease.host, self._state.hosts
+        rested = (
+            hosts.rested_unseen(host, now) if feedback is None else hosts.rested(host, feedback)
+        )
+        self._state.enqueue(host, self._scheduler.end(lease, next_start=rested, now=now))
+        self._budget.give_back()
+        self._state.wait_again(lease.url_id, host)
+
+    # -- keeping and counting --------------------------------------------------------------------
+
+    async def snapshot(self, now: float) -> Snapshot:
+        """Count."""
+        state, outcomes = self._state, self._state.outcomes
+        return Snapshot(
+            waiting=state.waiting,
+            in_progress=len(self._scheduler.leases),
+            finished=outcomes.total(),
+            pages=self._budget.pages,
+            bytes=self._budget.bytes,
+            outcomes={str(one): count for one, count in outcomes.items() if count},
+            hosts=self.backend.host_count(),
+            elapsed_s=now - self._started,
+            pages_per_s=0.0,
+            ended_by=await self.ended_by(),
+            max_pages=self._rules.max_pages,
+            max_bytes=self._rules.max_bytes,
+        )
+
+    async def ended_by(self) -> str | None:
+        """Tell what ended the crawl; None while it goes on."""
+        if len(self._scheduler.leases):
+            return None
+        return self._budget.exhausted_by() if self._state.waiting else "complete"
+
+    @property
+    def waiting(self) -> int:
+        """How many URLs wait."""
+        return self._state.waiting
+
+    async def hosts(self, limit: int, now: float) -> list[HostView]:
+        """Return the hosts with most to do, and the slowest ones, at most so many of each."""
+        return self._state.hosts.views(limit, now)
+
+    @property
+    def last_page(self) -> int:
+        """The largest number that a page has."""
+        return self._state.claims.last_page
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """The smaller numbers that are still to be given."""
+        return self._state.claims.gaps
+
+    @atomic
+    async def commit(self) -> None:
+        """Make everything so far durable."""
+        self._state.save()
+
+    async def close(self) -> None:
+        """Make everything durable and let go.
+
+        Where something is still in progress, nobody knows what its host was asked: then the next
+        start goes by the same rules as after a crash.
+        """
+        await wait_until_ready(self)
+        try:
+            if self._is_begun and self.broken is None:
+                if not len(self._scheduler.leases) and not self._taken_slots:
+                    self.backend.requeue_all()
+                    self.backend.put("closed", b"yes")
+                self._state.credit.save()
+                await self.commit()
+        finally:
+            self.backend.close()
+
+
+def _attempt(settlement: Settlement, now: float) -> Attempt:
+    return Attempt(
+        at=now,
+        outcome=settlement.outcome,
+        cause=settlement.cause,
+        detail=settlement.detail,
+        status=settlement.status,
+    )

@@ -1,0 +1,72 @@
+"""Links about which there is nothing new, so that the server need not look.
+
+A URL that is known at some depth is never farther away later, and it is remembered for the TTL at
+least from the moment at which it was seen. Until then a link to it at that depth or farther away
+changes nothing, and its id is all that the server needs.
+
+All of this holds for one connection: a server that comes back may have lost its last seconds, and
+another URL may have the id.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Self
+
+import msgspec
+
+from gossamer.stores.contract import Link
+
+MOST = 100_000
+
+
+class KnownLink(msgspec.Struct, frozen=True, gc=False):
+    """What a process remembers of a URL."""
+
+    id: int
+    depth: int
+    hops: int
+    until: float
+    """When it may have been forgotten by the store."""
+
+
+class KnownLinkCache:
+    """Remembers links, the oldest are forgotten first."""
+
+    def __init__(self, ttl_s: float, most: int = MOST) -> None:
+        self._ttl_s = ttl_s
+        self._most = most
+        self._known: dict[bytes, KnownLink] = {}
+        self._connection = 0
+
+    def __repr__(self) -> str:
+        return f"<KnownLinkCache: {len(self._known)} of {self._most}>"
+
+    def on(self, connection: int) -> Self:
+        """Return these, without what was learnt on another connection."""
+        if connection != self._connection:
+            self._known.clear()
+            self._connection = connection
+        return self
+
+    def recognise(
+        self, links: Iterable[Link], depth: int, hops: int, now: float
+    ) -> dict[bytes, int]:
+        """Return the ids of those links, by key, about which nothing is new at that depth."""
+        found = {}
+        for link in links:
+            one = self._known.get(link.key)
+            if one is not None and (one.depth, one.hops) <= (depth, hops) and one.until > now:
+                found[link.key] = one.id
+        return found
+
+    def meet(
+        self, keys: Sequence[bytes], learnt: Sequence[float], depth: int, hops: int, now: float
+    ) -> None:
+        """Remember links: for each its id, and when it was finished (0: it is not)."""
+        for key, url_id, finished in zip(keys, learnt[::2], learnt[1::2], strict=True):
+            until = (finished or now) + self._ttl_s
+            self._known.pop(key, None)
+            self._known[key] = KnownLink(int(url_id), depth, hops, until)
+        if len(self._known) > self._most:
+            for key in list(islice(self._known, len(self._known) - self._most * 3 // 4)):
+                del self._known[key]

@@ -1,0 +1,269 @@
+"""Carries the calls of one process to Redis, many at a time, and again if they got lost.
+
+What is called while a round trip is under way goes out together with the next one. A call that
+was on its way when the connection broke is repeated as such: the server keeps its last answers, so
+that nothing happens twice.
+"""
+
+import asyncio
+import logging
+import random
+import re
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+from redis import exceptions
+from redis.asyncio.connection import AbstractConnection
+
+from gossamer.errors import CrawlError
+from gossamer.stores.redis.scripts import Script
+
+log = logging.getLogger("gossamer.store")
+
+PATIENCE_S = 60.0
+"""How long a call is repeated before the crawl is given up."""
+ANSWER_S = 30.0
+"""How long the server may take for the answers of one round trip."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
+AT_ONCE = 128
+"""How many calls go out together: other guests of the server want to be served as well."""
+
+ELSEWHERE = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
+"""What a server says that has not, or no longer, what it was asked for; nothing was carried out.
+Its address, or the cluster, may lead to another by now."""
+PASSING = ("BUSY", "NOREPLICAS")
+"""How other answers begin that may be others in a moment; nothing was carried out."""
+LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+
+_RUN_ID = re.compile(rb"^run_id:([0-9a-f]{12})", re.MULTILINE)
+"""The beginning of it, which a double takes without a loss."""
+
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Call(msgspec.Struct, eq=False):
+    """One call that waits for its answer."""
+
+    script: Script
+    arguments: Sequence[bytes]
+    asked_at: float
+    """By the caller's clock."""
+    number: int
+    answer: asyncio.Future[bytes]
+    give_up_at: float
+    """By the clock of the event loop."""
+    again: bool = False
+    """It was sent before, and perhaps carried out."""
+    whole: bool = False
+    """The server does not know the script."""
+    connection: int = 0
+    """The number of the connection on which it was asked for."""
+    elsewhere: Callable[[], Sequence[bytes]] | None = None
+    """The arguments for a server that perhaps does not know what that of this connection knew."""
+
+
+class ScriptClient:
+    """One connection, used by one event loop."""
+
+    def __init__(
+        self,
+        connection: AbstractConnection,
+        prefix: str,
+        patience_s: float = PATIENCE_S,
+        tell: Callable[[str], None] = log.warning,
+        find: Callable[[], Awaitable[AbstractConnection]] | None = None,
+    ) -> None:
+        self._connection = connection
+        self._find = find
+        """Who knows where the keys are now, if they may move."""
+        self._prefix = prefix.encode()
+        self._patience_s = patience_s
+        self._tell = tell
+        self._client = secrets.token_hex(8)
+        self._waiting: deque[Call] = deque()
+        self._round: asyncio.Task[None] | None = None
+        self._calls = 0
+        self._pause_s = 0.0
+        self._server = 0
+        """Which server this connection leads to; 0: it did not say."""
+        self.rules = b""
+        """What every script gets first."""
+        self.round_trips = 0
+        self.connections = 0
+        """How often it has connected. A server that has lost its last seconds is always another
+        connection: what was learnt on one holds there alone."""
+
+    def __repr__(self) -> str:
+        return f"<ScriptClient: {len(self._waiting)} calls waiting, {self.round_trips} round trips>"
+
+    async def ask(
+        self,
+        script: Script,
+        asked_at: float,
+        *arguments: bytes,
+        elsewhere: Callable[[], Sequence[bytes]] | None = None,
+    ) -> bytes:
+        """Return what a script answers; `elsewhere` as in `Call`."""
+        loop = asyncio.get_running_loop()
+        self._calls += 1
+        answer: asyncio.Future[bytes] = loop.create_future()
+        give_up_at = loop.time() + self._patience_s
+        call = Call(script, arguments, asked_at, self._calls, answer, give_up_at)
+        call.connection, call.elsewhere = self.connections, elsewhere
+        self._waiting.append(call)
+        if self._round is None:
+            self._round = loop.create_task(self._go())
+        return await answer
+
+    async def close(self) -> None:
+        """Let go of the connection; what still waits is not carried out."""
+        if self._round is not None:
+            self._round.cancel()
+            await asyncio.gather(self._round, return_exceptions=True)
+        for call in self._waiting:
+            call.answer.cancel()
+        self._waiting.clear()
+        await self._connection.disconnect(nowait=True)
+
+    async def _go(self) -> None:
+        """Make round trips while something waits."""
+        try:
+            while self._waiting:
+                if self._pause_s:
+                    await asyncio.sleep(self._pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+                count = min(len(self._waiting), AT_ONCE)
+                calls = [self._waiting.popleft() for _ in range(count)]
+                await self._carry([call for call in calls if not call.answer.done()])
+        finally:
+            self._round = None
+
+    async def _carry(self, calls: list[Call]) -> None:
+        """Carry calls out; those that must be repeated go first the next time."""
+        trouble: Exception | None = None
+        try:
+            await self._send(calls)
+            async with asyncio.timeout(ANSWER_S):
+                for call in calls:
+                    trouble = self._hand_over(call, await self._reply()) or trouble
+        except LOST as error:
+            trouble = error
+            await self._connection.disconnect(nowait=True)
+        except BaseException as error:
+            self._abandon(calls, error)
+            await self._connection.disconnect(nowait=True)
+            if not isinstance(error, Exception):
+                raise
+        left = [call for call in calls if not call.answer.done()]
+        if trouble is None:
+            self._pause_s = 0.0
+        else:
+            if isinstance(trouble, ELSEWHERE):
+                await self._connection.disconnect(nowait=True)
+            self._rest(_words(trouble), left)
+        self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
+
+    async def _send(self, calls: Sequence[Call]) -> None:
+        if not self._connection.is_connected:
+            if self._find is not None:
+                self._connection = await self._locate(self._find)
+            await self._connection.connect()  # type: ignore[no-untyped-call]
+            self.connections += 1
+            self._server = await self._identify()
+        commands = self._connection.pack_commands([self._command(call) for call in calls])
+        for call in calls:
+            call.again = True
+        self.round_trips += 1
+        try:
+            await self._connection.send_packed_command(commands)
+        except RuntimeError as error:  # how uvloop says that the other side has hung up
+            raise exceptions.ConnectionError(str(error)) from error
+
+    async def _locate(
+        self, find: Callable[[], Awaitable[AbstractConnection]]
+    ) -> AbstractConnection:
+        try:
+            return await find()
+        except exceptions.ResponseError as error:  # a cluster that is about to heal, perhaps
+            raise exceptions.ConnectionError(_words(error)) from error
+
+    async def _identify(self) -> int:
+        """Return a number that the server has had since it was started, and no other server has."""
+        await self._connection.send_command("INFO", "server")
+        async with asyncio.timeout(ANSWER_S):
+            about = await self._reply()
+        if isinstance(about, Exception):
+            raise exceptions.ConnectionError(str(about)) from about
+        found = _RUN_ID.search(about if isinstance(about, bytes) else b"")
+        return int(found[1], 16) if found else 0
+
+    def _command(self, call: Call) -> tuple[bytes | str, ...]:
+        script = call.script
+        head = ("EVAL", script.source) if call.whole else ("EVALSHA", script.sha)
+        asked = _pack((call.asked_at, self._client, call.number, call.again, self._server))
+        if call.elsewhere is not None and call.connection != self.connections:
+            call.arguments, call.elsewhere = call.elsewhere(), None
+        return (*head, "1", self._prefix, self.rules, asked, *call.arguments)
+
+    async def _reply(self) -> object:
+        try:
+            return await self._connection.read_response(disable_decoding=True)
+        except exceptions.ResponseError as error:
+            return error
+
+    def _hand_over(self, call: Call, reply: object) -> Exception | None:
+        """Hand an answer over; return what is wrong if the call is to be repeated later."""
+        if isinstance(reply, exceptions.NoScriptError):
+            call.again, call.whole = False, True
+            return None
+        if isinstance(reply, Exception) and _is_passing(reply):
+            call.again = False
+            return reply
+        if not call.answer.done():
+            if isinstance(reply, bytes):
+                call.answer.set_result(reply)
+            else:
+                call.answer.set_exception(CrawlError(_complaint(call.script.name, reply)))
+        return None
+
+    def _rest(self, trouble: str, left: Sequence[Call]) -> None:
+        """Pause before the next try, longer each time, and give up what has been tried enough."""
+        now = asyncio.get_running_loop().time()
+        if not self._pause_s:
+            self._tell(f"The store does not answer ({trouble}); trying again.")
+        self._pause_s = min(max(2 * self._pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+        for call in left:
+            if call.give_up_at <= now:
+                call.answer.set_exception(
+                    CrawlError(
+                        f"the store did not answer for {self._patience_s:g} s ({trouble}): nothing "
+                        "that was settled is lost, and the same command continues from there"
+                    )
+                )
+
+    def _abandon(self, calls: Sequence[Call], error: BaseException) -> None:
+        for call in calls:
+            if not call.answer.done():
+                if isinstance(error, asyncio.CancelledError):
+                    call.answer.cancel()
+                else:
+                    call.answer.set_exception(error)
+
+
+def _is_passing(error: Exception) -> bool:
+    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
+    return may_be_elsewhere or str(error).startswith(PASSING)
+
+
+def _words(trouble: Exception) -> str:
+    if isinstance(trouble, exceptions.AskError):  # or MOVED, which it includes
+        return "another node of the cluster has it now"
+    return str(trouble) or type(trouble).__name__
+
+
+def _complaint(step: str, reply: object) -> str:
+    words = " ".join(str(reply).split())
+    if isinstance(reply, exceptions.OutOfMemoryError) or words.startswith("MISCONF"):
+        return f"the store takes nothing more ({words}): give it room, then continue"
+    return f"the store did not understand the step {step} ({words[:300]})"

@@ -1,0 +1,119 @@
+"""Whether what a crawl in Redis has beside its records agrees with them.
+
+Queues and counters say again what the records of URLs say, so that every step is quick. Here both
+are compared. The counters are of the moment of the copy; the queues are
+looked at only where nobody works, for they could not be had at one moment with the rest.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gossamer.stores.contract import UrlState
+from gossamer.stores.redis.crawl_client import CrawlClient
+from gossamer.transfer.export_state import CopiedCrawl
+
+HOSTS_AT_ONCE = 500
+
+_COUNTED = {
+    "urls": "SELECT count(*) FROM urls",
+    "unscored": "SELECT count(*) FROM urls WHERE state = 0",
+    "in_progress": "SELECT count(*) FROM urls WHERE state = 3",
+    "pages": "SELECT count(*) FROM pages",
+}
+_WAITING = "SELECT count(*) FROM urls WHERE state IN (1, 2)"
+_OUTCOMES = "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
+
+_MISFILED = """
+SELECT url || ' waits, and is in no queue' FROM urls
+WHERE state IN (0, 1, 2) AND id NOT IN (SELECT url FROM filed)
+UNION ALL
+SELECT coalesce(urls.url, 'URL ' || filed.url) || ' is in a queue, and does not wait urls'
+FROM filed LEFT JOIN urls ON urls.id = filed.url
+WHERE urls.id IS NULL OR filed.host <> urls.host
+   OR filed.state <> CASE urls.state WHEN 2 THEN 1 ELSE urls.state END
+UNION ALL
+SELECT urls.url || ' is in a queue with the score ' || filed.score
+FROM filed JOIN urls ON urls.id = filed.url WHERE filed.state = 1 AND filed.score <> urls.score
+UNION ALL
+SELECT urls.url || ' is in ' || count(*) || ' queues'
+FROM filed JOIN urls ON urls.id = filed.url GROUP BY filed.url HAVING count(*) > 1
+"""
+
+
+async def check_indexes(
+    crawl: CrawlClient, connection: sqlite3.Connection, state: CopiedCrawl
+) -> list[str]:
+    """Return what is wrong, in sentences; the crawl was copied into the tables before."""
+    found = [*state.unreadable, *_miscounted(connection, state)]
+    if state.is_running:
+        return found
+    connection.execute("CREATE TEMP TABLE filed (url INTEGER, host INTEGER, state, score)")
+    connection.execute("CREATE INDEX temp.filed_by_url ON filed (url)")
+    await _copy_queues(crawl, connection)
+    found += [words for (words,) in connection.execute(_MISFILED)]
+    connection.execute("DROP TABLE temp.filed")
+    found += await _unleased(crawl, connection)
+    known = await crawl.client.hlen(crawl.key("known"))
+    (urls,) = connection.execute(_COUNTED["urls"]).fetchone()
+    if known != urls:
+        found.append(f"{known} keys for {urls} URLs")
+    return found
+
+
+def _miscounted(connection: sqlite3.Connection, state: CopiedCrawl) -> Iterator[str]:
+    for name, query in _COUNTED.items():
+        (there,) = connection.execute(query).fetchone()
+        if there != state.counts.get(name, 0):
+            yield f"{name}: {state.counts.get(name, 0):g} counted, {there} there"
+    (waiting,) = connection.execute(_WAITING).fetchone()
+    counted = state.counts.get("queued", 0) + state.counts.get("assigned", 0)
+    if waiting != counted:
+        yield f"scored and waiting: {counted:g} counted, {waiting} there"
+    ended = dict(connection.execute(_OUTCOMES))
+    for outcome in sorted(ended.keys() | state.outcomes.keys()):
+        there, count = ended.get(outcome, 0), state.outcomes.get(outcome, 0)
+        if there != count:
+            yield f"ended as {outcome}: {count} counted, {there} there"
+
+
+async def _unleased(crawl: CrawlClient, connection: sqlite3.Connection) -> list[str]:
+    leases: Any = await crawl.client.hkeys(crawl.key("leases"))
+    leased = set(map(int, leases))
+    in_progress = dict(connection.execute("SELECT id, url FROM urls WHERE state = 3").fetchall())
+    without = [
+        f"{in_progress[one]} is in progress without a lease" for one in in_progress.keys() - leased
+    ]
+    return without + [f"a lease for URL {one} without work" for one in leased - in_progress.keys()]
+
+
+async def _copy_queues(crawl: CrawlClient, connection: sqlite3.Connection) -> None:
+    """Copy what is in the URL queue, in the priority queues and assigned."""
+    line: Any = await crawl.client.zrange(crawl.key("url_queue"), 0, -1)
+    rows = [(int(url_id), UrlState.UNSCORED) for url_id in line]
+    connection.executemany(
+        "INSERT INTO filed SELECT ?1, coalesce((SELECT host FROM urls WHERE id = ?1), 0), ?2, 0",
+        rows,
+    )
+    numbers = [number for (number,) in connection.execute("SELECT id FROM hosts ORDER BY id")]
+    for first in range(0, len(numbers), HOSTS_AT_ONCE):
+        some = numbers[first : first + HOSTS_AT_ONCE]
+        for name in ("queued", "assigned"):
+            connection.executemany(
+                "INSERT INTO filed VALUES (?, ?, ?, ?)", await _queued(crawl, name, some)
+            )
+
+
+async def _queued(
+    crawl: CrawlClient, name: str, hosts: Sequence[int]
+) -> list[tuple[int, int, int, float]]:
+    """Return what waits in the queues of hosts; what was assigned waits again when all are gone."""
+    async with crawl.client.pipeline(transaction=False) as pipe:
+        for host in hosts:
+            pipe.zrange(f"{crawl.key(name)}{host}", 0, -1, withscores=True)
+        answers: Any = await pipe.execute()
+    return [
+        (int.from_bytes(name, "big"), host, UrlState.QUEUED, score)
+        for host, members in zip(hosts, answers, strict=True)
+        for name, score in members
+    ]

@@ -1,0 +1,68 @@
+"""Whether the bodies of pages, in the store and in files, are those that were fetched."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import xxhash
+import zstandard
+
+from gossamer.modules.page_file import page_number
+from gossamer.stores.embedded.sqlite.audit import StoredPage
+
+
+def spoilt_bodies(bodies: Iterable[tuple[int, int, bytes, bytes]]) -> Iterator[str]:
+    """Yield the pages whose stored body is not what was fetched."""
+    unpack = zstandard.ZstdDecompressor().decompress
+    for page_id, size, digest, packed in bodies:
+        try:
+            # The frame says how large it is, so that a forged one cannot fill the memory.
+            fits = zstandard.frame_content_size(packed) == size
+            body = unpack(packed) if fits else b""
+        except zstandard.ZstdError as error:
+            yield f"page {page_id} cannot be unpacked: {error}"
+            continue
+        if not fits:
+            yield f"page {page_id} is not of its size"
+        elif xxhash.xxh3_128_digest(body) != digest:
+            yield f"page {page_id} does not have its digest"
+
+
+class SavedPages:
+    """The numbered files of the module `save`, held against the pages of the crawl."""
+
+    def __init__(self, folder: Path, *, complete: bool, at_rest: bool) -> None:
+        self._folder = folder
+        self._complete = complete
+        """Whether every page must have its file."""
+        self._at_rest = at_rest
+        """Whether nothing may be under way: no page too many, no depth about to be put right."""
+
+    def wrong(self, pages: Iterable[StoredPage]) -> Iterator[str]:
+        """Yield what is wrong with the files."""
+        last = 0
+        for page in pages:
+            last = page.id
+            yield from self._complaint(page)
+        if self._at_rest and self._folder.is_dir():
+            numbers = [page_number(one.name) for one in self._folder.iterdir()]
+            for number in sorted(one for one in numbers if one is not None):
+                if not 1 <= number <= last:
+                    yield f"{self._folder / str(number)} is of no page"
+
+    def _complaint(self, page: StoredPage) -> Iterator[str]:
+        file = self._folder / str(page.id)
+        try:
+            url, depth, body = [*file.read_bytes().split(b"\n", 2), b"", b""][:3]
+        except FileNotFoundError:
+            if self._complete:
+                yield f"{file} is missing"
+            return
+        except OSError as error:
+            yield f"{file} cannot be read: {error.strerror}"
+            return
+        if url != page.url.encode():
+            yield f"{file} is not of {page.url}"
+        elif self._at_rest and depth not in (b"%d" % page.depth, b"%d" % page.reported_depth):
+            yield f"{file} does not have the depth {page.depth} in its second line"
+        elif len(body) != page.size or xxhash.xxh3_128_digest(body) != page.digest:
+            yield f"{file} does not hold the page that was fetched"

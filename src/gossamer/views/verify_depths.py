@@ -1,0 +1,93 @@
+"""Whether the depth of every URL is the length of its shortest path from a seed.
+
+It need not be searched for again; it is enough to look at each link and at each URL once:
+
+- no link offers a shorter path: its target is at most one step farther than its source, and as far
+  as the source where it is a redirect. So no depth is larger than the shortest path;
+- every URL lies one step behind its parent, which links to it, and no path over parents goes round
+  in a circle. So each depth is the length of a path that exists.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from gossamer.stores.embedded.sqlite.audit import Node
+
+
+class DepthCheck:
+    """The URLs of a crawl and their parents; ids are 1, 2, 3 … without holes.
+
+    Links that were forgotten, because a URL was visited again, still count as paths.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        name_of: Callable[[int], str],
+    ) -> None:
+        self._name_of = name_of
+        self._depth = array("q", [0])
+        self._parent = array("q", [0])
+        self._step = bytearray(1)
+        self._revisited = bytearray(1)
+        self._linked = bytearray(1)
+        """Whether the URL is among the links of its parent."""
+        for node in nodes:
+            self._depth.append(node.depth)
+            self._parent.append(node.parent or 0)
+            self._step.append(0 if node.redirect else 1)
+            self._revisited.append(node.revisited)
+            self._linked.append(0)
+
+    def shortcuts(self, links: Iterable[tuple[int, Sequence[int]]]) -> Iterator[str]:
+        """Yield the links that offer a shorter path, or lead to a URL that is not there."""
+        depth, parent, linked = self._depth, self._parent, self._linked
+        depth_of, last = depth.__getitem__, len(depth) - 1
+        for source, targets in links:
+            if targets and (min(targets) < 1 or max(targets) > last):
+                yield f"{self._name_of(source)} links to a URL that is not there"
+                continue
+            reach = depth[source] + self._step[source]
+            if max(map(depth_of, targets), default=0) > reach:
+                yield from self._beyond(reach, source, targets)
+            for target in [one for one in targets if parent[one] == source]:
+                linked[target] = 1
+
+    def _beyond(self, reach: int, source: int, targets: Iterable[int]) -> Iterator[str]:
+        for target in targets:
+            if self._depth[target] > reach:
+                yield (
+                    f"{self._name_of(target)} is written down at depth {self._depth[target]}, but "
+                    f"is at depth {reach} over {self._name_of(source)}"
+                )
+
+    def broken_paths(self) -> Iterator[str]:
+        """Yield the URLs whose path over their parents is none; after `shortcuts`."""
+        depth, parent = self._depth, self._parent
+        for url in range(1, len(depth)):
+            over = parent[url]
+            if not over:
+                continue
+            if not 1 <= over < len(depth):
+                yield f"{self._name_of(url)} was found on a URL that is not there"
+            elif not self._linked[url]:
+                if not self._revisited[over]:
+                    yield f"{self._name_of(over)} does not link to {self._name_of(url)}"
+            elif depth[url] != depth[over] + self._step[over]:
+                yield (
+                    f"{self._name_of(url)} is written down at depth {depth[url]}, but was found on "
+                    f"{self._name_of(over)}, which is at depth {depth[over]}"
+                )
+        yield from self._circles()
+
+    def _circles(self) -> Iterator[str]:
+        """Yield one URL of each circle of parents."""
+        parent, last = self._parent, len(self._parent) - 1
+        passed = array("q", [0]) * len(parent)
+        for start in range(1, len(parent)):
+            at = start
+            while 1 <= at <= last and not passed[at]:
+                passed[at] = start
+                at = parent[at]
+            if 1 <= at <= last and passed[at] == start:
+                yield f"{self._name_of(at)} was found on a page that was found over it"

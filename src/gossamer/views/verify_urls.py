@@ -1,0 +1,56 @@
+"""Whether URLs are filed as what they are, and belong where they are."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gossamer.stores.embedded.sqlite.audit import FiledUrl
+from gossamer.urls import Scope, normalise, parse_seed
+from gossamer.worker.links import LinkFilter
+
+
+class UrlCheck:
+    """Looks at each URL once: its key and host first, then the rest, which is kept for later."""
+
+    def __init__(self, scope: Scope | None, seeds: Sequence[str]) -> None:
+        self._scope = scope
+        self._link_filter = LinkFilter(Scope.for_seeds("any", []), str)
+        self._seeds = {
+            link.key: link.url for link in map(self._link_filter.file, map(parse_seed, seeds))
+        }
+        self._outside: list[str] = []
+        self._orphans: list[str] = []
+
+    def misfiled(self, urls: Iterable[FiledUrl]) -> Iterator[str]:
+        """Yield the URLs that are not in normal form, or filed under another key or host."""
+        missing = dict(self._seeds)
+        one = None
+        for one in urls:
+            missing.pop(one.key, None)
+            if one.is_seed and one.key not in self._seeds:
+                self._orphans.append(f"{one.url} was found nowhere and is no seed")
+            yield from self._complaint(one)
+        # A crawl that was killed at its very beginning has no URL at all.
+        if one is not None:
+            self._orphans += [f"the seed {url} is missing" for url in missing.values()]
+
+    def _complaint(self, one: FiledUrl) -> Iterator[str]:
+        url = normalise(one.url)
+        if url != one.url:
+            yield f"{one.url} is not in normal form"
+            return
+        if self._scope and not (verdict := self._scope.judge(url)):
+            self._outside.append(f"{url}: {verdict.explain(url)}")
+        link = self._link_filter.file(url)
+        if link.key != one.key:
+            yield f"{url} is filed under the key of another"
+        elif link.host != one.host:
+            yield f"{url} is filed under the host {one.host}"
+        elif one.host != one.domain and not one.host.endswith(f".{one.domain}"):
+            yield f"{url} is filed under the domain {one.domain}"
+
+    def outside(self) -> Iterator[str]:
+        """Yield the URLs that are out of scope; after `misfiled`."""
+        return iter(self._outside)
+
+    def orphans(self) -> Iterator[str]:
+        """Yield the URLs that only seeds could be, and the seeds that are missing; as above."""
+        return iter(self._orphans)

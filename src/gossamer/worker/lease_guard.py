@@ -1,0 +1,62 @@
+"""The right to ask a host, and its end.
+
+A store gives a host to one worker at a time, for the time of a lease. One that cannot say in time
+that it still needs it, or hears that the store knows nothing of it, has to be silent by the moment
+at which somebody else may have the host: whatever is on its way there is cut off.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from gossamer.stores.contract import Task
+
+T = TypeVar("T")
+
+NEVER = float("-inf")
+
+
+class LeaseLostError(Exception):
+    """Somebody else may ask the host by now."""
+
+
+class LeaseGuard:
+    """A task, and until when its host may be asked for it."""
+
+    def __init__(self, task: Task, until: float, clock: Callable[[], float]) -> None:
+        self.task = task
+        self._until = until
+        self._clock = clock
+        self._request: asyncio.Timeout | None = None
+
+    def __repr__(self) -> str:
+        return f"<LeaseGuard: {self.task.url} until {self._until:.3f}>"
+
+    def extend(self, until: float) -> None:
+        """Go on until then: the store said at that time less a lease that we still have it."""
+        self._until = until
+        if self._request is not None and not self._request.expired():
+            self._request.reschedule(self._deadline())
+
+    def lose(self) -> None:
+        """End what is on its way."""
+        self.extend(NEVER)
+
+    async def during(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Return what came of requests to the host; a `LeaseLostError` if they were cut off."""
+        if self._until <= self._clock():
+            raise LeaseLostError
+        limit = self._request = asyncio.timeout_at(self._deadline())
+        try:
+            async with limit:
+                return await request()
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise LeaseLostError from error
+        finally:
+            self._request = None
+
+    def _deadline(self) -> float:
+        """Return when it ends, by the clock of the event loop."""
+        return asyncio.get_running_loop().time() + self._until - self._clock()

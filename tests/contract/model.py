@@ -1,0 +1,249 @@
+"""What must be true of a crawl after each step: a simple model.
+
+It shares no code with the stores: it is a dictionary of URLs, a few counters, and the rules written
+down once more as plainly as possible. Which URL is handed out is the store's to decide; the model
+checks that it was allowed to, and takes over the rest.
+"""
+
+import copy
+import math
+
+from tests.contract.model_state import (
+    NAMES,
+    SAME,
+    Durable,
+    Held,
+    ModelHost,
+    ModelUrl,
+    domain_of,
+    host_of,
+    likeness,
+)
+
+from gossamer.model import Outcome
+from gossamer.stores import StoreRules
+from gossamer.stores.contract import HostFeedback, Task
+
+
+class Model:
+    """What must be true."""
+
+    def __init__(self, rules: StoreRules) -> None:
+        self.rules = rules
+        self.kept = Durable()
+        self.saved = Durable()
+        self.held: dict[str, Held] = {}
+        self.lost: list[Task] = []
+        self.owner: dict[str, int] = {}
+        self.kept_until: dict[str, float] = {}
+        self.alive: dict[int, float] = {}
+        self.taken_slots: list[str] = []
+        self.last_lease: dict[str, int] = {}
+
+    @property
+    def urls(self) -> dict[str, ModelUrl]:
+        return self.kept.urls
+
+    def host(self, name: str) -> ModelHost:
+        return self.kept.hosts.setdefault(host_of(name), ModelHost())
+
+    def delay(self, name: str) -> float:
+        return max(self.rules.scheduler.delay_s, self.host(name).crawl_delay)
+
+    def in_progress(self, name: str) -> int:
+        held = sum(host_of(other) == host_of(name) for other in self.held)
+        return held + self.taken_slots.count(host_of(name))
+
+    # -- links -----------------------------------------------------------------------------------
+
+    def is_within(self, depth: int) -> bool:
+        return self.rules.max_depth is None or depth <= self.rules.max_depth
+
+    def add(self, names: list[str], depth: int, hops: int, now: float, *, seeds: bool) -> None:
+        for name in names:
+            if name not in self.urls:
+                state = "waiting" if self.is_within(depth) else "too_deep"
+                self.urls[name] = ModelUrl(state, depth, hops)
+        for name in names:
+            self.bring_nearer(name, depth, hops)
+        self.relax()
+        for name in names:
+            url = self.urls[name]
+            if not seeds and url.finished_at <= now - self.rules.ttl_s:
+                self.visit_again(name)
+
+    def bring_nearer(self, name: str, depth: int, hops: int) -> bool:
+        url = self.urls[name]
+        if (depth, hops) >= (url.depth, url.hops):
+            return False
+        url.depth, url.hops = depth, hops
+        if url.state == "too_deep" and self.is_within(depth):
+            url.state = "waiting"
+        return True
+
+    def relax(self) -> None:
+        """Go over all links until nothing changes."""
+        changed = True
+        while changed:
+            changed = False
+            for url in self.urls.values():
+                step = (url.depth, url.hops + 1) if url.redirect else (url.depth + 1, 0)
+                for target in url.targets:
+                    changed |= self.bring_nearer(target, *step)
+
+    def visit_again(self, name: str) -> None:
+        url = self.urls[name]
+        url.state, url.outcome, url.finished_at, url.duplicate_of = "waiting", None, math.inf, None
+
+    # -- leases ----------------------------------------------------------------------------------
+
+    def check_lease(self, name: str, task: Task, worker: int, now: float) -> None:
+        url, host, domain = self.urls[name], self.host(name), domain_of(name)
+        assert url.state == "waiting"
+        assert task.lease > self.last_lease.get(domain, -1)
+        assert (task.depth, task.hops, task.attempt) == (url.depth, url.hops, url.attempts + 1)
+        delay = self.delay(name)
+        assert now >= host.next_start, f"{name} is asked {host.next_start - now} s too early"
+        places = 1 if delay > 0 else self.rules.scheduler.host_connections
+        assert self.in_progress(name) < places
+        for other, held in self.held.items():
+            assert domain_of(other) != domain or held.worker == worker, "a domain in two hands"
+        if self.kept_until.get(domain, -math.inf) > now and self.owner[domain] in self.alive:
+            assert self.owner[domain] == worker, "a domain was taken away from its worker"
+        reserved = len(self.held) + 1
+        page_bytes = min(self.rules.max_page_bytes, self.rules.max_bytes)
+        assert len(self.kept.pages) + reserved <= self.rules.max_pages
+        assert self.kept.bytes + reserved * page_bytes <= self.rules.max_bytes
+
+    def lease(self, name: str, task: Task, worker: int, now: float) -> None:
+        self.check_lease(name, task, worker, now)
+        self.urls[name].state = "in progress"
+        self.last_lease[domain_of(name)] = task.lease
+        self.owner[domain_of(name)] = worker
+        self.held[name] = Held(task, worker, now + self.rules.scheduler.lease_s)
+
+    def end(self, name: str, now: float) -> Held:
+        held = self.held.pop(name)
+        self.lost.append(held.task)
+        self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_ttl_s
+        return held
+
+    def rest(self, name: str, feedback: HostFeedback) -> None:
+        host = self.host(name)
+        if feedback.crawl_delay_s is not None:
+            host.crawl_delay = feedback.crawl_delay_s
+        host.failures = host.failures + 1 if feedback.failed else 0
+        pause = self.delay(name)
+        if feedback.failed:
+            pause = max(pause, min(300.0, max(pause, 0.5) * 2 ** (host.failures - 1)))
+        if feedback.retry_after_s is not None:
+            pause = max(pause, min(feedback.retry_after_s, 3600.0))
+        host.next_start = max(host.next_start, feedback.ended + pause)
+
+    def wait_again(self, name: str) -> None:
+        self.urls[name].state = "waiting"
+
+    def give_up_claim(self, held: Held, name: str) -> None:
+        """The page is not kept: its number is free, and its duplicates must be seen again."""
+        if held.number is None:
+            return
+        for other in self.held.values():
+            if other.refused_by == name:
+                other.refused_by = "nobody"
+        for other_name, url in self.urls.items():
+            if url.state == "finished" and url.duplicate_of == held.number:
+                self.visit_again(other_name)
+
+    def comparable(self, content: str, now: float) -> dict[int, float]:
+        """Return the pages, kept or claimed, that this content repeats, and how exactly."""
+        others = {
+            number: kept
+            for number, (_, kept, at) in self.kept.pages.items()
+            if at > now - self.rules.ttl_s
+        }
+        others |= {
+            other.number: other.content
+            for other in self.held.values()
+            if other.number is not None and other.content is not None
+        }
+        how = {
+            number: SAME if other == content else likeness(content, other)
+            for number, other in others.items()
+        }
+        least = self.rules.similarity or 0.0
+        return {number: one for number, one in how.items() if one >= least}
+
+    def leave(self, name: str, feedback: HostFeedback | None, now: float) -> None:
+        """A task is given back."""
+        held = self.end(name, now)
+        if feedback is None:
+            host = self.host(name)
+            host.next_start = max(host.next_start, now + self.delay(name))
+        else:
+            self.rest(name, feedback)
+        self.wait_again(name)
+        self.give_up_claim(held, name)
+
+    def finish(self, name: str, outcome: Outcome, now: float) -> Held:
+        held = self.end(name, now)
+        url = self.urls[name]
+        url.state, url.outcome, url.finished_at, url.attempts = (
+            "finished",
+            outcome,
+            now,
+            url.attempts + 1,
+        )
+        url.targets, url.redirect, url.page, url.duplicate_of = [], False, None, None
+        return held
+
+    # -- the end of a process --------------------------------------------------------------------
+
+    def stop(self, now: float, *, crashed: bool, forgets: bool, forgets_hosts: bool) -> None:
+        if crashed and forgets:
+            self.kept = copy.deepcopy(self.saved)
+        for name, url in self.urls.items():
+            if url.state == "in progress":
+                url.state = "waiting"
+            if url.duplicate_of is not None and url.duplicate_of not in self.kept.pages:
+                self.visit_again(name)
+        if crashed and forgets_hosts:
+            self.kept.hosts = copy.deepcopy(self.saved.hosts)
+        if crashed or self.held or self.taken_slots:
+            self.distrust(now)
+        self.lost += [held.task for held in self.held.values()]
+        self.held.clear()
+        self.taken_slots.clear()
+        self.owner.clear()
+        self.kept_until.clear()
+        self.alive.clear()
+        self.last_lease = {}
+
+    def distrust(self, now: float) -> None:
+        """Nobody knows when a host was last asked."""
+        for name in [*NAMES, "elsewhere/"]:
+            host = self.host(name)
+            host.next_start = max(host.next_start, now + self.delay(name))
+
+    def lapse(self, now: float, *, gives_up_poison: bool) -> None:
+        """Take back the leases that are over, and dismiss the workers that are silent."""
+        lease_s = self.rules.scheduler.lease_s
+        for name, held in list(self.held.items()):
+            if held.deadline <= now:
+                url = self.urls[name]
+                url.deaths += self.alive[held.worker] + lease_s <= now
+                self.leave(name, None, now)
+                if gives_up_poison and url.deaths >= 3:
+                    url.state, url.outcome, url.finished_at = "finished", Outcome.GAVE_UP, now
+                    url.targets, url.redirect, url.page, url.duplicate_of = [], False, None, None
+                    url.attempts += 1
+        busy = {held.worker for held in self.held.values()}
+        for worker, seen_at in list(self.alive.items()):
+            if seen_at + lease_s <= now and worker not in busy:
+                self.dismiss(worker)
+
+    def dismiss(self, worker: int) -> None:
+        """A worker has left: its domains may be assigned to others, also if it comes back later."""
+        del self.alive[worker]
+        for domain, owner in self.owner.items():
+            if owner == worker:
+                self.kept_until.pop(domain, None)

@@ -1,0 +1,77 @@
+"""What the model knows: URLs, hosts, pages, and who has what in progress."""
+
+import math
+from dataclasses import dataclass, field
+
+from gossamer.model import Outcome
+from gossamer.stores.contract import Task
+
+NAMES = [f"{host}/{page}" for host in ("a", "x.a", "b", "c") for page in range(6)]
+CONTENTS = {"one": None, "two": 0, "three": 20, "four": 100, "five": 115, "six": 5}
+"""What pages may say, and how far the sketch of that differs from those of the others."""
+PARTS = 255
+SAME = 2.0
+"""More than any likeness: the content is the same."""
+
+
+def host_of(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def domain_of(name: str) -> str:
+    return host_of(name).split(".")[-1]
+
+
+@dataclass
+class ModelUrl:
+    state: str = "waiting"
+    depth: int = 0
+    hops: int = 0
+    outcome: Outcome | None = None
+    finished_at: float = math.inf
+    targets: list[str] = field(default_factory=list)
+    redirect: bool = False
+    page: int | None = None
+    duplicate_of: int | None = None
+    attempts: int = 0
+    deaths: int = 0
+    """How many workers have died on it."""
+
+
+@dataclass
+class ModelHost:
+    crawl_delay: float = 0.0
+    next_start: float = -math.inf
+    failures: int = 0
+
+
+@dataclass
+class Held:
+    task: Task
+    worker: int
+    deadline: float
+    number: int | None = None
+    content: str | None = None
+    refused_by: str | None = None
+    """Whose claim it was refused for."""
+    duplicate_of: int | None = None
+    repeats: Outcome = Outcome.DUPLICATE
+
+
+@dataclass
+class Durable:
+    """What outlasts a process."""
+
+    urls: dict[str, ModelUrl] = field(default_factory=dict)
+    hosts: dict[str, ModelHost] = field(default_factory=dict)
+    pages: dict[int, tuple[str, str, float]] = field(default_factory=dict)
+    """URL, content and when it was fetched."""
+    bytes: int = 0
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how much the contents are similar to each other, from 0 to 1."""
+    changed, its = CONTENTS[one], CONTENTS[other]
+    if changed is None or its is None:
+        return 0.0
+    return 1.0 if changed == its else 1 - max(changed, its) / PARTS

@@ -1,0 +1,255 @@
+"""Steps that are taken both in a store and in the model, and must have the same effect."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+from tests.contract.driver import StoreDriver
+from tests.contract.model import Model
+from tests.contract.model_state import CONTENTS, SAME, Held, host_of
+from tests.contract.samples import sketch_of
+
+from gossamer.content.similarity import Sketch
+from gossamer.model import Outcome
+from gossamer.stores.contract import HostFeedback, Task
+
+
+class CheckedStore:
+    """A store and the model beside it."""
+
+    def __init__(self, driver: StoreDriver) -> None:
+        self.driver = driver
+        self.model = Model(driver.rules)
+
+    @property
+    def now(self) -> float:
+        return self.driver.now
+
+    # -- the frontier ----------------------------------------------------------------------------
+
+    def add_seeds(self, names: list[str]) -> None:
+        before = sum(url.state == "waiting" for url in self.model.urls.values())
+        new = self.driver.add_seeds(*names)
+        self.model.add(names, 0, 0, self.now, seeds=True)
+        assert new == sum(url.state == "waiting" for url in self.model.urls.values()) - before
+
+    def prioritise(self, score: Callable[[], float], times: int) -> None:
+        """Score what is new; the same scores may come more than once."""
+        scores = [(one, score()) for one in self.driver.candidates()]
+        for _ in range(times):
+            self.driver.prioritise(scores)
+        assert self.driver.candidates() == []
+
+    def route(self, order: list[int], draws: int) -> None:
+        scheduler = self.model.rules.scheduler
+        self.driver.assign([sorted(order) if scheduler.strict else order] * draws)
+        assert self.driver.assigned() <= scheduler.worker_queue * len(self.model.alive)
+
+    # -- the workers -----------------------------------------------------------------------------
+
+    def join(self, worker: int) -> None:
+        self.driver.join(worker)
+        self.model.alive[worker] = self.now
+
+    def lease(self, worker: int, limit: int) -> int:
+        if worker not in self.model.alive:
+            return 0
+        self.model.alive[worker] = self.now
+        scores = {name: record.score for name, record in self.driver.records().items()}
+        tasks = self.driver.lease(worker, limit)
+        for task in tasks:
+            name = self.driver.name(task)
+            if self.model.rules.scheduler.strict:
+                self._assert_is_best_of_host(name, scores)
+            self.model.lease(name, task, worker, self.now)
+        return len(tasks)
+
+    def _assert_is_best_of_host(self, name: str, scores: dict[str, float | None]) -> None:
+        for other, url in self.model.urls.items():
+            if url.state == "waiting" and host_of(other) == host_of(name):
+                mine, its = scores[name], scores[other]
+                assert mine is not None
+                assert its is not None
+                assert mine <= its, f"{name} goes before {other}"
+
+    def renew(self, name: str) -> None:
+        held = self.model.held[name]
+        assert self.driver.renew(held.task) == []
+        held.deadline = self.now + self.model.rules.scheduler.lease_s
+
+    def release(self, name: str, feedback: HostFeedback | None) -> None:
+        assert self.driver.release(self.model.held[name].task, feedback)
+        self.model.leave(name, feedback, self.now)
+
+    def come_too_late(self, task: Task) -> None:
+        """Try everything with a task that was lost; nothing may come of it."""
+        before = list(self.driver.records().values())
+        assert self.driver.renew(task) == [task]
+        assert self.driver.claim(task).lost
+        assert not self.driver.settle(
+            task, Outcome.GONE, feedback=HostFeedback(ended=self.now)
+        ).accepted
+        assert not self.driver.release(task)
+        assert list(self.driver.records().values()) == before
+
+    def borrow_or_hand_back(self, host: str, feedback: HostFeedback) -> None:
+        name, model = f"{host}/", self.model
+        if host in model.taken_slots:
+            self.driver.release_slot(host, feedback)
+            model.rest(name, feedback)
+            model.taken_slots.remove(host)
+            return
+        moment = self.driver.acquire_slot(host)
+        places = 1 if model.delay(name) > 0 else model.rules.scheduler.host_connections
+        is_free = model.in_progress(name) < places
+        assert (moment is None) == (is_free and self.now >= model.host(name).next_start)
+        if moment is None:
+            model.taken_slots.append(host)
+        else:
+            assert moment > self.now
+
+    # -- pages -----------------------------------------------------------------------------------
+
+    def claim(self, name: str, content: str) -> None:
+        """Claim a number for a page that says this."""
+        held, model = self.model.held[name], self.model
+        claim = self.driver.claim(held.task, content, sketch_for(content))
+        assert not claim.lost
+        if held.number is not None:
+            assert claim.page_id == held.number, "a second claim got another answer"
+            return
+        like = model.comparable(content, self.now)
+        if model.rules.similarity is None or not like:
+            taken = set(model.kept.pages) | {other.number for other in model.held.values()}
+            free = next(number for number in range(1, 1000) if number not in taken)
+            assert claim.page_id == free, "a number was left out or given twice"
+            held.number, held.content = claim.page_id, content
+            held.duplicate_of = held.refused_by = None
+            return
+        assert claim.page_id is None
+        assert claim.duplicate_of is not None
+        best = max(like.values())
+        assert like[claim.duplicate_of] == best
+        assert claim.similarity == (None if best == SAME else pytest.approx(best))
+        if best != SAME:
+            assert claim.duplicate_of == min(one for one, how in like.items() if how == best)
+        held.duplicate_of = claim.duplicate_of
+        held.repeats = Outcome.DUPLICATE if best == SAME else Outcome.SIMILAR
+        rivals = {other.number: rival for rival, other in model.held.items()}
+        held.refused_by = rivals.get(claim.duplicate_of)
+
+    def settle_page(
+        self, name: str, content: str, links: list[str], feedback: HostFeedback
+    ) -> None:
+        """Claim a number for a page and settle it, or else as a duplicate."""
+        held = self.model.held[name]
+        self.claim(name, held.content or content)
+        if held.number is None:
+            self._settle_duplicate(name, held, feedback)
+        else:
+            self._settle_kept(name, held, feedback, links)
+
+    def _settle_duplicate(self, name: str, held: Held, feedback: HostFeedback) -> None:
+        model = self.model
+        self.driver.settle(held.task, held.repeats, size=20, feedback=feedback)
+        model.kept.bytes += 20
+        model.rest(name, feedback)
+        if held.refused_by == "nobody":
+            model.end(name, self.now)
+            model.urls[name].attempts += 1
+            model.wait_again(name)
+        else:
+            model.finish(name, held.repeats, self.now)
+            model.urls[name].duplicate_of = held.duplicate_of
+
+    def _settle_kept(self, name: str, held: Held, feedback: HostFeedback, links: list[str]) -> None:
+        model, number = self.model, held.number
+        assert number is not None
+        assert held.content is not None
+        depths = {url.page: url.depth for url in model.urls.values()}
+        sketch = sketch_for(held.content)
+        settled = self.driver.keep(
+            held.task, links, content=held.content, sketch=sketch, feedback=feedback, size=30
+        )
+        assert settled.accepted
+        model.kept.bytes += 30
+        model.rest(name, feedback)
+        model.finish(name, Outcome.FETCHED, self.now)
+        model.kept.pages[number] = (name, held.content, self.now)
+        for other in model.held.values():
+            if other.refused_by == name:
+                other.refused_by = None
+        url = model.urls[name]
+        url.page, url.targets = number, links
+        model.add(links, url.depth + 1, 0, self.now, seeds=False)
+        depths[number] = held.task.depth
+        assert set(settled.nearer) == {
+            (other.page, other.depth)
+            for other in model.urls.values()
+            if other.page is not None and depths[other.page] > other.depth
+        }
+
+    def settle_redirect(self, name: str, to: str) -> None:
+        model, held = self.model, self.model.held[name]
+        assert self.driver.redirect(held.task, to).accepted
+        model.rest(name, HostFeedback(ended=self.now))
+        model.finish(name, Outcome.REDIRECTED, self.now)
+        url = model.urls[name]
+        url.targets, url.redirect = [to], True
+        model.add([to], url.depth, url.hops + 1, self.now, seeds=False)
+        model.give_up_claim(held, name)
+
+    def settle_without_a_page(self, name: str, feedback: HostFeedback | None) -> None:
+        held = self.model.held[name]
+        assert self.driver.settle(held.task, Outcome.NOT_FOUND, feedback=feedback).accepted
+        if feedback is not None:
+            self.model.rest(name, feedback)
+        self.model.finish(name, Outcome.NOT_FOUND, self.now)
+        self.model.give_up_claim(held, name)
+
+    def settle_for_a_retry(self, name: str, feedback: HostFeedback) -> None:
+        held = self.model.held[name]
+        assert self.driver.settle(
+            held.task, Outcome.TIMED_OUT, retry=True, feedback=feedback
+        ).accepted
+        self.model.rest(name, feedback)
+        self.model.end(name, self.now)
+        self.model.urls[name].attempts += 1
+        self.model.wait_again(name)
+        self.model.give_up_claim(held, name)
+
+    # -- time and death --------------------------------------------------------------------------
+
+    def reap(self) -> None:
+        setup = self.driver.setup
+        self.driver.reap()
+        self.model.lapse(self.now, gives_up_poison=setup.gives_up_poison)
+        if not setup.forgets_the_uncommitted:
+            self.model.saved.hosts = copy.deepcopy(self.model.kept.hosts)
+
+    def commit(self) -> None:
+        self.driver.commit()
+        self.model.saved = copy.deepcopy(self.model.kept)
+
+    def crash(self) -> None:
+        self.driver.crash()
+        self._stop(crashed=True)
+
+    def end_in_order(self) -> None:
+        self.driver.reopen()
+        self._stop(crashed=False)
+        self.model.saved = copy.deepcopy(self.model.kept)
+
+    def _stop(self, *, crashed: bool) -> None:
+        setup = self.driver.setup
+        self.model.stop(
+            self.now,
+            crashed=crashed,
+            forgets=setup.forgets_the_uncommitted,
+            forgets_hosts=setup.forgets_hosts,
+        )
+
+
+def sketch_for(content: str) -> Sketch | None:
+    changed = CONTENTS[content]
+    return None if changed is None else sketch_of("the family", changed)

@@ -1,0 +1,214 @@
+"""The kinds of stores that are tested: how each is opened, crashes and is looked into."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from gossamer.stores import Backend, EmbeddedStore, Store, StoreRules
+from gossamer.stores.contract import Attempt, PageRecord, UrlRecord
+from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.redis import Opening, RedisStore, open_redis
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.open import delete_crawl, open_reader
+from gossamer.stores.redis.reader import RedisReader
+
+T = TypeVar("T")
+
+
+class StoreSetup(Protocol):
+    """One kind of store: how to open it, how it is left when its process dies, what is in it."""
+
+    forgets_the_uncommitted: bool
+    """A crash takes back what was done since the last commit."""
+    forgets_hosts: bool
+    """A crash takes back what was learnt of hosts since the last commit."""
+    gives_up_poison: bool
+    """A URL on which three workers have died is not tried again."""
+
+    @property
+    def store(self) -> Store:
+        """The store that is open."""
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        """Take a step."""
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        """Open the store, new or as it was left."""
+
+    def crash(self) -> None:
+        """Let the process die: nothing is closed, only what is durable is left."""
+
+    def records(self) -> Iterable[UrlRecord]:
+        """Return all URLs."""
+
+    def pages(self) -> Iterable[PageRecord]:
+        """Return all pages."""
+
+    def attempts(self, url_id: int) -> list[Attempt]:
+        """Return the history of a URL."""
+
+    def content(self, page_id: int) -> bytes | None:
+        """Return the content of a page."""
+
+    def last_page(self) -> int:
+        """Return the largest number that was given to a page."""
+
+    def gaps(self) -> frozenset[int]:
+        """Return the smaller numbers that are to be given again."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+class EmbeddedSetup:
+    """A store in the process, over a backend."""
+
+    forgets_the_uncommitted = False
+    forgets_hosts = True
+    gives_up_poison = False
+
+    def __init__(self, make_backend: Callable[[], Backend]) -> None:
+        self._make_backend = make_backend
+
+    @property
+    def store(self) -> EmbeddedStore:
+        return self._store
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return run_at_once(step)
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        self.backend = self._make_backend()
+        self._store = EmbeddedStore(self.backend, rules, now)
+
+    def crash(self) -> None:
+        """The backend is the same object, as the memory of another machine would be."""
+
+    def records(self) -> Iterable[UrlRecord]:
+        return self.backend.records()
+
+    def pages(self) -> Iterable[PageRecord]:
+        return self.backend.pages()
+
+    def attempts(self, url_id: int) -> list[Attempt]:
+        return self.backend.attempts(url_id)
+
+    def content(self, page_id: int) -> bytes | None:
+        return self.backend.content(page_id)
+
+    def last_page(self) -> int:
+        return self._store.last_page
+
+    def gaps(self) -> frozenset[int]:
+        return self._store.gaps
+
+    def close(self) -> None:
+        self.backend.close()
+
+
+class SqliteSetup(EmbeddedSetup):
+    """A store in a file; a crash leaves the file and its log as `kill -9` would."""
+
+    forgets_the_uncommitted = True
+
+    def __init__(self, folder: Path, cached_links: int) -> None:
+        self._folder = folder
+        self._lives = count()
+        self._cached_links = cached_links
+        self._path = self._next_path()
+        super().__init__(lambda: SqliteBackend(self._path, cached_links=self._cached_links))
+
+    def _next_path(self) -> Path:
+        path = self._folder / str(next(self._lives)) / "crawl.sqlite"
+        path.parent.mkdir()
+        return path
+
+    def crash(self) -> None:
+        before, self._path = self._path, self._next_path()
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{before}{suffix}", f"{self._path}{suffix}")
+        self.backend.close()
+
+
+class RedisSetup:
+    """A store in a Redis; whoever crashes leaves there what he had done."""
+
+    forgets_the_uncommitted = False
+    forgets_hosts = False
+    gives_up_poison = True
+
+    def __init__(self, url: str, crawl: str) -> None:
+        self._url = url
+        self._crawl = crawl
+        self._runner = asyncio.Runner()
+        self._store: RedisStore | None = None
+        self._reader: RedisReader | None = None
+
+    @property
+    def store(self) -> RedisStore:
+        assert self._store is not None
+        return self._store
+
+    @property
+    def reader(self) -> RedisReader:
+        assert self._reader is not None
+        return self._reader
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(step)
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        self._let_go()
+        how = Opening(take_over=True, clock="given", now=now, is_checked=True)
+        self._store = self.run(open_redis(self._url, self._crawl, rules, how))
+        self._reader = self.run(open_reader(parse_address(self._url), self._crawl))
+
+    def crash(self) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Leave without a word."""
+        if self._store is not None:
+            self.run(self._store.let_go())
+        if self._reader is not None:
+            self.run(self._reader.close())
+
+    def records(self) -> Iterable[UrlRecord]:
+        return self.run(listed(self.reader.records()))
+
+    def pages(self) -> Iterable[PageRecord]:
+        return self.run(listed(self.reader.pages()))
+
+    def attempts(self, url_id: int) -> list[Attempt]:
+        return self.run(self.reader.attempts(url_id))
+
+    def content(self, page_id: int) -> bytes | None:
+        return self.run(self.reader.content(page_id))
+
+    def last_page(self) -> int:
+        return self.run(self.store.counts()).last_page
+
+    def gaps(self) -> frozenset[int]:
+        return frozenset(self.run(self.store.counts()).gaps)
+
+    def close(self) -> None:
+        self._let_go()
+        self.run(delete_crawl(parse_address(self._url), self._crawl))
+        self._runner.close()
+
+
+async def listed(items: AsyncIterator[T]) -> list[T]:
+    return [item async for item in items]
+
+
+def run_at_once(step: Coroutine[Any, Any, T]) -> T:
+    """Take a step that does not wait for anything; an event loop for each would cost far more."""
+    try:
+        step.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise AssertionError("the store waits for something")

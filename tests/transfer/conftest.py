@@ -1,0 +1,161 @@
+"""One small web, crawled into a file and into a Redis, by the same tasks of one process."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from gossamer.cluster.shared_options import pack_options
+from gossamer.config import load
+from gossamer.coordinator import Plan
+from gossamer.coordinator.context import ProcessContext, open_worker_context
+from gossamer.coordinator.engine import Engine
+from gossamer.coordinator.silence import Silence
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scorers import Fifo
+from gossamer.modules import ModuleContext, ModuleRunner
+from gossamer.stores import EmbeddedStore, Store
+from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.redis import RedisStore, open_redis
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.notes import CrawlNotes
+from gossamer.stores.redis.open import Opening
+from gossamer.testing import Web
+from gossamer.testing.graph import GraphWeb
+from gossamer.worker.links import LinkFilter
+
+WEB = GraphWeb(hosts=8, pages=160, seed=3, reset=1, silent=0, slow_hosts=0)
+
+
+@pytest.fixture(scope="session")
+def web() -> Iterator[Web]:
+    """A web of eight hosts, with redirects, missing and failing pages."""
+    with Web() as running:
+        WEB.describe(running)
+        yield running
+
+
+class DiedError(Exception):
+    """A process did not end in order."""
+
+
+class CrawlLab:
+    """Crawls the web into stores."""
+
+    seed = str(WEB.seed_url)
+    died = DiedError
+
+    def __init__(self, web: Web, redis_url: str, folder: Path) -> None:
+        self.web = web
+        self.url = redis_url
+        self.folder = folder
+
+    def plan(self, **options: object) -> Plan:
+        """Return a plan for the whole web, without delay."""
+        host, port = self.web.address
+        given = {
+            "seeds": (self.seed,),
+            "scope": "any",
+            "allow-network": [f"{host}:{port}"],
+            "delay": "0s",
+            "similarity": "off",
+            **options,
+        }
+        return Plan(load(given, {}, None).options)
+
+    async def crawl(self, crawl: str, pages: int | None = None, **options: object) -> str:
+        """Crawl into the Redis, or go on there, until it has so many pages."""
+        plan = self.plan(**options)
+        async with self.redis_store(crawl, plan) as store:
+            return await self.work(store, plan, pages)
+
+    async def crawl_file(self, path: Path, pages: int | None = None, **options: object) -> str:
+        """Crawl into a file, or go on there, until it has so many pages."""
+        plan = self.plan(**options)
+        path.parent.mkdir(exist_ok=True)
+        backend = SqliteBackend(path)
+        store = EmbeddedStore(backend, plan.store_rules(strict=False), time.time())
+        try:
+            backend.put("options", plan.note())
+            return await self.work(store, plan, pages)
+        finally:
+            await store.close()
+
+    @asynccontextmanager
+    async def redis_store(self, crawl: str, plan: Plan) -> AsyncIterator[RedisStore]:
+        """Open the store of a crawl in the Redis, and close it in order."""
+        how = Opening(take_over=True, is_checked=True)
+        store = await open_redis(self.url, crawl, plan.store_rules(strict=False), how)
+        try:
+            async with CrawlNotes(parse_address(self.url), crawl) as notes:
+                await notes.put("options", pack_options(plan.options))
+            yield store
+        except DiedError:
+            await store.let_go()  # without a word
+        else:
+            await store.close()
+
+    async def work(self, store: Store, plan: Plan, pages: int | None = None) -> str:
+        """Run frontier and workers over a store, until it has so many pages."""
+        link_filter = LinkFilter(plan.scope, plan.domain_of)
+        await store.add_seeds([link_filter.file(seed) for seed in plan.seeds], time.time())
+        async with asyncio.timeout(60), AsyncExitStack() as stack:
+            own = ProcessContext(
+                runner=ModuleRunner([]),
+                clock=time.time,
+                observer=Silence(),
+                dns=self.web.dns,
+                alone=True,
+            )
+            module_context = ModuleContext(directory=self.folder, crawl="test", worker=0)
+            context = await open_worker_context(plan, store, own, module_context, stack)
+            engine = Engine(
+                context, Fifo(), Draw(QueueTable(plan.options.queues), 0), [4, 4], _ignore
+            )
+            running = asyncio.create_task(engine.run())
+            while not running.done():
+                if pages is not None and (await store.snapshot(time.time())).pages >= pages:
+                    engine.stop()
+                    break
+                engine._settled()  # as processes do that share a store, look again and again
+                engine._assigned()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(running), 0.005)
+            return await running
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Redis]:
+        """Speak to the Redis."""
+        client = connect(parse_address(self.url))
+        try:
+            yield client
+        finally:
+            await client.aclose()
+
+    @staticmethod
+    def key(crawl: str, name: str) -> str:
+        """Return the name of a key."""
+        return key(crawl, name)
+
+
+async def _ignore(_store: Store) -> None:
+    pass
+
+
+@pytest.fixture
+def lab(web: Web, redis_url: str, tmp_path: Path) -> CrawlLab:
+    """A laboratory with the Redis of this process."""
+    return CrawlLab(web, redis_url, tmp_path)
+
+
+@pytest.fixture
+def crawl() -> str:
+    """The name of a crawl that nobody has."""
+    return secrets.token_hex(4)

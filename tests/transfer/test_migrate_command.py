@@ -1,0 +1,46 @@
+"""`gossamer migrate`, as it is typed."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.stores.redis.address import parse_address
+
+if TYPE_CHECKING:
+    from tests.transfer.conftest import CrawlLab
+
+COMMAND = str(Path(sys.executable).with_name("gossamer"))
+
+
+def gossamer(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_there_and_back(lab: "CrawlLab", crawl: str, tmp_path: Path) -> None:
+    asyncio.run(lab.crawl(crawl, 20))
+    target = str(tmp_path / "one")
+    told = gossamer("migrate", lab.url, target, "--name", crawl)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert f"continue with: gossamer crawl {lab.seed} --dir {tmp_path / 'one'}\n" in told.stdout
+    again = gossamer("migrate", lab.url, target, "--name", crawl)
+    assert again.returncode == 2
+    assert "--replace" in again.stderr
+    assert gossamer("verify", "--dir", str(tmp_path / "one")).returncode == 0
+    file = tmp_path / "one" / "crawl.sqlite"
+    assert gossamer("verify", "--store", f"sqlite:{file}").returncode == 0
+
+    other = f"{crawl}-2"
+    back = gossamer("migrate", target, lab.url, "--name", other)
+    assert (back.returncode, back.stderr) == (0, "")
+    assert f"--store {parse_address(lab.url)} --name {other}\n" in back.stdout
+    assert gossamer("verify", "--store", lab.url, "--name", other).returncode == 0
+
+
+def test_a_password_is_not_shown(tmp_path: Path) -> None:
+    url = "redis://:secret@127.0.0.1:1"
+    told = gossamer("migrate", url, f"sqlite:{tmp_path / 'one'}", "--name", "any")
+    assert told.returncode == 1
+    assert "cannot be reached" in told.stderr
+    assert "secret" not in told.stdout + told.stderr

@@ -1,0 +1,115 @@
+"""A copy of a running crawl is of one moment."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gossamer.coordinator.stored_options import read_options
+from gossamer.stores.embedded.sqlite.file import make_tables
+from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.crawl_client import stored_crawl
+from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.nodes import Nodes
+from gossamer.transfer import export as exporting
+from gossamer.transfer.check_indexes import check_indexes
+from gossamer.transfer.export import Parts, export
+from gossamer.views.stored_crawl import StoredCrawl
+from gossamer.views.verify import verify
+
+if TYPE_CHECKING:
+    from tests.transfer.conftest import CrawlLab
+
+
+async def check(url: str, crawl: str) -> int:
+    """Copy the crawl, hold every rule against the copy, and return how many URLs it has."""
+    with closing(sqlite3.connect("", isolation_level=None)) as tables:
+        make_tables(tables)
+        tables.execute("BEGIN")
+        async with stored_crawl(Nodes(parse_address(url)), crawl) as (rules, client):
+            copied = await export(client, rules, tables, Parts(links=True, bodies=True))
+            wrong = await check_indexes(client, tables, copied)
+        reader = SqliteReader(tables)
+        one = StoredCrawl(
+            name=crawl,
+            results=None,
+            connection=tables,
+            reader=reader,
+            options=read_options(reader.note("options"), crawl),
+            running=copied.is_running,
+            closed=copied.is_closed,
+            broken_indexes=wrong,
+        )
+        assert [found for found in verify(one, time.time()).findings if found.broken] == []
+        return int(copied.counts["urls"])
+
+
+@pytest.mark.req("D13")
+@pytest.mark.parametrize(("at_once", "few"), [(1000, 2000), (20, 10)], ids=["at once", "piecemeal"])
+def test_every_rule_holds_while_others_work(
+    lab: "CrawlLab",
+    crawl: str,
+    monkeypatch: pytest.MonkeyPatch,
+    at_once: int,
+    few: int,
+) -> None:
+    monkeypatch.setattr(exporting, "URLS_AT_ONCE", at_once)
+    monkeypatch.setattr(exporting, "BODIES_AT_ONCE", at_once)
+    monkeypatch.setattr(exporting, "FEW", few)
+
+    async def program() -> list[int]:
+        seen = []
+        async with lab.redis_store(crawl, plan := lab.plan()) as store:
+            working = asyncio.create_task(lab.work(store, plan))
+            while not working.done():
+                seen.append(await check(lab.url, crawl))
+            assert await working == "complete"
+        return seen
+
+    seen = asyncio.run(program())
+    assert len(set(seen)) > 2, "it was looked at while it grew"
+
+
+def test_what_is_done_behind_the_copy_is_in_it(
+    lab: "CrawlLab",
+    crawl: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> tuple[int, int]:
+        async with lab.redis_store(crawl, plan := lab.plan()) as store, lab.client() as client:
+            await lab.work(store, plan, 20)
+            keep_pages = exporting._Copy._keep_pages
+            worked: list[str] = []
+
+            async def work_meanwhile(self: exporting._Copy, records: Mapping[int, bytes]) -> None:
+                await keep_pages(self, records)
+                if not worked:
+                    worked.append(await lab.work(store, plan))
+
+            monkeypatch.setattr(exporting._Copy, "_keep_pages", work_meanwhile)
+            urls = await check(lab.url, crawl)
+            return urls, int(await client.hget(key(crawl, "counts"), "urls") or 0)
+
+    urls, there = asyncio.run(program())
+    assert urls == there > 100
+
+
+def test_nothing_stays_behind(lab: "CrawlLab", crawl: str) -> None:
+    async def program() -> tuple[int, int]:
+        await lab.crawl(crawl, 20)
+        async with lab.client() as client:
+            await check(lab.url, crawl)
+            await lab.crawl(crawl)
+            names = (key(crawl, "watched"), key(crawl, "changed"))
+            return await client.ttl(names[0]), await client.ttl(names[1])
+
+    watched_s, changed_s = asyncio.run(program())
+    assert 0 < watched_s <= exporting.WATCH_S
+    assert 0 < changed_s <= exporting.NOTED_S

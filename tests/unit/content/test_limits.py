@@ -1,0 +1,59 @@
+import pytest
+
+from gossamer.content import ParsedPage, parse
+from gossamer.content.limits import HARMLESS, PREFIX, as_written, limited_tree
+from gossamer.model import Url
+
+PADDING = "<p>x" * 3_000
+"""Makes every page large enough to be limited."""
+
+
+def page(html: str) -> ParsedPage:
+    return parse((html + PADDING).encode(), url=Url("http://a.example/"), content_type="text/html")
+
+
+@pytest.mark.req("D19")
+def test_a_page_too_small_to_explode_is_left_alone() -> None:
+    html = "<b>" * 1000 + "<p>" * 1000
+    assert html.count("<") * len(html) < HARMLESS
+    assert limited_tree(html) is html
+
+
+# The standard's formatting elements, and the two that take attributes from their repetitions.
+MULTIPLYING = "a b big code em font i nobr s small strike strong tt u body html"
+
+
+@pytest.mark.req("D19")
+@pytest.mark.parametrize("name", MULTIPLYING.split())
+@pytest.mark.parametrize("rest", [">", "/>", " x=1>", "\n\tx>", "\f>"])
+def test_on_a_large_page_elements_that_multiply_lose_their_meaning(name: str, rest: str) -> None:
+    assert limited_tree(f"<{name}{rest}{PADDING}") == f"<{PREFIX}{name}{rest}{PADDING}"
+    assert limited_tree(f"<{name.upper()}{rest}{PADDING}").startswith(f"<{PREFIX}{name.upper()}")
+
+
+@pytest.mark.req("D19")
+@pytest.mark.parametrize(
+    "tag", ["<br>", "<area>", "<base>", "<section>", "<span>", "</b>", "<bold>", "< b>", "<b-c>"]
+)
+def test_all_others_keep_theirs(tag: str) -> None:
+    assert limited_tree(tag + PADDING) == tag + PADDING
+
+
+@pytest.mark.req("C9", "D9")
+def test_a_tamed_page_says_what_it_said() -> None:
+    found = page(
+        """<html><head><title>The <b > tag</title><base href=/b/>
+        <meta name=robots content="<i >"></head><body><a href="x?<u >">one</a> un<b>believ</b>able
+        <p><a href=y>two</a><textarea><s ></textarea><svg><a href=n></a></svg>"""
+    )
+    assert found.title == "The <b > tag"
+    assert found.metas == (("robots", "<i >"),)
+    assert [link.href for link in found.links] == ["x?<u >", "y"]
+    assert found.links[0].url == "http://a.example/b/x?%3Cu%20%3E"
+    assert found.text.startswith("one unbelievable two <s > x x x")
+
+
+@pytest.mark.req("D9")
+def test_what_was_renamed_is_named_back() -> None:
+    text = f"a <b > and <BODY c>{PADDING}"
+    assert as_written(limited_tree(text)) == text

@@ -1,0 +1,217 @@
+"""Frontier and workers together: who gets what, and how the end is noticed."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gossamer.coordinator.engine import Engine
+from gossamer.download import Client, FetchOptions
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.scorers import Fifo
+from gossamer.model import Candidate, Page, Url
+from gossamer.policy import AddressPolicy
+from gossamer.stores.contract import HostFeedback, Leased, Settled, Settlement, Store, Task
+from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.testing import KeepOpen, Reply, Web
+from gossamer.urls import Domains, Scope
+from gossamer.worker import LinkFilter, PoliteRobots, WorkerContext
+
+
+class RecordingStore(EmbeddedStore):
+    """A store that notes who held what, from when to when."""
+
+    def __init__(self, rules: StoreRules) -> None:
+        super().__init__(MemoryBackend(), rules, time.time())
+        self.spans: list[tuple[int, str, int, int]] = []
+        """Worker, domain, and the steps at which the work began and ended."""
+        self._step = 0
+        self._begun: dict[int, tuple[int, str, int]] = {}
+
+    async def lease(self, worker: int, limit: int, now: float) -> Leased:
+        leased = await super().lease(worker, limit, now)
+        for task in leased.tasks:
+            self._step += 1
+            domain = task.host.removeprefix("www.")
+            self._begun[task.lease] = (worker, domain, self._step)
+        return leased
+
+    async def settle(self, settlement: Settlement, now: float) -> Settled:
+        self._end(settlement.task)
+        return await super().settle(settlement, now)
+
+    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
+        self._end(task)
+        return await super().release(task, feedback, now)
+
+    def _end(self, task: Task) -> None:
+        self._step += 1
+        if (begun := self._begun.pop(task.lease, None)) is not None:
+            worker, domain, step = begun
+            self.spans.append((worker, domain, step, self._step))
+
+
+class Silent:
+    """A module runner without modules."""
+
+    async def deliver(self, page: Page) -> None:
+        pass
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        pass
+
+
+async def no_tick(_store: Store) -> None:
+    pass
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def domains() -> Domains:
+    return Domains()
+
+
+@asynccontextmanager
+async def engine(
+    web: Web,
+    store: EmbeddedStore,
+    domains: Domains,
+    seeds: Sequence[str],
+    *,
+    slots: Sequence[int] = (4, 4, 4),
+    scorer: Fifo | None = None,
+) -> AsyncIterator[Engine]:
+    host, port = web.address
+    addresses = AddressPolicy.parse([f"{host}:{port}"])
+    scope = Scope.for_seeds("any", [Url(seeds[0])], (), (), domains)
+    link_filter = LinkFilter(scope, domains.registered_domain)
+    async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
+        context = WorkerContext(
+            store=store,
+            client=client,
+            robots=PoliteRobots(client, store, domains.registered_domain, time.time, 0.0),
+            link_filter=link_filter,
+            modules=Silent(),
+            clock=time.time,
+        )
+        await store.add_seeds([link_filter.file(Url(seed)) for seed in seeds], time.time())
+        yield Engine(context, scorer or Fifo(), Draw(QueueTable(10), 0), slots, no_tick)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def rules(*, max_pages: int = 1000) -> StoreRules:
+    return StoreRules(
+        scheduler=SchedulerRules(delay_s=0.0, host_connections=2),
+        max_pages=max_pages,
+        similarity=None,
+    )
+
+
+def many_hosts(web: Web) -> list[str]:
+    """Describe ten domains of two hosts each, all linked with each other."""
+    names = [f"{sub}d{number}.test" for number in range(10) for sub in ("", "www.")]
+    for name in names:
+        links = [f"http://{other}/" for other in names] + [f"/{page}" for page in range(5)]
+        web.site(name).page("/", links=links)
+        for page in range(5):
+            web.site(name).reply(f"/{page}", Reply(body=f"{name}{page}", delay_s=0.001 * page))
+    return names
+
+
+@pytest.mark.req("D5", "D6")
+@pytest.mark.parametrize("workers", [2, 4, 8])
+def test_a_domain_is_with_one_worker_at_a_time(web: Web, domains: Domains, workers: int) -> None:
+    names = many_hosts(web)
+    store = RecordingStore(rules())
+
+    async def program() -> str:
+        seeds = [f"http://{names[0]}/"]
+        async with engine(web, store, domains, seeds, slots=[5] * workers) as one:
+            return await one.run()
+
+    assert asyncio.run(program()) == "complete"
+    holders: dict[str, set[int]] = {}
+    for worker, domain, _, _ in store.spans:
+        holders.setdefault(domain, set()).add(worker)
+    assert len(holders) == 10
+    # The lease of a domain lasts for five minutes, and this crawl did not: nobody changed hands.
+    assert {len(those) for those in holders.values()} == {1}
+    assert len(set.union(*holders.values())) > 1, "and the work was shared"
+
+
+@pytest.mark.parametrize(("max_pages", "ended_by"), [(1000, "complete"), (7, "max-pages")])
+def test_it_tells_what_ended_the_crawl(
+    web: Web, domains: Domains, max_pages: int, ended_by: str
+) -> None:
+    names = many_hosts(web)
+    store = RecordingStore(rules(max_pages=max_pages))
+
+    async def program() -> str:
+        async with engine(web, store, domains, [f"http://{names[0]}/"]) as one:
+            return await one.run()
+
+    assert asyncio.run(program()) == ended_by
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_stopped_it_finishes_what_is_in_work(web: Web, domains: Domains, *, last: bool) -> None:
+    links = [] if last else ["/more"]
+    web.site("a.test").reply(
+        "/", Reply(body="".join(f"<a href={link}>x</a>" for link in links), delay_s=0.1)
+    )
+    store = RecordingStore(rules())
+
+    async def program() -> str:
+        async with engine(web, store, domains, ["http://a.test/"]) as one:
+            running = asyncio.create_task(one.run())
+            await asyncio.to_thread(web.wait_for_requests, 2)
+            one.stop()
+            return await running
+
+    assert asyncio.run(program()) == ("complete" if last else "interrupted")
+    snapshot = asyncio.run(store.snapshot(time.time()))
+    assert (snapshot.pages, snapshot.in_progress, snapshot.waiting) == (1, 0, len(links))
+    assert [record.path for record in web.requests] == ["/robots.txt", "/"]
+
+
+def test_cancelled_it_gives_back_what_is_in_work(web: Web, domains: Domains) -> None:
+    web.site("a.test").raw("/", KeepOpen())
+    store = RecordingStore(rules())
+
+    async def program() -> None:
+        async with engine(web, store, domains, ["http://a.test/"]) as one:
+            running = asyncio.create_task(one.run())
+            await asyncio.to_thread(web.wait_for_requests, 2)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+    asyncio.run(program())
+    snapshot = asyncio.run(store.snapshot(time.time()))
+    assert (snapshot.in_progress, snapshot.waiting) == (0, 1)
+
+
+@pytest.mark.req("D15")
+def test_a_part_that_breaks_ends_the_crawl_with_its_error(web: Web, domains: Domains) -> None:
+    class Broken(Fifo):
+        async def score(self, candidates: Sequence[Candidate]) -> list[float]:
+            raise ZeroDivisionError(str(len(candidates)))
+
+    web.site("a.test").page("/")
+    store = RecordingStore(rules())
+
+    async def program() -> None:
+        async with engine(web, store, domains, ["http://a.test/"], scorer=Broken()) as one:
+            with pytest.raises(ZeroDivisionError):
+                await one.run()
+
+    asyncio.run(program())

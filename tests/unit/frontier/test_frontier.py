@@ -1,0 +1,98 @@
+"""Prioritiser and router, one step at a time."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from gossamer.frontier.frontier import SCORED_AT_ONCE, Frontier
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.model import Candidate, Url
+from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.urls import Scope
+from gossamer.worker import LinkFilter
+
+
+class Counting:
+    """A scorer that notes how much it is given at once."""
+
+    name = "counting"
+    strict = False
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+        self.calls: asyncio.Queue[int] = asyncio.Queue()
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[float]:
+        self.given.append(len(candidates))
+        self.calls.put_nowait(len(candidates))
+        return [float(candidate.id % 100) for candidate in candidates]
+
+
+def frontier(
+    urls: int, scorer: Counting, *, url_queue: int = 10_000, worker_queue: int = 10_000
+) -> tuple[Frontier, EmbeddedStore, list[None]]:
+    rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0, worker_queue=worker_queue))
+    store = EmbeddedStore(MemoryBackend(), rules, time.time())
+    link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
+    seeds = [link_filter.file(Url(f"http://a.test/{number}")) for number in range(urls)]
+    asyncio.run(store.add_seeds(seeds, time.time()))
+    asyncio.run(store.join(0, time.time()))
+    assigned: list[None] = []
+    draw = Draw(QueueTable(10), 0)
+    made = Frontier(store, scorer, draw, time.time, lambda: assigned.append(None), url_queue)
+    return made, store, assigned
+
+
+async def steps(made: Frontier) -> int:
+    """Step until there is nothing to do any more; return how often there was."""
+    count = 0
+    while await made.step():
+        count += 1
+    return count
+
+
+@pytest.mark.req("D2", "D3")
+@pytest.mark.parametrize("url_queue", [1, 7, 10_000])
+def test_no_more_is_scored_at_once_than_the_url_queue_holds(url_queue: int) -> None:
+    scorer = Counting()
+    made, store, assigned = frontier(1200, scorer, url_queue=url_queue)
+    count = asyncio.run(steps(made))
+    assert max(scorer.given) == min(url_queue, SCORED_AT_ONCE)
+    assert sum(scorer.given) == 1200
+    assert len(assigned) == count
+    assert store.waiting == 1200
+
+
+@pytest.mark.req("D5", "D7")
+def test_a_full_worker_queue_leaves_the_rest_where_it_is() -> None:
+    made, store, _ = frontier(100, Counting(), worker_queue=8)
+    asyncio.run(steps(made))
+    snapshot = asyncio.run(store.snapshot(time.time()))
+    leased = asyncio.run(store.lease(0, 100, time.time()))
+    assert snapshot.waiting == 100
+    assert len(leased.tasks) == 1, "one request at a time"
+    assert store._scheduler.assigned <= 8
+
+
+def test_it_sleeps_until_it_is_woken() -> None:
+    scorer = Counting()
+    made, store, _ = frontier(3, scorer)
+
+    async def program() -> None:
+        running = asyncio.create_task(made.run())
+        assert await scorer.calls.get() == 3
+        await asyncio.sleep(0.01)
+        link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
+        await store.add_seeds([link_filter.file(Url("http://a.test/new"))], time.time())
+        await asyncio.sleep(0.01)
+        assert scorer.given == [3]
+        made.wake()
+        assert await scorer.calls.get() == 1
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(program(), 5))

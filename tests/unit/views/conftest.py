@@ -1,0 +1,91 @@
+"""Crawls to look at: one that has ended, and copies of it to damage."""
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gossamer.modules import Save
+from gossamer.testing import Reply, Web, crawl_into
+
+SEED = "http://a.test/"
+
+
+def describe(web: Web) -> None:
+    """Describe a site with one of everything."""
+    site = web.site("a.test")
+    site.robots("User-agent: *\nDisallow: /secret\n")
+    site.page("/", ["/1", "/2", "/same", "/old", "/missing", "/secret", "http://b.test/"])
+    site.page("/1", ["/2", "/deep", "/flaky"], text="one")
+    site.page("/2", ["/", "/1"], title="two")
+    site.page("/same", ["/", "/1"], title="two")
+    site.redirect("/old", "/new")
+    site.page("/new", ["/x", "/y"])
+    site.page("/x", text="x")
+    site.page("/y", text="y")
+    site.reply("/flaky", Reply(status=503), Reply(body="<p>at last"))
+    site.page("/deep", ["/deeper"])
+    site.page("/deeper", ["/deepest"])
+    site.page("/deepest", ["/never"])
+
+
+def keep_options(directory: Path, **options: object) -> None:
+    """Put options into the note that is kept with a crawl."""
+    with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
+        (note,) = db.execute("SELECT value FROM notes WHERE name = 'options'").fetchone()
+        kept = {**msgspec.json.decode(note), **options}
+        db.execute(
+            "UPDATE notes SET value = ? WHERE name = 'options'", (msgspec.json.encode(kept),)
+        )
+
+
+@pytest.fixture(scope="session")
+def finished_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a crawl that has ended; not to be changed."""
+    directory = tmp_path_factory.mktemp("crawls") / "finished"
+    with Web() as web:
+        describe(web)
+        crawled = asyncio.run(
+            crawl_into(directory, web, SEED, modules=[Save()], depth=3, similarity="0.9")
+        )
+    assert crawled.summary.ended_by == "complete"
+    assert crawled.outcome("http://a.test/flaky") == "fetched"
+    keep_options(
+        directory,
+        max_pages=100,
+        max_bytes=1_000_000,
+        max_page_bytes=1000,
+        ttl_s=3600.0,
+        queues=10,
+        similarity=0.9,
+        module=["save"],
+    )
+    return directory
+
+
+@pytest.fixture
+def keep() -> Callable[..., None]:
+    """Put options into the note that is kept with a crawl."""
+    return keep_options
+
+
+@pytest.fixture
+def directory(finished_crawl: Path, tmp_path: Path) -> Path:
+    """A copy of that crawl, to do with as one likes."""
+    return Path(shutil.copytree(finished_crawl, tmp_path / "crawl"))
+
+
+@pytest.fixture
+def damage(directory: Path) -> Callable[[str], None]:
+    """Run SQL on the copy."""
+
+    def run(script: str) -> None:
+        with closing(sqlite3.connect(directory / "crawl.sqlite")) as db:
+            db.executescript(script)
+
+    return run

@@ -1,0 +1,292 @@
+"""What `verify` finds: nothing in a crawl that nobody touched, and every kind of damage by name."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+import xxhash
+
+from gossamer import CrawlError
+from gossamer.views.stored_crawl import open_crawl
+from gossamer.views.verify import Verification, verify
+
+Damage = Callable[[str], None]
+
+HOUR_S = 3600.0
+
+
+def verified(directory: Path, now: float | None = None) -> Verification:
+    with open_crawl(directory) as crawl:
+        return verify(crawl, now or time.time())
+
+
+def broken(directory: Path, now: float | None = None) -> Mapping[str, list[str]]:
+    """Return the rules that are broken, with examples."""
+    found = verified(directory, now)
+    assert found.sound == (not any(one.broken for one in found.findings))
+    return {one.rule: one.examples for one in found.findings if one.broken}
+
+
+def note(directory: Path, **options: object) -> None:
+    """Change what is kept of the options."""
+    with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
+        (kept,) = db.execute("SELECT value FROM notes WHERE name = 'options'").fetchone()
+        changed = msgspec.json.encode({**msgspec.json.decode(kept), **options})
+        db.execute("UPDATE notes SET value = ? WHERE name = 'options'", (changed,))
+
+
+@pytest.mark.req("B1")
+def test_a_crawl_that_nobody_touched_is_sound(directory: Path) -> None:
+    found = verified(directory)
+    assert [one for one in found.findings if one.broken] == []
+    assert (found.sound, found.complete, found.running) == (True, True, False)
+    assert (found.urls, found.pages) == (14, 9)
+    names = [one.rule for one in found.findings]
+    assert len(names) == len(set(names)) == 30
+
+
+def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
+    damage("DELETE FROM contents")
+    assert "contents" in broken(directory)
+    assert broken(directory, time.time() + HOUR_S) == {}
+
+
+@pytest.mark.req("B1")
+@pytest.mark.parametrize(
+    ("rule", "words", "script"),
+    [
+        ("types", "row 2 of urls", "UPDATE urls SET depth = 'deep' WHERE id = 2"),
+        ("types", "row 1 of pages", "UPDATE pages SET digest = 'text' WHERE id = 1"),
+        ("values", "/1", "UPDATE urls SET state = 9 WHERE id = 2"),
+        ("values", "/1", "UPDATE urls SET outcome = 'eaten' WHERE id = 2"),
+        ("values", "/1", "UPDATE urls SET targets = x'00' WHERE id = 2"),
+        (
+            "values",
+            "attempt 1 ended as eaten",
+            "UPDATE attempts SET outcome = 'eaten' WHERE url = 1",
+        ),
+        ("ids", "13 URLs", "DELETE FROM urls WHERE id = 3"),
+        ("outcome", "a.test/", "UPDATE urls SET outcome = NULL WHERE id = 1"),
+        ("outcome", "/missing", "UPDATE urls SET state = 1 WHERE id = 6"),
+        ("outcome", "/missing", "UPDATE urls SET finished_at = NULL WHERE id = 6"),
+        (
+            "rest",
+            "/missing",
+            "UPDATE urls SET state = 3, outcome = NULL, finished_at = NULL WHERE id = 6",
+        ),
+        ("score", "a.test/", "UPDATE urls SET score = NULL, queue = NULL WHERE id = 1"),
+        ("score", "a.test/", "UPDATE urls SET score = 100.5, queue = 9 WHERE id = 1"),
+        ("score", "/deepest", "UPDATE urls SET score = 1.0, queue = 0 WHERE state = 5"),
+        ("queue", "is in queue 7", "UPDATE urls SET queue = 7 WHERE id = 1"),
+        ("limit", "/deepest at depth 4", "UPDATE urls SET state = 0 WHERE state = 5"),
+        ("limit", "/missing at depth 1", "UPDATE urls SET state = 5 WHERE id = 6"),
+        ("host", "a.test/", "DELETE FROM hosts"),
+        ("host", "/1", "UPDATE urls SET host = 77 WHERE id = 2"),
+        ("parent", "/1", "UPDATE urls SET parent = 77 WHERE id = 2"),
+        ("parent", "/1", "UPDATE urls SET parent = NULL WHERE id = 2"),
+        ("attempts", "a.test/ counts 1", "DELETE FROM attempts WHERE url = 1"),
+        ("attempts", "unknown URL", "UPDATE attempts SET url = 77 WHERE url = 1"),
+        ("ending", "/missing ended as gone", "UPDATE urls SET outcome = 'gone' WHERE id = 6"),
+        (
+            "once",
+            "a.test/",
+            "INSERT INTO attempts SELECT * FROM attempts WHERE url = 1;"
+            "UPDATE urls SET attempts = 2 WHERE id = 1",
+        ),
+        (
+            "once",
+            "/old",
+            "UPDATE urls SET state = 1, outcome = NULL, finished_at = NULL "
+            "WHERE outcome = 'redirected'",
+        ),
+        ("numbers", "page 3 is missing", "DELETE FROM pages WHERE id = 3"),
+        ("numbers", "page 1 is missing", "DELETE FROM pages WHERE id = 1"),
+        ("fetched", "/1", "DELETE FROM pages WHERE url = 2"),
+        ("fetched", "page 2", "UPDATE pages SET url = 1 WHERE id = 2"),
+        ("fetched", "page 2", "UPDATE pages SET url = 77 WHERE id = 2"),
+        ("fetched", "/1", "UPDATE urls SET page = 1 WHERE id = 2"),
+        ("fetched", "/missing", "UPDATE urls SET page = 1 WHERE id = 6"),
+        ("told", "page 2 at depth 1", "UPDATE pages SET reported_depth = 2 WHERE id = 2"),
+        (
+            "duplicates",
+            "pages 1 and 2",
+            "UPDATE pages SET digest = (SELECT digest FROM pages WHERE id = 1) WHERE id = 2",
+        ),
+        (
+            "original",
+            "/same is said to repeat page 77",
+            "UPDATE urls SET duplicate_of = 77 WHERE outcome = 'duplicate'",
+        ),
+        (
+            "original",
+            "/same is said to repeat page nowhere",
+            "UPDATE urls SET duplicate_of = NULL WHERE outcome = 'duplicate'",
+        ),
+        ("original", "/missing is said", "UPDATE urls SET duplicate_of = 1 WHERE id = 6"),
+        (
+            "sketches",
+            "sketch of page 1",
+            "INSERT INTO sketches VALUES (1, 0.5, x'', x'')",
+        ),
+        ("values", "sketch of page 1", "INSERT INTO sketches VALUES (1, 0.5, x'00', x'')"),
+        ("contents", "page 1", "DELETE FROM contents WHERE page = 1"),
+        ("contents", "page 77", "UPDATE contents SET page = 77 WHERE page = 1"),
+        ("contents", "page 1", "UPDATE contents SET fetched_at = 0.5 WHERE page = 1"),
+        (
+            "budgets",
+            "9999999 bytes of 1000000",
+            "UPDATE notes SET value = '9999999' WHERE name = 'bytes'",
+        ),
+        ("bytes", "1 counted", "UPDATE notes SET value = '1' WHERE name = 'bytes'"),
+        (
+            "url_check",
+            "/1 is filed under the key",
+            "UPDATE urls SET key = zeroblob(16) WHERE id = 2",
+        ),
+        (
+            "url_check",
+            "/elsewhere is filed under the key",
+            "UPDATE urls SET url = 'http://a.test/elsewhere' WHERE id = 2",
+        ),
+        ("url_check", "normal form", "UPDATE urls SET url = 'HTTP://a.test/1' WHERE id = 2"),
+        ("url_check", "normal form", "UPDATE urls SET url = 'x' WHERE id = 2"),
+        ("url_check", "the host b.test", "UPDATE hosts SET key = 'b.test'"),
+        ("url_check", "the domain b.test", "UPDATE hosts SET domain = 'b.test'"),
+        (
+            "seeds",
+            "/missing was found nowhere",
+            "UPDATE urls SET parent = NULL, depth = 0 WHERE id = 6",
+        ),
+        (
+            "depth",
+            "/missing is written down at depth 2, but is at depth 1",
+            "UPDATE urls SET depth = 2 WHERE id = 6",
+        ),
+        ("path", "/missing is written down at depth 0", "UPDATE urls SET depth = 0 WHERE id = 6"),
+        (
+            "depth",
+            "a.test/ links to a URL that is not there",
+            "UPDATE urls SET targets = x'4D00000000000000' WHERE id = 1",
+        ),
+        (
+            "path",
+            "a.test/ does not link to http://a.test/1",
+            "UPDATE urls SET targets = x'' WHERE id = 1",
+        ),
+        (
+            "path",
+            "was found on a page that was found over it",
+            "UPDATE urls SET parent = 2 WHERE id = 1",
+        ),
+        ("bodies", "page 1 cannot be unpacked", "UPDATE contents SET body = x'00' WHERE page = 1"),
+        ("bodies", "page 1 is not of its size", "UPDATE pages SET size = 1 WHERE id = 1"),
+        (
+            "bodies",
+            "page 1 does not have its digest",
+            "UPDATE pages SET digest = zeroblob(16) WHERE id = 1",
+        ),
+        (
+            "saved",
+            "pages/2 is not of",
+            "UPDATE urls SET url = 'http://a.test/elsewhere' WHERE id = 2",
+        ),
+    ],
+)
+def test_every_kind_of_damage_is_found_and_named(
+    directory: Path, damage: Damage, rule: str, words: str, script: str
+) -> None:
+    damage(script)
+    found = broken(directory)
+    assert rule in found
+    assert any(words in example for example in found[rule]), found[rule]
+
+
+def test_a_url_out_of_scope_is_found(directory: Path, damage: Damage) -> None:
+    url = "http://b.test/missing"
+    damage(
+        "INSERT INTO hosts (id, key, domain, delay_s, next_start, failures) "
+        "VALUES (2, 'b.test', 'b.test', 0.0, 0.0, 0)"
+    )
+    with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
+        key = xxhash.xxh3_128_digest(url.encode())
+        db.execute("UPDATE urls SET host = 2, url = ?, key = ? WHERE id = 6", (url, key))
+    assert broken(directory) == {
+        "scope": [f"{url}: scope host: b.test is not one of the seeds' hosts"]
+    }
+
+
+@pytest.mark.req("D14")
+def test_an_exceeded_budget_is_found(directory: Path) -> None:
+    note(directory, max_pages=8)
+    assert broken(directory) == {"budgets": ["9 pages of 8"]}
+
+
+def test_a_missing_seed_is_found(directory: Path) -> None:
+    note(directory, seeds=["http://a.test/", "http://a.test/other"])
+    assert broken(directory) == {"seeds": ["the seed http://a.test/other is missing"]}
+
+
+def test_without_its_options_a_crawl_is_held_against_the_other_rules(
+    directory: Path, damage: Damage
+) -> None:
+    damage("DELETE FROM notes WHERE name = 'options'")
+    assert broken(directory) == {}
+    rules = {one.rule for one in verified(directory).findings}
+    assert not rules & {"queue", "limit", "once", "duplicates", "budgets", "scope", "seeds"}
+    damage("UPDATE urls SET depth = 3 WHERE id = 2")
+    assert set(broken(directory)) >= {"depth", "path"}
+
+
+@pytest.mark.req("C7")
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "is missing"),
+        (b"", "is not of http://a.test/"),
+        (b"http://b.test/\n0\n<p>", "is not of http://a.test/"),
+        (b"http://a.test/\n1\n<p>", "does not have the depth 0 in its second line"),
+        (b"http://a.test/\n0\n<p>", "does not hold the page that was fetched"),
+    ],
+)
+def test_a_saved_file_that_is_not_of_its_page_is_found(
+    directory: Path, content: bytes | None, words: str
+) -> None:
+    file = directory / "pages" / "1"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    (complaint,) = broken(directory)["saved"]
+    assert complaint.startswith(f"{file} {words}")
+
+
+def test_a_saved_file_of_no_page_is_found(directory: Path) -> None:
+    extra = directory / "pages" / "10"
+    extra.write_bytes(b"http://a.test/\n0\n")
+    (directory / "pages" / "notes.txt").write_text("mine")
+    assert broken(directory) == {"saved": [f"{extra} is of no page"]}
+
+
+def test_many_breaches_are_counted_and_few_are_shown(directory: Path, damage: Damage) -> None:
+    damage("UPDATE urls SET key = randomblob(16)")
+    (url_check,) = [one for one in verified(directory).findings if one.rule == "url_check"]
+    assert (url_check.broken, len(url_check.examples)) == (14, 5)
+
+
+def test_what_has_lost_its_form_is_not_read_any_further(directory: Path, damage: Damage) -> None:
+    damage("UPDATE urls SET state = 'nowhere', depth = 'deep', score = x'00', page = 'x'")
+    found = verified(directory)
+    assert (found.sound, found.complete) == (False, False)
+    assert found.findings[-1].rule == "ids"
+
+
+def test_a_spoilt_file_is_never_taken_for_a_sound_one(directory: Path) -> None:
+    path = directory / "crawl.sqlite"
+    whole = path.read_bytes()
+    for start in range(4096, len(whole), 4096):
+        path.write_bytes(whole[:start] + b"\xff" * 4096 + whole[start + 4096 :])
+        with suppress(CrawlError):  # it cannot even be read: that is as loud
+            assert "file" in broken(directory)

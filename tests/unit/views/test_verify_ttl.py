@@ -1,0 +1,85 @@
+"""A crawl that goes on longer than its TTL visits pages again, and is sound all the same."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+import xxhash
+import zstandard
+
+from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.model import Outcome, Url
+from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settlement
+from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.urls import Scope
+from gossamer.views.stored_crawl import open_crawl
+from gossamer.views.verify import verify
+from gossamer.worker.links import LinkFilter
+
+OPTIONS = {
+    "seeds": ["http://a.test/"],
+    "scope": "host",
+    "ttl_s": 3600.0,
+    "queues": 10,
+    "similarity": 0.9,
+}
+
+
+def link(path: str) -> Link:
+    return LinkFilter(Scope.for_seeds("any", []), str).file(Url(f"http://a.test{path}"))
+
+
+async def visit(store: EmbeddedStore, body: bytes, links: list[str], now: float) -> str:
+    """Fetch the next URL of the store, and return it."""
+    candidates = await store.candidates(10)
+    await store.prioritise([(one, 5.0) for one in candidates])
+    await store.route([range(10)], now)
+    (task,) = (await store.lease(0, 1, now)).tasks
+    digest = xxhash.xxh3_128_digest(body)
+    page_id = (await store.claim(task, digest, None, now)).page_id
+    assert page_id is not None
+    packed = zstandard.compress(body)
+    page = KeptPage(page_id=page_id, size=len(body), digest=digest, content=packed, fetched_at=now)
+    await store.settle(
+        Settlement(
+            task=task,
+            outcome=Outcome.FETCHED,
+            size=len(body),
+            page=page,
+            links=[link(one) for one in links],
+            feedback=HostFeedback(ended=now),
+        ),
+        now,
+    )
+    await store.commit()
+    return task.url
+
+
+@pytest.mark.req("B1", "D11")
+def test_pages_that_were_visited_again(tmp_path: Path) -> None:
+    def broken(now: float) -> dict[str, list[str]]:
+        with open_crawl(tmp_path) as crawl:
+            found = verify(crawl, now).findings
+        return {one.rule: one.examples for one in found if one.broken}
+
+    async def run() -> None:
+        backend = SqliteBackend(tmp_path / "crawl.sqlite")
+        backend.put("options", msgspec.json.encode(OPTIONS))
+        store = EmbeddedStore(backend, StoreRules(scheduler=SchedulerRules(delay_s=0.0)), 0.0)
+        await store.join(0, 0.0)
+        await store.add_seeds([link("/")], 0.0)
+        assert await visit(store, b"root", ["/a"], 1.0) == "http://a.test/"
+        assert await visit(store, b"a", ["/", "/b"], 3000.0) == "http://a.test/a"
+        assert await visit(store, b"b", ["/"], 4000.0) == "http://a.test/b"
+        assert broken(4000.5) == {}
+        assert await visit(store, b"new", ["/c"], 4001.0) == "http://a.test/"
+        assert broken(4002.0) == {}
+        assert await visit(store, b"root", [], 4002.0) == "http://a.test/c"
+        await store.close()
+        assert broken(9000.0) == {}
+
+    asyncio.run(run())
+    with open_crawl(tmp_path) as crawl:
+        assert [page.url for page in crawl.reader.pages()].count(Url("http://a.test/")) == 2
