@@ -8,7 +8,9 @@ DOCS   := .cache/docs/.ready
 SERVERS := .cache/servers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench bench-redis eval-duplicates requirements docs clean
+ROUNDS ?= 10
+
+.PHONY: help setup demo test chaos check format bench bench-redis eval-duplicates requirements docs clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 24
@@ -34,6 +36,11 @@ demo: $(READY)  ## crawl a small site that Gossamer serves itself
 
 test: $(READY) $(DOCS) $(SERVERS)  ## run the whole test suite
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements check
+
+# Each round has another seed, and what is drawn is drawn anew; `make test` has the first one.
+chaos: $(READY) $(DOCS) $(SERVERS)  ## kill and draw at random for long: ROUNDS=10
+	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --chaos-rounds $(ROUNDS) \
+		tests/chaos tests/cluster/chaos tests/contract tests/crawl/test_depth.py
 
 check: $(READY)  ## lint, formatting, types
 	$(BIN)/ruff check .

@@ -13,7 +13,12 @@ import pytest
 from redis_servers import RedisServer
 
 pytest_plugins = ["requirement_table", "chaos_rounds"]
-pytest.register_assert_rewrite("tests.contract.model", "tests.contract.steps")
+pytest.register_assert_rewrite(
+    "tests.cluster.process_crawl",
+    "tests.contract.driver",
+    "tests.contract.model",
+    "tests.contract.steps",
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("version", "model", "errors", "config", "urls", "policy", "download", "content"),
+    *("version", "model", "errors", "config", "urls", "plugins", "policy", "download", "content"),
     *("frontier", "stores", "modules", "worker", "coordinator", "cluster", "transfer", "views"),
     *("observe", "testing", "cli"),
 )

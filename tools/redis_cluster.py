@@ -18,7 +18,7 @@ PORTS = ("port", "cluster-port")
 """By default the bus has the port 10,000 above the other, which may be none."""
 
 
-class Node:
+class ClusterNode:
     """One server of the cluster."""
 
     def __init__(self, start: StartServer) -> None:
@@ -44,7 +44,7 @@ class Node:
         with self.client() as client:
             return str(client.execute_command("CLUSTER", *words))  # type: ignore[no-untyped-call]
 
-    def meet(self, other: "Node") -> None:
+    def meet(self, other: "ClusterNode") -> None:
         """Bring two nodes together."""
         self.tell("MEET", LOOPBACK, other.server.port, other.server.ports["cluster-port"])
 
@@ -67,8 +67,8 @@ class Cluster:
     """Masters that have the slots among them, and a replica for each if that is wanted."""
 
     def __init__(self, start: StartServer, masters: int, *, replicated: bool = False) -> None:
-        self.masters = [Node(start) for _ in range(masters)]
-        self.replicas = [Node(start) for _ in self.masters] if replicated else []
+        self.masters = [ClusterNode(start) for _ in range(masters)]
+        self.replicas = [ClusterNode(start) for _ in self.masters] if replicated else []
         everybody = [*self.masters, *self.replicas]
         for place, node in enumerate(everybody):
             if place < masters:
@@ -83,19 +83,19 @@ class Cluster:
         for replica in self.replicas:
             replica.server.await_link()
 
-    def home_of(self, key: str) -> Node:
+    def home_of(self, key: str) -> ClusterNode:
         """Return the master that has the slot of a key, if no slots were moved."""
         slot, count = key_slot(key.encode()), len(self.masters)
         return next(
             node for place, node in enumerate(self.masters) if slot < SLOTS * (place + 1) // count
         )
 
-    def owner_of(self, key: str) -> Node:
+    def owner_of(self, key: str) -> ClusterNode:
         """Return the master that has the keys of the same slot."""
         (owner,) = [node for node in self.masters if node.holds(key_slot(key.encode()))]
         return owner
 
-    def move(self, key: str, target: Node) -> None:
+    def move(self, key: str, target: ClusterNode) -> None:
         """Move the slot of a key to another node, as `redis-cli --cluster reshard` does."""
         source, slot = self.owner_of(key), key_slot(key.encode())
         target.tell("SETSLOT", slot, "IMPORTING", source.id)

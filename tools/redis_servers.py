@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -113,7 +113,7 @@ class RedisServer:
 
     def _launch(self) -> None:
         own = {"port": 0, "bind": LOOPBACK, "dir": self.folder, "unixsocket": self.socket}
-        lines = [f"{name} {value}" for name, value in {**own, **self.ports}.items()]
+        lines = [f'{name} "{value}"' for name, value in {**own, **self.ports}.items()]
         config = self.folder / "redis.conf"
         config.write_text("\n".join([*lines, 'save ""', *self._settings, ""]), encoding="utf-8")
         with self._log().open("wb") as log:
@@ -162,7 +162,7 @@ class RedisServer:
         self._socket_folder.cleanup()
 
 
-def free_ports(names: "Sequence[str] | dict[str, int]") -> dict[str, int]:
+def free_ports(names: Iterable[str]) -> dict[str, int]:
     """Return a port for each name at which nobody listens just now."""
     listeners = {name: socket.create_server((LOOPBACK, 0)) for name in names}
     found = {name: one.getsockname()[1] for name, one in listeners.items()}

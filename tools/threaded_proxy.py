@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from gossamer.testing import TcpProxy
+from tcp_proxy import TcpProxy
 
 LOOPBACK = "127.0.0.1"
 PATIENCE_S = 45.0

@@ -1,15 +1,15 @@
-"""Our own failures, as opposed to what happens to a URL (that is `model.Outcome`).
+"""The exceptions of Gossamer itself; what happens to a URL is a `model.Outcome` instead.
 
     GossamerError
-    ├── UsageError       the user asked for something that cannot be; exit code 2
-    └── CrawlError       the crawl itself could not go on; exit code 1
+    ├── UsageError       an argument, option or setting is wrong; exit code 2
+    └── CrawlError       the crawl could not continue; exit code 1
 
 Every message is one sentence for a person: what was wrong, where, and what to do about it.
 """
 
 
 class GossamerError(Exception):
-    """The root of everything Gossamer raises on purpose."""
+    """The base class of every exception that Gossamer raises on purpose."""
 
 
 class UsageError(GossamerError):
@@ -17,4 +17,4 @@ class UsageError(GossamerError):
 
 
 class CrawlError(GossamerError):
-    """The crawl failed and cannot go on; what was delivered before is whole."""
+    """The crawl failed and cannot continue; what it delivered before is complete."""

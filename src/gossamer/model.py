@@ -1,4 +1,4 @@
-"""The records that travel between the rooms of the house, and the words for what they mean.
+"""The data types that all packages share: outcomes, responses, events, pages and counters.
 
 What happens to a URL is data: every URL ends in exactly one `Outcome`. An exception means
 that Gossamer itself is broken or was used wrongly (see `gossamer.errors`).
@@ -14,14 +14,14 @@ Url = NewType("Url", str)
 """An absolute http or https URL in normal form: pure ASCII, no fragment, no credentials."""
 
 HostKey = NewType("HostKey", str)
-"""The name politeness goes by: the host in lower case, without port and trailing dot."""
+"""The key of a host for politeness: its name in lower case, without port and trailing dot."""
 
 Fingerprint = NewType("Fingerprint", str)
-"""The comparing form of a URL: two URLs with one fingerprint are taken for the same page."""
+"""The form of a URL for comparison: URLs with equal fingerprints count as one page."""
 
 
 class Outcome(StrEnum):
-    """How a URL ended. Closed: every URL ends in exactly one of these."""
+    """The final result of a URL: every URL ends in exactly one of these."""
 
     FETCHED = "fetched"
     REDIRECTED = "redirected"
@@ -48,7 +48,7 @@ class Outcome(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a download did not yield a page, as fine as we can tell; `policy.failures` maps it."""
+    """Why a download yielded no page, in detail; `policy.failures` maps each to an outcome."""
 
     NAME_NOT_FOUND = "the host name could not be resolved"
     CONNECTION_REFUSED = "the connection was refused or the host is unreachable"
@@ -94,12 +94,12 @@ class Headers(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """What one request came to. A redirect is a result like any other, never followed here."""
+    """The result of one request. A redirect is a result like any other, never followed here."""
 
     url: Url
-    """The URL that was asked for."""
+    """The URL that was requested."""
     outcome: Outcome
-    """FETCHED only when `body` is a whole page of HTML or text."""
+    """FETCHED only when `body` is a complete page of HTML or text."""
     cause: Cause | None = None
     """Why there is no page; None exactly when the outcome is FETCHED or REDIRECTED."""
     detail: str = ""
@@ -108,7 +108,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     """The HTTP status; None when no answer came."""
     headers: Headers = Headers()
     body: bytes = b""
-    """The page, transfer and content coding undone, character coding untouched."""
+    """The page: transfer and content codings decoded, character encoding untouched."""
     target: Url | None = None
     """Where a redirect leads, resolved and in normal form."""
     address: str | None = None
@@ -116,11 +116,11 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     started: float
     """When the request started, in seconds of the client's clock."""
     ended: float
-    """When its last byte arrived or it was given up."""
+    """When its last byte arrived, or the request was given up."""
 
 
 class EventKind(StrEnum):
-    """What a crawl tells its watchers, step by step."""
+    """The kinds of steps that a crawl reports to its observer."""
 
     FETCHED = "fetched"
     SAVED = "saved"
@@ -138,9 +138,9 @@ class Event(msgspec.Struct, frozen=True):
 
     kind: EventKind
     depth: int
-    """The depth of the page that is being worked on."""
+    """The depth of the page that is being processed."""
     url: str
-    """The URL it is about; for a link that is no URL, its text as the page has it."""
+    """The URL it is about; for a link that is not a URL, its text as the page has it."""
     outcome: Outcome | None = None
     """How the URL ended, where the event is UNFETCHED."""
     detail: str = ""
@@ -148,33 +148,33 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """A page as a module sees it. It cannot be changed."""
+    """A page as a module sees it; immutable."""
 
     id: int
-    """The number of the page in its crawl: 1, 2, 3 … without holes."""
+    """The number of the page in its crawl: 1, 2, 3 … without gaps."""
     url: Url
     depth: int
-    """The length of the shortest path from a seed that is known so far."""
+    """The length of the shortest path from a seed, over the links seen so far."""
     status: int
     content_type: str
     encoding: str
     title: str
     body: bytes
-    """As the server meant it: transfer and content coding undone, character coding untouched."""
+    """Transfer and content codings decoded, character encoding untouched."""
     links: tuple[Url, ...]
     fetched_at: float
     """Seconds since the epoch."""
     read_text: Callable[[], str] = str
-    """Reads the text out of the parsed page; ask `text` instead."""
+    """Extracts the text from the parsed page; use `text` instead."""
 
     @property
     def text(self) -> str:
-        """The visible text, read when first asked for."""
+        """The visible text, extracted on first use."""
         return self.read_text()
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A URL that waits for its score."""
+    """A URL that waits to be scored."""
 
     id: int
     url: Url
@@ -182,13 +182,13 @@ class Candidate(msgspec.Struct, frozen=True):
     domain: str
     depth: int
     credit: float
-    """The importance that its domain has gathered from the crawl's own links."""
+    """The importance that its domain has collected from the crawl's own links."""
     top_credit: float
     """The largest credit of any domain so far."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The counters of a crawl at one moment."""
+    """A snapshot of the counters of a crawl."""
 
     waiting: int
     in_progress: int
@@ -200,6 +200,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_s: float
     pages_per_s: float
     ended_by: str | None
-    """What ended the crawl; None while it goes on."""
+    """What ended the crawl; None while it runs."""
     max_pages: int
     max_bytes: int

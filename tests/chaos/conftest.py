@@ -17,14 +17,14 @@ import pytest
 import zstandard
 
 from gossamer.stores.contract import UrlState
-from gossamer.testing import Pause, Raw, Reply, Step, Web
+from gossamer.testing import Pause, Raw, RawStep, Reply, Web
 
 DRIVER = Path(__file__).with_name("driver.py")
 UNEVEN = Path(__file__).with_name("uneven.py")
-PATIENCE_S = 20
+PATIENCE_S = 45
 
 
-class Run:
+class GossamerRun:
     """One run of the command, under way or ended."""
 
     def __init__(self, driver: "Popen[bytes]", output: Path) -> None:
@@ -74,17 +74,17 @@ class Gossamer:
 
     def __init__(self, output: Path) -> None:
         self._output = output
-        self._last: Run | None = None
+        self._last: GossamerRun | None = None
         # Unbuffered, so that `select` knows of every line that was not read.
         self._driver = Popen([sys.executable, str(DRIVER)], stdin=PIPE, stdout=PIPE, bufsize=0)
 
-    def start(self, *arguments: object, **job: object) -> Run:
+    def start(self, *arguments: object, **job: object) -> GossamerRun:
         """Start the command; `job` as in the driver."""
         self._end_last()
         line = {"arguments": [*map(str, arguments)], "output": str(self._output), **job}
         assert self._driver.stdin is not None
         self._driver.stdin.write(msgspec.json.encode(line) + b"\n")
-        self._last = Run(self._driver, self._output)
+        self._last = GossamerRun(self._driver, self._output)
         return self._last
 
     def close(self) -> None:
@@ -124,14 +124,14 @@ def web() -> Iterator[Web]:
         yield running
 
 
-class Withheld(list[Step]):
+class Withheld(list[RawStep]):
     """Steps of an answer that begin when a condition holds."""
 
-    def __init__(self, condition: Callable[[], bool], *steps: Step) -> None:
+    def __init__(self, condition: Callable[[], bool], *steps: RawStep) -> None:
         super().__init__(steps)
         self._condition = condition
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[RawStep]:
         while not self._condition():
             yield Pause(0.002)
         yield from super().__iter__()
@@ -175,7 +175,7 @@ def was_asked(web: Web, path: str) -> bool:
     return path in [record.path for record in web.requests]
 
 
-class Result(msgspec.Struct, frozen=True):
+class SmallCrawlResult(msgspec.Struct, frozen=True):
     """What came of a crawl, without what may differ: numbers, times, and which duplicate came
     first."""
 
@@ -185,7 +185,7 @@ class Result(msgspec.Struct, frozen=True):
     """URL, depth and body."""
 
 
-def read_result(directory: Path) -> Result:
+def read_result(directory: Path) -> SmallCrawlResult:
     """Return what a directory holds, once it is sure that all of it fits together."""
     with closing(sqlite3.connect(f"file:{directory}/crawl.sqlite?mode=ro", uri=True)) as db:
         urls = db.execute("SELECT url, state, outcome, depth FROM urls").fetchall()
@@ -203,7 +203,7 @@ def read_result(directory: Path) -> Result:
         number: b"%s\n%d\n%s" % (url.encode(), depth, body)
         for number, (url, depth, body) in enumerate(kept, 1)
     }
-    return Result(
+    return SmallCrawlResult(
         sorted((one_name_for_duplicates(url), outcome, depth) for url, _, outcome, depth in urls),
         sorted((one_name_for_duplicates(url), depth, body) for url, depth, body in kept),
     )
@@ -218,7 +218,7 @@ class SmallCrawl:
 
     def __init__(self, gossamer: Gossamer, web: Web) -> None:
         self._gossamer = gossamer
-        self._expected: Result | None = None
+        self._expected: SmallCrawlResult | None = None
         self.web = web
         describe(web)
         modules = ["--module", "save", "--module", f"{UNEVEN}:Uneven"]
@@ -226,7 +226,7 @@ class SmallCrawl:
         limits = ["--depth", "6", "--max-page-bytes", "50kB"]
         self._command = ["crawl", f"{web.base_url}/", *modules, *feedback, *limits]
 
-    def start(self, directory: Path, *options: object, **job: object) -> Run:
+    def start(self, directory: Path, *options: object, **job: object) -> GossamerRun:
         """Begin the crawl or go on with it; `job` as in the driver."""
         if not directory.joinpath("crawl.sqlite").exists():
             self.web.clear_requests()

@@ -22,9 +22,9 @@ import gossamer.cli.crawling
 import gossamer.cli.main
 import gossamer.coordinator.engine
 from gossamer.coordinator import Crawl
-from gossamer.coordinator.directory import CrawlDirectory
 from gossamer.download import Client
 from gossamer.modules import ModuleRunner
+from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.batch import Batch
 from gossamer.stores.embedded.store import EmbeddedStore
@@ -43,7 +43,7 @@ OWNERS: dict[str, object] = {
 }
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class DriverJob(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the command."""
 
     arguments: list[str]
@@ -59,7 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 def main(lines: Iterable[str]) -> None:
     for line in lines:
-        job = msgspec.json.decode(line, type=Job)
+        job = msgspec.json.decode(line, type=DriverJob)
         child = os.fork()
         if not child:
             become(job)
@@ -68,7 +68,7 @@ def main(lines: Iterable[str]) -> None:
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def become(job: Job) -> NoReturn:
+def become(job: DriverJob) -> NoReturn:
     """Be the command."""
     output = os.open(job.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(output, 1)

@@ -52,7 +52,7 @@ def test_interrupted_once_it_finishes_what_is_in_work(
     run.wait_for(lambda: "/slow" in [record.path for record in web.requests])
     run.signal(number)
     assert run.end() == 130, run.output
-    assert "finishing what is in progress; once more to stop at once" in run.output
+    assert "finishing what is in progress; press Ctrl-C again to quit now" in run.output
     assert "Ended          it was interrupted" in run.output
     asked = Counter(record.path for record in web.requests)
     assert asked["/slow"] == 1
@@ -78,7 +78,7 @@ def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
     run = gossamer.start(*crawl_of(web, tmp_path))
     run.wait_for(lambda: tmp_path.joinpath("pages/3").exists())
     run.signal(signal.SIGINT)
-    run.wait_for(lambda: "once more to stop at once" in run.output)
+    run.wait_for(lambda: "press Ctrl-C again to quit now" in run.output)
     run.signal(signal.SIGINT)
     assert run.end() == 130, run.output
     assert "stopped at once" in run.output
@@ -95,7 +95,7 @@ def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
 @pytest.mark.req("B1")
 @pytest.mark.parametrize(
     ("budget", "advice"),
-    [("10", "use --fresh to crawl anew"), ("2", "raise --max-pages to go on, or use --fresh")],
+    [("10", "use --fresh to start over"), ("2", "raise --max-pages to continue, or use --fresh")],
 )
 def test_a_crawl_that_is_over_says_so_and_is_not_touched(
     budget: str, advice: str, gossamer: "Gossamer", web: Web, tmp_path: Path

@@ -41,7 +41,7 @@ def crawl(web: Web, tmp_path: Path) -> Crawl:
             addresses=AddressPolicy.parse([f"{host}:{port}"]), delay_s=delay_s, dns=web.dns
         )
 
-        pages = PageDirectory(folder, first_id=first_id)
+        pages = PageDirectory(folder, first_id=first_id, fresh=True)
         asyncio.run(ClassicCrawl(plan, settings, pages, events.append).run())
         return read_pages(folder, first_id), events
 

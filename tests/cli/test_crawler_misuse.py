@@ -1,4 +1,4 @@
-"""Bad input: one line on standard error that says what and how to mend it, exit code 2."""
+"""Bad input: one line on standard error that says what is wrong and how to fix it, exit code 2."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer
-    from tests.cluster.conftest import Crawl, MakeCrawl
+    from tests.cluster.conftest import MakeCrawl
+    from tests.cluster.process_crawl import ProcessCrawl
 
 
-def test_health_of_a_crawl_that_runs(crawl: "Crawl") -> None:
+def test_health_of_a_crawl_that_runs(crawl: "ProcessCrawl") -> None:
     assert "has not begun" in crawl.run("health").succeed()
     crawl.crawl(delay_s=1.0)
     crawl.await_requests(5)
@@ -22,7 +23,7 @@ def test_health_of_a_crawl_that_runs(crawl: "Crawl") -> None:
     assert "worker 77" in unknown.output
 
 
-def test_health_of_a_crawl_whose_processes_are_gone(crawl: "Crawl") -> None:
+def test_health_of_a_crawl_whose_processes_are_gone(crawl: "ProcessCrawl") -> None:
     run = crawl.crawl()
     crawl.await_requests(10)
     run.signal(signal.SIGINT)
@@ -34,7 +35,7 @@ def test_health_of_a_crawl_whose_processes_are_gone(crawl: "Crawl") -> None:
     crawl.run("health").succeed()
 
 
-def test_a_frontier_that_was_killed_is_missed_within_seconds(crawl: "Crawl") -> None:
+def test_a_frontier_that_was_killed_is_missed_within_seconds(crawl: "ProcessCrawl") -> None:
     run = crawl.crawl(workers=0)
     (frontier,) = crawl.await_pids("frontier", 1)
     run.signal(signal.SIGSTOP)  # so that it replaces nobody

@@ -13,7 +13,9 @@ from gossamer.testing import RequestRecord, Web
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer
-    from tests.cluster.conftest import Crawl, MakeCrawl, Result
+    from tests.cluster.conftest import MakeCrawl
+    from tests.cluster.crawl_result import CrawlResult
+    from tests.cluster.process_crawl import ProcessCrawl
 
 GRACE_S = 20.0
 
@@ -21,7 +23,7 @@ GRACE_S = 20.0
 @pytest.mark.req("D16", "D17", "B4")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_several_processes_find_what_one_finds(
-    workers: int, crawl: "Crawl", expected: "Result"
+    workers: int, crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
     crawl.crawl(workers=workers).succeed()
     assert crawl.result() == expected
@@ -34,7 +36,7 @@ def test_several_processes_find_what_one_finds(
 
 @pytest.mark.req("D16", "D17", "B4")
 def test_workers_join_with_one_command_and_leave_when_asked(
-    crawl: "Crawl", expected: "Result"
+    crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
     """The command that adds the seeds has none of its own; their options are those it has."""
     run = crawl.crawl("--user-agent", "Probe/1 (+http://probe.test)", workers=0)
@@ -71,7 +73,7 @@ class Noting:
 
 
 @pytest.mark.req("D5", "D16")
-def test_hosts_are_shared_evenly_also_with_a_worker_that_is_late(crawl: "Crawl") -> None:
+def test_hosts_are_shared_evenly_also_with_a_worker_that_is_late(crawl: "ProcessCrawl") -> None:
     """The first to come up would get all of them otherwise, and a host in use is not taken away."""
     (crawl.folder / "sitecustomize.py").write_text(LATE, encoding="utf-8")
     module = crawl.folder / "noting.py"
@@ -86,7 +88,7 @@ def test_hosts_are_shared_evenly_also_with_a_worker_that_is_late(crawl: "Crawl")
     assert not hosts[0] & hosts[1]
 
 
-def test_a_worker_that_waits_for_its_crawl_leaves_when_asked(crawl: "Crawl") -> None:
+def test_a_worker_that_waits_for_its_crawl_leaves_when_asked(crawl: "ProcessCrawl") -> None:
     worker = crawl.worker()
     crawl.await_words(worker, f"waiting for the crawl {crawl.name} to begin")
     worker.signal(signal.SIGTERM)
@@ -100,7 +102,9 @@ def longest_pause_s(records: Sequence[RequestRecord]) -> float:
 
 
 @pytest.mark.req("D16", "D17")
-def test_a_frontier_that_stands_by_takes_over(crawl: "Crawl", expected: "Result") -> None:
+def test_a_frontier_that_stands_by_takes_over(
+    crawl: "ProcessCrawl", expected: "CrawlResult"
+) -> None:
     """Nobody is replaced here: the command that would do it has left."""
     added = crawl.crawl(workers=0)
     crawl.await_pids("frontier", 1)
@@ -126,7 +130,7 @@ def test_two_crawls_in_one_redis_do_not_touch_each_other(
     server: "RedisServer",
     make_crawl: "MakeCrawl",
     make_web: Callable[[], Web],
-    expected: "Result",
+    expected: "CrawlResult",
 ) -> None:
     crawls = [make_crawl(server.url, make_web()) for _ in range(2)]
     for run in [crawl.crawl(workers=1) for crawl in crawls]:
@@ -139,7 +143,7 @@ def test_two_crawls_in_one_redis_do_not_touch_each_other(
 
 @pytest.mark.req("B1", "B3")
 def test_interrupted_it_stops_in_order_and_the_same_command_continues(
-    crawl: "Crawl", expected: "Result"
+    crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
     run = crawl.crawl()
     crawl.await_requests(25)
@@ -156,28 +160,28 @@ def test_interrupted_it_stops_in_order_and_the_same_command_continues(
     crawl.verify()
 
 
-def test_interrupted_twice_it_stops_at_once(crawl: "Crawl") -> None:
+def test_interrupted_twice_it_stops_at_once(crawl: "ProcessCrawl") -> None:
     run = crawl.crawl()
     crawl.await_requests(10)
     run.signal(signal.SIGINT)
-    crawl.await_words(run, "once more to stop at once")
+    crawl.await_words(run, "press Ctrl-C again to quit now")
     run.signal(signal.SIGINT)
     assert run.end(GRACE_S) == 130
     crawl.await_gone("worker", "frontier")
     crawl.verify()
 
 
-def test_a_second_command_for_a_running_crawl_is_refused(crawl: "Crawl") -> None:
+def test_a_second_command_for_a_running_crawl_is_refused(crawl: "ProcessCrawl") -> None:
     run = crawl.crawl(delay_s=1.0)
     crawl.await_requests(5)
     second = crawl.crawl(delay_s=1.0)
     assert second.end(GRACE_S) == 1
-    assert f"another process runs the crawl {crawl.name}" in second.output
+    assert f"another process coordinates the crawl {crawl.name}" in second.output
     assert "gossamer worker" in second.output
     assert not run.has_ended
 
 
-def test_fresh_begins_anew(crawl: "Crawl", expected: "Result") -> None:
+def test_fresh_begins_anew(crawl: "ProcessCrawl", expected: "CrawlResult") -> None:
     crawl.crawl("--max-pages", 10).succeed()
     crawl.web.clear_requests()
     crawl.crawl("--fresh").succeed()
@@ -186,7 +190,7 @@ def test_fresh_begins_anew(crawl: "Crawl", expected: "Result") -> None:
     crawl.verify()
 
 
-def test_a_raised_budget_continues(crawl: "Crawl", expected: "Result") -> None:
+def test_a_raised_budget_continues(crawl: "ProcessCrawl", expected: "CrawlResult") -> None:
     crawl.crawl("--max-pages", 10).succeed()
     assert len(crawl.saved()) == 10
     crawl.crawl().succeed()
@@ -195,7 +199,7 @@ def test_a_raised_budget_continues(crawl: "Crawl", expected: "Result") -> None:
     crawl.verify()
 
 
-def test_a_worker_that_keeps_dying_ends_the_crawl_with_words(crawl: "Crawl") -> None:
+def test_a_worker_that_keeps_dying_ends_the_crawl_with_words(crawl: "ProcessCrawl") -> None:
     """A module that cannot be opened will not be there the next time either."""
     module = crawl.folder / "broken.py"
     module.write_text(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
-    from tests.cluster.conftest import Crawl, MakeCrawl
+    from tests.cluster.conftest import MakeCrawl
+    from tests.cluster.process_crawl import ProcessCrawl
 
 PASSWORD = "s3cretword"  # noqa: S105 -- the tests' own
 SETTINGS = ("appendonly yes", "appendfsync always", f"requirepass {PASSWORD}")
 
 
-def arguments(crawl: "Crawl") -> bytes:
+def arguments(crawl: "ProcessCrawl") -> bytes:
     """Return the arguments of every process of a crawl, as anybody on the machine can."""
     supervisor = {"crawl": 1, "frontier": 1, "worker": 2}
     pids = [pid for role, count in supervisor.items() for pid in crawl.await_pids(role, count)]
@@ -26,7 +27,7 @@ def test_a_password_in_the_environment_is_seen_nowhere(
 ) -> None:
     server = start_server(*SETTINGS)
     crawl = make_crawl(server.url.replace("//", f"//:{PASSWORD}@"))
-    run = crawl.crawl("--verbose")
+    run = crawl.crawl("--verbose", delay_s=0.4)  # it must not end before it is interrupted
     crawl.await_requests(10)
     assert PASSWORD.encode() not in arguments(crawl)
     crawl.run("health").succeed()

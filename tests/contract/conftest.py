@@ -12,22 +12,23 @@ import msgspec
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import sketch_of
-from tests.contract.stores import EmbeddedSetup, RedisSetup, SqliteSetup, StoreSetup
+from tests.contract.stores import EmbeddedSetup, LocalSetup, RedisSetup, SqliteSetup, StoreSetup
 
 from gossamer.content.similarity import Sketch
 from gossamer.frontier import SchedulerRules
 from gossamer.stores import StoreRules
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
-KINDS = ("memory", "sqlite", "sqlite with a tiny cache", "redis")
+KINDS = ("sqlite", "sqlite over a socket", "sqlite with a tiny cache", "redis")
 
 
-def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> EmbeddedSetup | RedisSetup:
+def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> StoreSetup:
     if kind == "redis":
         return RedisSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
     if kind == "memory":
-        backend = MemoryBackend()
-        return EmbeddedSetup(lambda: backend)
+        return EmbeddedSetup(SqliteBackend)
+    if kind == "sqlite over a socket":
+        return LocalSetup(SqliteSetup(folder, 200_000))
     return SqliteSetup(folder, 200_000 if kind == "sqlite" else 2)
 
 

@@ -218,7 +218,7 @@ class StoreDriver:
     def records(self) -> dict[str, UrlRecord]:
         return {name_of(record.url): record for record in self.setup.records()}
 
-    def place(self, name: str) -> UrlState:
+    def state(self, name: str) -> UrlState:
         return self.records()[name].state
 
     def depths(self) -> dict[str, int]:
@@ -237,7 +237,7 @@ class StoreDriver:
         return [page.id for page in self.setup.pages()]
 
     def assert_counts_agree(self) -> None:
-        """Every URL stands in one place, and the counters say the same."""
+        """Check that every URL is in one state, and that the counters agree."""
         snapshot, records = self.snapshot(), self.records().values()
         finished = [record for record in records if record.state is UrlState.DONE]
         assert snapshot.waiting == sum(record.state in WAITING for record in records)

@@ -12,7 +12,7 @@ from tests.contract.model_state import (
     NAMES,
     SAME,
     Durable,
-    Held,
+    HeldTask,
     ModelHost,
     ModelUrl,
     domain_of,
@@ -32,7 +32,7 @@ class Model:
         self.rules = rules
         self.kept = Durable()
         self.saved = Durable()
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, HeldTask] = {}
         self.lost: list[Task] = []
         self.owner: dict[str, int] = {}
         self.kept_until: dict[str, float] = {}
@@ -104,8 +104,8 @@ class Model:
         assert (task.depth, task.hops, task.attempt) == (url.depth, url.hops, url.attempts + 1)
         delay = self.delay(name)
         assert now >= host.next_start, f"{name} is asked {host.next_start - now} s too early"
-        places = 1 if delay > 0 else self.rules.scheduler.host_connections
-        assert self.in_progress(name) < places
+        slots = 1 if delay > 0 else self.rules.scheduler.host_connections
+        assert self.in_progress(name) < slots
         for other, held in self.held.items():
             assert domain_of(other) != domain or held.worker == worker, "a domain in two hands"
         if self.kept_until.get(domain, -math.inf) > now and self.owner[domain] in self.alive:
@@ -120,9 +120,9 @@ class Model:
         self.urls[name].state = "in progress"
         self.last_lease[domain_of(name)] = task.lease
         self.owner[domain_of(name)] = worker
-        self.held[name] = Held(task, worker, now + self.rules.scheduler.lease_s)
+        self.held[name] = HeldTask(task, worker, now + self.rules.scheduler.lease_s)
 
-    def end(self, name: str, now: float) -> Held:
+    def end(self, name: str, now: float) -> HeldTask:
         held = self.held.pop(name)
         self.lost.append(held.task)
         self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_ttl_s
@@ -143,7 +143,7 @@ class Model:
     def wait_again(self, name: str) -> None:
         self.urls[name].state = "waiting"
 
-    def give_up_claim(self, held: Held, name: str) -> None:
+    def give_up_claim(self, held: HeldTask, name: str) -> None:
         """The page is not kept: its number is free, and its duplicates must be seen again."""
         if held.number is None:
             return
@@ -184,7 +184,7 @@ class Model:
         self.wait_again(name)
         self.give_up_claim(held, name)
 
-    def finish(self, name: str, outcome: Outcome, now: float) -> Held:
+    def finish(self, name: str, outcome: Outcome, now: float) -> HeldTask:
         held = self.end(name, now)
         url = self.urls[name]
         url.state, url.outcome, url.finished_at, url.attempts = (

@@ -46,7 +46,7 @@ class ModelHost:
 
 
 @dataclass
-class Held:
+class HeldTask:
     task: Task
     worker: int
     deadline: float

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from tests.contract.driver import StoreDriver
 from tests.contract.model import Model
-from tests.contract.model_state import CONTENTS, SAME, Held, host_of
+from tests.contract.model_state import CONTENTS, SAME, HeldTask, host_of
 from tests.contract.samples import sketch_of
 
 from gossamer.content.similarity import Sketch
@@ -92,7 +92,7 @@ class CheckedStore:
         assert not self.driver.release(task)
         assert list(self.driver.records().values()) == before
 
-    def borrow_or_hand_back(self, host: str, feedback: HostFeedback) -> None:
+    def acquire_or_release_slot(self, host: str, feedback: HostFeedback) -> None:
         name, model = f"{host}/", self.model
         if host in model.taken_slots:
             self.driver.release_slot(host, feedback)
@@ -100,8 +100,8 @@ class CheckedStore:
             model.taken_slots.remove(host)
             return
         moment = self.driver.acquire_slot(host)
-        places = 1 if model.delay(name) > 0 else model.rules.scheduler.host_connections
-        is_free = model.in_progress(name) < places
+        slots = 1 if model.delay(name) > 0 else model.rules.scheduler.host_connections
+        is_free = model.in_progress(name) < slots
         assert (moment is None) == (is_free and self.now >= model.host(name).next_start)
         if moment is None:
             model.taken_slots.append(host)
@@ -149,7 +149,7 @@ class CheckedStore:
         else:
             self._settle_kept(name, held, feedback, links)
 
-    def _settle_duplicate(self, name: str, held: Held, feedback: HostFeedback) -> None:
+    def _settle_duplicate(self, name: str, held: HeldTask, feedback: HostFeedback) -> None:
         model = self.model
         self.driver.settle(held.task, held.repeats, size=20, feedback=feedback)
         model.kept.bytes += 20
@@ -162,7 +162,9 @@ class CheckedStore:
             model.finish(name, held.repeats, self.now)
             model.urls[name].duplicate_of = held.duplicate_of
 
-    def _settle_kept(self, name: str, held: Held, feedback: HostFeedback, links: list[str]) -> None:
+    def _settle_kept(
+        self, name: str, held: HeldTask, feedback: HostFeedback, links: list[str]
+    ) -> None:
         model, number = self.model, held.number
         assert number is not None
         assert held.content is not None

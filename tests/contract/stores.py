@@ -2,18 +2,25 @@
 
 import asyncio
 import shutil
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from gossamer.stores import Backend, EmbeddedStore, Store, StoreRules
+import uvloop
+
+from gossamer.config import StoreAddress
+from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.contract import Attempt, PageRecord, UrlRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.local import LocalStore, StoreServer
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.open import delete_crawl, open_reader
-from gossamer.stores.redis.reader import RedisReader
+from gossamer.stores.redis.open import delete_crawl
+from gossamer.stores.redis.reader import RedisReader, open_redis_reader
 
 T = TypeVar("T")
 
@@ -70,7 +77,7 @@ class EmbeddedSetup:
     forgets_hosts = True
     gives_up_poison = False
 
-    def __init__(self, make_backend: Callable[[], Backend]) -> None:
+    def __init__(self, make_backend: Callable[[], SqliteBackend]) -> None:
         self._make_backend = make_backend
 
     @property
@@ -85,7 +92,8 @@ class EmbeddedSetup:
         self._store = EmbeddedStore(self.backend, rules, now)
 
     def crash(self) -> None:
-        """The backend is the same object, as the memory of another machine would be."""
+        """Lose everything: it was in memory."""
+        self.backend.close()
 
     def records(self) -> Iterable[UrlRecord]:
         return self.backend.records()
@@ -100,10 +108,10 @@ class EmbeddedSetup:
         return self.backend.content(page_id)
 
     def last_page(self) -> int:
-        return self._store.last_page
+        return asyncio.run(self._store.numbering()).last_page
 
     def gaps(self) -> frozenset[int]:
-        return self._store.gaps
+        return asyncio.run(self._store.numbering()).gaps
 
     def close(self) -> None:
         self.backend.close()
@@ -133,6 +141,66 @@ class SqliteSetup(EmbeddedSetup):
         self.backend.close()
 
 
+class SocketStore(LocalStore):
+    """A store over a socket; its coordinator ends when it is closed."""
+
+    coordinator: EmbeddedStore
+
+    async def close(self) -> None:
+        await super().close()
+        await self.coordinator.close()
+
+
+class LocalSetup:
+    """A store behind a socket: both ends are in one event loop."""
+
+    def __init__(self, inner: EmbeddedSetup) -> None:
+        self.forgets_the_uncommitted = inner.forgets_the_uncommitted
+        self.forgets_hosts = inner.forgets_hosts
+        self.gives_up_poison = inner.gives_up_poison
+        self.records, self.pages = inner.records, inner.pages
+        self.attempts, self.content = inner.attempts, inner.content
+        self.last_page, self.gaps = inner.last_page, inner.gaps
+        self._inner = inner
+        self._runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+        self._server: StoreServer | None = None
+        self._store: SocketStore | None = None
+
+    @property
+    def store(self) -> SocketStore:
+        assert self._store is not None
+        return self._store
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(step)
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        self._hang_up()
+        self._inner.open(rules, now)
+        self.run(self._connect())
+
+    async def _connect(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._server = StoreServer(self._inner.store, lambda _worker, _step: None)
+        await self._server.serve(ours, 0)
+        self._store = await SocketStore.connect(theirs, 0)
+        self._store.coordinator = self._inner.store
+
+    def crash(self) -> None:
+        self._hang_up()
+        self._inner.crash()
+
+    def _hang_up(self) -> None:
+        if self._server is not None:
+            self.run(self._server.close())
+            self.run(LocalStore.close(self.store))
+
+    def close(self) -> None:
+        self._hang_up()
+        self._runner.close()
+        self._inner.close()
+
+
 class RedisSetup:
     """A store in a Redis; whoever crashes leaves there what he had done."""
 
@@ -146,6 +214,7 @@ class RedisSetup:
         self._runner = asyncio.Runner()
         self._store: RedisStore | None = None
         self._reader: RedisReader | None = None
+        self._reading = AsyncExitStack()
 
     @property
     def store(self) -> RedisStore:
@@ -164,7 +233,9 @@ class RedisSetup:
         self._let_go()
         how = Opening(take_over=True, clock="given", now=now, is_checked=True)
         self._store = self.run(open_redis(self._url, self._crawl, rules, how))
-        self._reader = self.run(open_reader(parse_address(self._url), self._crawl))
+        request = ReadRequest(address=StoreAddress("redis", url=self._url), name=self._crawl)
+        reading = open_redis_reader(request)
+        self._reader = self.run(self._reading.enter_async_context(reading))
 
     def crash(self) -> None:
         self._let_go()
@@ -173,11 +244,10 @@ class RedisSetup:
         """Leave without a word."""
         if self._store is not None:
             self.run(self._store.let_go())
-        if self._reader is not None:
-            self.run(self._reader.close())
+        self.run(self._reading.aclose())
 
     def records(self) -> Iterable[UrlRecord]:
-        return self.run(listed(self.reader.records()))
+        return [one.record for one in self.run(listed(self.reader.urls()))]
 
     def pages(self) -> Iterable[PageRecord]:
         return self.run(listed(self.reader.pages()))

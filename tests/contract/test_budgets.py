@@ -32,7 +32,7 @@ def test_a_lease_reserves_a_page(open_store: OpenStore) -> None:
     assert driver.snapshot().waiting == 26
 
 
-@pytest.mark.parametrize("end", ["missing", "retry", "put back", "reaped", "duplicate"])
+@pytest.mark.parametrize("end", ["missing", "retry", "released", "reaped", "duplicate"])
 def test_what_was_not_used_is_returned(open_store: OpenStore, end: str) -> None:
     driver = open_store(max_pages=1, lease_s=60.0, delay_s=0.0)
     add_many_seeds(driver)
@@ -42,7 +42,7 @@ def test_what_was_not_used_is_returned(open_store: OpenStore, end: str) -> None:
             driver.miss(task)
         case "retry":
             driver.retry(task)
-        case "put back":
+        case "released":
             driver.release(task)
         case "reaped":
             driver.now += 60

@@ -54,16 +54,16 @@ def test_what_was_beyond_the_limit_is_crawled_when_a_shorter_path_appears(
     visit(driver, "a/", "a/1")
     visit(driver, "a/1", "a/2")
     visit(driver, "a/2", "a/3")
-    assert driver.place("a/3") is UrlState.TOO_DEEP
+    assert driver.state("a/3") is UrlState.TOO_DEEP
     assert driver.snapshot().waiting == 1
     task = driver.take_one("b/")
     assert driver.keep(task, ["a/2"]).new_links == []
-    assert driver.place("a/3") is UrlState.UNSCORED
+    assert driver.state("a/3") is UrlState.UNSCORED
     (task,) = driver.take()
     assert (driver.name(task), task.depth) == ("a/3", 2)
     assert driver.ended_by() is None
     driver.keep(task, ["a/4"])
-    assert driver.place("a/4") is UrlState.TOO_DEEP
+    assert driver.state("a/4") is UrlState.TOO_DEEP
     assert driver.ended_by() == "complete"
     driver.assert_counts_agree()
 
@@ -89,7 +89,7 @@ def test_a_redirect_costs_no_depth(open_store: OpenStore) -> None:
     (task,) = driver.take()
     assert (driver.name(task), task.depth, task.hops) == ("a/3", 1, 2)
     driver.keep(task, ["a/4"])
-    assert driver.place("a/4") is UrlState.TOO_DEEP
+    assert driver.state("a/4") is UrlState.TOO_DEEP
 
 
 def test_a_link_needs_fewer_redirects_than_a_chain(open_store: OpenStore) -> None:
@@ -106,7 +106,7 @@ def test_a_link_needs_fewer_redirects_than_a_chain(open_store: OpenStore) -> Non
     assert driver.take_one("a/3").hops == 1, "one redirect since the link to a/2"
 
 
-def test_a_page_in_work_is_told_of_its_shorter_path_when_it_is_settled(
+def test_a_shorter_path_to_a_page_in_progress_is_reported_when_it_is_settled(
     open_store: OpenStore,
 ) -> None:
     driver = open_store(delay_s=0.0, host_connections=99)
@@ -143,7 +143,7 @@ def test_the_modules_are_told_of_shorter_paths_also_after_a_crash(open_store: Op
     assert driver.pending_depth_changes() == []
 
 
-def test_a_planted_url_is_at_depth_0_however_far_away_it_was(open_store: OpenStore) -> None:
+def test_a_seed_is_at_depth_0_however_far_away_it_was(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0, host_connections=99)
     driver.add_seeds("a/")
     visit(driver, "a/", "a/1")
@@ -237,7 +237,7 @@ def name_of(node: int) -> str:
     seed=st.integers(0, 2**32),
 )
 @settings(deadline=None, max_examples=80)
-@pytest.mark.parametrize("kind", ["memory", "sqlite with a tiny cache", "redis"])
+@pytest.mark.parametrize("kind", ["sqlite", "sqlite with a tiny cache", "redis"])
 def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     kind: str,
     make_store: Callable[[str, Path, StoreRules], StoreDriver],

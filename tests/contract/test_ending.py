@@ -6,7 +6,7 @@ from tests.contract.driver import OpenStore
 pytestmark = pytest.mark.req("B1")
 
 
-def test_it_is_over_when_nothing_waits_and_nothing_is_in_work(open_store: OpenStore) -> None:
+def test_it_is_over_when_nothing_waits_and_nothing_is_in_progress(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0)
     driver.add_seeds("a/")
     assert driver.ended_by() is None

@@ -41,7 +41,7 @@ def test_a_slow_worker_that_lives_keeps_its_lease(open_store: OpenStore) -> None
         driver.now += 59
         assert driver.renew(task) == []
         driver.reap()
-        assert driver.place("a/") is UrlState.LEASED
+        assert driver.state("a/") is UrlState.LEASED
     assert driver.keep(task).accepted
 
 
@@ -54,7 +54,7 @@ def test_an_unrenewed_lease_comes_back_and_its_host_rests(open_store: OpenStore)
     assert driver.reap() == 0
     driver.now += 0.1
     assert driver.reap() > 0
-    assert driver.place("a/") is not UrlState.LEASED
+    assert driver.state("a/") is not UrlState.LEASED
     driver.now += 4.9
     assert driver.take() == []
     driver.now += 0.1
@@ -86,7 +86,7 @@ def test_lease_numbers_grow_across_restarts(open_store: OpenStore) -> None:
     assert len(numbers) == 8
 
 
-def test_what_was_dealt_to_a_dead_worker_goes_to_another(open_store: OpenStore) -> None:
+def test_what_was_assigned_to_a_dead_worker_goes_to_another(open_store: OpenStore) -> None:
     driver = open_store(workers=1, delay_s=0.0, lease_s=60.0)
     driver.add_seeds("a/1", "a/2", "b/1")
     driver.score()
@@ -122,7 +122,7 @@ def test_a_worker_thought_dead_may_come_back(open_store: OpenStore) -> None:
     assert len(driver.take(0)) == 1
 
 
-def test_a_task_that_is_put_back_is_as_it_was(open_store: OpenStore) -> None:
+def test_a_released_task_is_as_it_was(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0, host_connections=2)
     driver.add_seeds("a/1", "a/2")
     first, second = driver.take()

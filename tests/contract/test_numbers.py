@@ -22,7 +22,7 @@ def test_numbers_are_given_in_the_order_of_claims(open_store: OpenStore) -> None
     assert driver.page_numbers() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("end", ["missing", "retry", "put back", "reaped", "not html"])
+@pytest.mark.parametrize("end", ["missing", "retry", "released", "reaped", "not html"])
 def test_the_number_of_a_page_that_is_not_kept_goes_to_the_next(
     open_store: OpenStore, end: str
 ) -> None:
@@ -36,7 +36,7 @@ def test_the_number_of_a_page_that_is_not_kept_goes_to_the_next(
             driver.miss(failing)
         case "retry":
             driver.retry(failing)
-        case "put back":
+        case "released":
             driver.release(failing)
         case "not html":
             driver.settle(
@@ -88,7 +88,7 @@ def test_the_same_content_is_not_kept_twice(open_store: OpenStore) -> None:
     assert driver.claim(third, "duplicate_of").page_id == 2, "the content is forgotten"
 
 
-def test_twins_may_be_kept_if_one_likes(open_store: OpenStore) -> None:
+def test_duplicates_are_kept_on_request(open_store: OpenStore) -> None:
     driver = open_store(similarity=None)
     driver.add_seeds("a/", "b/", "c/")
     first, second, third = driver.take()
@@ -104,7 +104,7 @@ def test_twins_may_be_kept_if_one_likes(open_store: OpenStore) -> None:
     assert driver.gaps() == {1}
 
 
-def test_of_twins_in_work_the_first_to_claim_is_kept(open_store: OpenStore) -> None:
+def test_of_duplicates_in_progress_the_first_to_claim_is_kept(open_store: OpenStore) -> None:
     driver = open_store()
     driver.add_seeds("a/", "b/")
     first, second = driver.take()
@@ -128,19 +128,19 @@ def test_a_duplicate_of_a_page_that_is_not_kept_is_visited_again(
     assert driver.claim(second, "duplicate_of").duplicate_of == 1
     if settled_first:
         driver.settle(second, Outcome.DUPLICATE, feedback=HostFeedback(ended=driver.now))
-        assert driver.place("b/") is UrlState.DONE
+        assert driver.state("b/") is UrlState.DONE
         driver.miss(first)
     else:
         driver.miss(first)
         driver.settle(second, Outcome.DUPLICATE, feedback=HostFeedback(ended=driver.now))
-    assert driver.place("b/") is not UrlState.DONE
+    assert driver.state("b/") is not UrlState.DONE
     driver.assert_counts_agree()
     driver.keep(driver.take_one("b/"), content="duplicate_of")
     assert driver.page_numbers() == [1]
     assert driver.snapshot().outcomes == {"not_found": 1, "fetched": 1}
 
 
-def test_so_is_one_whose_twin_died_with_the_process(open_store: OpenStore) -> None:
+def test_so_is_one_whose_original_died_with_the_process(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0)
     driver.add_seeds("a/", "b/")
     first, second = driver.take()
@@ -157,7 +157,7 @@ def test_so_is_one_whose_twin_died_with_the_process(open_store: OpenStore) -> No
     assert driver.page_numbers() == [1]
 
 
-def test_a_duplicate_stays_one_when_its_twin_is_kept(open_store: OpenStore) -> None:
+def test_a_duplicate_stays_one_when_its_original_is_kept(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0)
     driver.add_seeds("a/", "b/")
     first, second = driver.take()
@@ -181,7 +181,7 @@ def test_a_refused_page_that_ends_otherwise_relies_on_nobody(open_store: OpenSto
     driver.redirect(second, "c/")
     driver.commit()
     driver.crash()
-    assert driver.place("b/") is UrlState.DONE
+    assert driver.state("b/") is UrlState.DONE
     driver.assert_counts_agree()
 
 

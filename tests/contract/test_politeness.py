@@ -53,14 +53,14 @@ def test_without_a_delay_several_at_a_time(open_store: OpenStore) -> None:
         ({"failed": True}, 10.0),
     ],
 )
-@pytest.mark.parametrize("way", ["settled", "retried", "put back", "handed back"])
+@pytest.mark.parametrize("way", ["settled", "retried", "released", "slot released"])
 def test_the_rest_counts_from_the_end_of_the_request(
     open_store: OpenStore, feedback: dict[str, float], rest_s: float, way: str
 ) -> None:
     driver = open_store(delay_s=10.0)
     driver.add_seeds("a/1", "a/2", "a/3")
     told = HostFeedback(ended=driver.now + 3, **feedback)  # type: ignore[arg-type]  # one is a bool
-    if way == "handed back":
+    if way == "slot released":
         assert driver.acquire_slot("a") is None
     else:
         (task,) = driver.take()
@@ -70,7 +70,7 @@ def test_the_rest_counts_from_the_end_of_the_request(
             driver.miss(task, told)
         case "retried":
             driver.retry(task, told)
-        case "put back":
+        case "released":
             driver.release(task, told)
         case _:
             driver.release_slot("a", told)
@@ -221,7 +221,9 @@ def test_a_restart_after_a_crash_does_not_shorten_the_delay(open_store: OpenStor
     assert_next_at(driver, crashed + 10.0)
 
 
-def test_who_ends_with_something_in_work_is_not_trusted(open_store: OpenStore) -> None:
+def test_after_an_end_with_something_in_progress_every_host_gets_a_delay(
+    open_store: OpenStore,
+) -> None:
     driver = open_store(delay_s=10.0)
     driver.add_seeds("a/1", "a/2")
     driver.take()
@@ -232,7 +234,7 @@ def test_who_ends_with_something_in_work_is_not_trusted(open_store: OpenStore) -
     assert_next_at(driver, closed + 10.0)
 
 
-def test_a_task_put_back_without_a_word_costs_one_delay(open_store: OpenStore) -> None:
+def test_a_task_released_without_feedback_costs_one_delay(open_store: OpenStore) -> None:
     driver = open_store(delay_s=10.0)
     driver.add_seeds("a/1")
     (task,) = driver.take()
@@ -268,7 +270,7 @@ def test_a_clock_that_was_wrong_does_not_stop_a_host_for_ever(open_store: OpenSt
     assert len(driver.take()) == 1
 
 
-def test_a_borrowed_place_is_a_place(open_store: OpenStore) -> None:
+def test_a_slot_without_a_task_is_a_slot(open_store: OpenStore) -> None:
     driver = open_store(delay_s=5.0)
     driver.add_seeds("a/1")
     assert driver.acquire_slot("a") is None
@@ -281,7 +283,7 @@ def test_a_borrowed_place_is_a_place(open_store: OpenStore) -> None:
     assert driver.acquire_slot("a") is None
 
 
-def test_a_borrowed_place_is_the_only_one_when_the_host_asks_for_pauses(
+def test_a_slot_without_a_task_is_the_only_one_when_the_host_has_a_delay(
     open_store: OpenStore,
 ) -> None:
     driver = open_store(delay_s=0.0, host_connections=3, worker_queue=1)
@@ -297,8 +299,8 @@ def test_a_borrowed_place_is_the_only_one_when_the_host_asks_for_pauses(
     assert_next_at(driver, driver.now + 3.0)
 
 
-def test_who_waits_to_borrow_has_his_turn(open_store: OpenStore) -> None:
-    """A host with a long backlog gives every other place to who asks for it."""
+def test_a_request_without_a_task_gets_every_other_slot(open_store: OpenStore) -> None:
+    """A host with a long backlog gives every other slot to requests without a task."""
     driver = open_store(delay_s=1.0)
     driver.add_seeds(*[f"a/{number}" for number in range(50)])
     turns = ""
@@ -319,7 +321,7 @@ def test_who_waits_to_borrow_has_his_turn(open_store: OpenStore) -> None:
     assert turns.count("b") >= 4
 
 
-def test_who_does_not_come_to_borrow_holds_nobody_up(open_store: OpenStore) -> None:
+def test_a_promised_slot_that_is_not_taken_delays_nobody(open_store: OpenStore) -> None:
     driver = open_store(delay_s=1.0)
     driver.add_seeds("a/1", "a/2")
     (task,) = driver.take()

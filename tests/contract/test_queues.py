@@ -98,7 +98,7 @@ def test_a_huge_host_does_not_fill_the_queue(open_store: OpenStore) -> None:
     assert {"a.test", "b.test", "c.test"} <= {task.host for task in driver.take()}
 
 
-def test_a_long_rest_calls_back_what_was_dealt(open_store: OpenStore) -> None:
+def test_a_long_rest_recalls_what_was_assigned(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0, worker_queue=40)
     driver.add_seeds(*[f"a/{page}" for page in range(30)])
     (task,) = driver.take()
@@ -110,7 +110,7 @@ def test_a_long_rest_calls_back_what_was_dealt(open_store: OpenStore) -> None:
     assert len(driver.take()) == 1
 
 
-def test_of_a_host_with_pauses_one_is_dealt_at_a_time(open_store: OpenStore) -> None:
+def test_of_a_host_with_a_delay_one_is_assigned_at_a_time(open_store: OpenStore) -> None:
     driver = open_store(delay_s=1.0)
     driver.add_seeds(*[f"a/{page}" for page in range(30)])
     driver.score()
@@ -121,7 +121,7 @@ def test_of_a_host_with_pauses_one_is_dealt_at_a_time(open_store: OpenStore) -> 
     assert driver.route() == 1
 
 
-def test_nothing_is_dealt_before_it_is_wanted_and_all_of_it_in_the_end(
+def test_nothing_is_assigned_before_it_is_wanted_and_all_of_it_in_the_end(
     open_store: OpenStore,
 ) -> None:
     """Ten thousand URLs of one host take no more room than its queue has."""

@@ -169,12 +169,12 @@ def test_one_like_a_page_that_is_not_kept_is_visited_again(
     assert claim.similarity == pytest.approx(1 - 10 / 255)
     if settled_first:
         settle_similar(driver, second)
-        assert driver.place("b/") is UrlState.DONE
+        assert driver.state("b/") is UrlState.DONE
         driver.miss(first)
     else:
         driver.miss(first)
         settle_similar(driver, second)
-    assert driver.place("b/") is not UrlState.DONE
+    assert driver.state("b/") is not UrlState.DONE
     driver.assert_counts_agree()
     driver.keep(driver.take_one("b/"), sketch=make_sketch("news", 10))
     assert driver.page_numbers() == [1]
@@ -224,10 +224,10 @@ def test_who_is_refused_first_and_kept_then_is_no_duplicate(
     assert driver.claim(second, sketch=make_sketch("news", 10)).page_id is None
     driver.keep(second, sketch=make_sketch("sports"))
     driver.miss(first)
-    assert driver.place("b/") is UrlState.DONE
+    assert driver.state("b/") is UrlState.DONE
     driver.commit()
     driver.crash()
-    assert driver.place("b/") is UrlState.DONE
+    assert driver.state("b/") is UrlState.DONE
     driver.assert_counts_agree()
 
 
@@ -243,7 +243,7 @@ def test_who_asks_again_relies_on_the_last_answer(
     assert driver.claim(third, sketch=make_sketch("sports", 10)).duplicate_of == 2
     driver.miss(first)
     settle_similar(driver, third)
-    assert driver.place("c/") is UrlState.DONE
+    assert driver.state("c/") is UrlState.DONE
 
 
 def test_the_number_of_a_claim_that_was_given_up_does_not_lead_to_the_next_page(

@@ -25,22 +25,22 @@ def test_a_link_is_known_for_its_time_and_new_after_it(open_store: OpenStore) ->
     assert driver.keep(tasks["b/1"], ["a/1"]).new_links == []
     driver.now = start + 3600
     assert driver.keep(tasks["b/2"], ["a/1", "b/1"]).new_links == [driver.key("a/1")]
-    assert driver.place("a/1") is UrlState.UNSCORED
-    assert driver.place("b/1") is UrlState.DONE, "it was finished later"
+    assert driver.state("a/1") is UrlState.UNSCORED
+    assert driver.state("b/1") is UrlState.DONE, "it was finished later"
     driver.now += 1
     assert driver.keep(tasks["b/3"], ["a/1"]).new_links == [], "it waits already"
     driver.assert_counts_agree()
     assert driver.snapshot().outcomes == {"fetched": 3}
 
 
-def test_what_waits_or_is_in_work_is_never_forgotten(open_store: OpenStore) -> None:
+def test_what_waits_or_is_in_progress_is_never_forgotten(open_store: OpenStore) -> None:
     driver = open_store(delay_s=0.0, host_connections=9, ttl_s=10.0, lease_s=1e6)
     driver.add_seeds("a/1", "a/2", "b/1")
     tasks = {driver.name(task): task for task in driver.take()}
     driver.release(tasks["a/2"])
     driver.now += 1000
     assert driver.keep(tasks["b/1"], ["a/1", "a/2"]).new_links == []
-    assert driver.place("a/1") is UrlState.LEASED
+    assert driver.state("a/1") is UrlState.LEASED
     driver.assert_counts_agree()
 
 

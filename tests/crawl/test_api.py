@@ -238,8 +238,8 @@ def test_an_error_comes_out_where_the_crawl_is_awaited(run: Run, options: Option
     ("wrong", "words"),
     [
         ({"max_page": 3}, "the nearest valid one is max-page"),
-        ({"delay": "fast"}, "no duration"),
-        ({"scorer": "random"}, "There is no scorer"),
+        ({"delay": "fast"}, "is not a duration"),
+        ({"scorer": "random"}, "there is no scorer"),
         ({"module": "nothing"}, "nothing"),
     ],
     ids=str,

@@ -13,8 +13,8 @@ from gossamer import Event, Outcome, Snapshot, Summary
 from gossamer.config import load
 from gossamer.coordinator import Crawl as OneCrawl
 from gossamer.coordinator import HostView, Level, Plan
-from gossamer.coordinator.directory import CrawlDirectory
-from gossamer.stores.embedded.backend import HostRecord
+from gossamer.stores.embedded.directory import CrawlDirectory
+from gossamer.stores.embedded.rows import HostRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.testing import Crawled, KeepOpen, Raw, Reply, Web
 

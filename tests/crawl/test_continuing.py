@@ -110,7 +110,7 @@ def test_a_finished_crawl_is_left_alone(web: Web, crawl: Crawl) -> None:
     assert again.summary.snapshot.pages == first.summary.snapshot.pages == 5
 
 
-def test_to_begin_anew_is_said_so(web: Web, crawl: Crawl) -> None:
+def test_starting_over_is_explicit(web: Web, crawl: Crawl) -> None:
     tree(web, 5)
     crawl(SEED)
     again = crawl(SEED, fresh=True)
@@ -139,9 +139,9 @@ def test_what_makes_a_crawl_cannot_change_on_the_way(
 ) -> None:
     tree(web, 5)
     crawl(SEED, max_pages=2)
-    with pytest.raises(UsageError, match=f"another {next(iter(changed))}"):
+    with pytest.raises(UsageError, match=f"different {next(iter(changed))}"):
         crawl(SEED, **changed)
-    with pytest.raises(UsageError, match="another seeds"):
+    with pytest.raises(UsageError, match="different seeds"):
         crawl("http://a.test/2")
 
 

@@ -114,6 +114,22 @@ def test_a_redirect_out_of_scope_is_reported_and_not_followed(web: Web, crawl: C
     assert "http://b.test/" not in crawled.urls
 
 
+def test_a_redirect_to_another_spelling_of_the_same_url_is_followed(web: Web, crawl: Crawl) -> None:
+    site = web.site("a.test")
+    site.page("/", ["/p?utm_source=x", "/loop?utm_source=x"])
+    site.redirect("/p?utm_source=x", "/p")
+    site.page("/p", ["/behind"], text="what was asked for")
+    site.page("/behind", text="behind")
+    site.redirect("/loop?utm_source=x", "/loop")
+    site.redirect("/loop", "/loop?utm_source=x")
+
+    crawled = crawl("http://a.test/")
+
+    assert crawled.outcome("http://a.test/p?utm_source=x") is Outcome.FETCHED
+    assert crawled.outcome("http://a.test/behind") is Outcome.FETCHED
+    assert crawled.outcome("http://a.test/loop?utm_source=x") is Outcome.REDIRECTED
+
+
 @pytest.mark.req("D19")
 @pytest.mark.parametrize("workers", [1, 4])
 def test_redirects_that_go_round_or_on_for_ever_end(web: Web, crawl: Crawl, workers: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
 from gossamer.stores.contract import HostFeedback, Settlement, Task
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import Crawled, Reply, Reset, Web, most_at_once, traffic_of
 from gossamer.urls import Scope
@@ -159,7 +159,7 @@ def test_a_crawl_delay_is_not_forgotten_while_the_host_has_nothing_to_do() -> No
 
     async def program() -> None:
         store = EmbeddedStore(
-            MemoryBackend(), StoreRules(scheduler=SchedulerRules(delay_s=1.0)), 0.0
+            SqliteBackend(), StoreRules(scheduler=SchedulerRules(delay_s=1.0)), 0.0
         )
 
         async def leased(path: str, now: float) -> Task:

@@ -122,7 +122,7 @@ def test_while_it_is_unreachable_nothing_is_fetched(web: Web, crawl: Crawl) -> N
 
 
 @pytest.mark.req("B3", "F4")
-def test_a_busy_host_lends_its_place_in_good_time(web: Web, crawl: Crawl) -> None:
+def test_a_busy_host_gives_a_slot_to_robots_txt_in_time(web: Web, crawl: Crawl) -> None:
     """The rules of other hosts are there: they do not wait until all of its own pages are read."""
     busy = web.site("busy.test")
     paths = [f"/{number}" for number in range(100)]

@@ -1,18 +1,15 @@
 """Pages that say nearly the same are kept once: from the socket to `explain` and `verify`."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.unit.views.reading import broken, explained, in_directory
 
 from gossamer.cli.explain import explanation_lines
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import Module
 from gossamer.testing import Crawled, Web
-from gossamer.views.explain import explain
-from gossamer.views.stored_crawl import open_crawl
-from gossamer.views.verify import verify
 
 Crawl = Callable[..., Crawled]
 
@@ -57,16 +54,15 @@ def test_explain_and_verify_know_which_page_it_is_like(
 ) -> None:
     describe(web)
     crawled = crawl("http://a.test/", similarity="0.9", scorer="fifo")
-    with open_crawl(tmp_path / "crawl") as stored:
-        found = explain(stored, Url("http://a.test/two"), time.time())
-        verified = verify(stored, time.time())
+    stored = in_directory(tmp_path / "crawl")
+    found = explained(stored, "http://a.test/two")
     assert found.outcome is Outcome.SIMILAR
     assert found.repeats is not None
     assert found.repeats.url == "http://a.test/one"
     percent, _, rest = found.detail.partition(" % ")
     assert rest == f"like page {crawled.urls[Url('http://a.test/one')].page_id}"
     assert 90 <= int(percent) < 100
-    assert [one for one in verified.findings if one.broken] == []
+    assert broken(stored) == {}
     told = "\n".join(explanation_lines(found))
     assert f"similar: {found.detail}" in told
     assert "repeats" in told

@@ -10,7 +10,7 @@ import pytest
 SCRIPT = Path(__file__).parents[1] / "perf" / "crawl_graph.py"
 
 
-class Report(msgspec.Struct):
+class ScriptReport(msgspec.Struct):
     """What the script says that matters here."""
 
     ended_by: str
@@ -31,7 +31,7 @@ def test_every_reachable_page_is_settled_once_as_the_oracle_says() -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr.decode()
-    report = msgspec.json.decode(ran.stdout, type=Report)
+    report = msgspec.json.decode(ran.stdout, type=ScriptReport)
     assert report.wrong == []
     assert report.ended_by == "complete"
     assert sum(report.outcomes.values()) == report.expected > 2500

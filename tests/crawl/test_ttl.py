@@ -17,7 +17,7 @@ from gossamer.testing import Web, read_urls
 HOUR_S = 3600.0
 
 
-class Clock:
+class ForwardClock:
     """A clock that can be set forward."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Clock:
 class Waiter:
     """A module before whose eyes some pages take a long time."""
 
-    def __init__(self, clock: Clock, slow: dict[str, float]) -> None:
+    def __init__(self, clock: ForwardClock, slow: dict[str, float]) -> None:
         self._clock = clock
         self._slow = slow
         self.pages: list[Page] = []
@@ -43,7 +43,7 @@ class Waiter:
 
 def crawl(web: Web, tmp_path: Path, slow: dict[str, float], **options: object) -> Summary:
     """Crawl one page after the other, in the order in which they were found."""
-    clock = Clock()
+    clock = ForwardClock()
     waiter = Waiter(clock, slow)
     given = {
         "seeds": ("http://a.test/",),
@@ -112,7 +112,7 @@ def test_a_page_beyond_the_depth_is_not_revived(web: Web, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("later_s", "kept"), [(HOUR_S - 10, 2), (HOUR_S + 10, 3)], ids=["before", "after"]
 )
-def test_the_same_content_is_a_twin_only_for_its_time(
+def test_the_same_content_is_a_duplicate_only_for_its_time(
     web: Web, tmp_path: Path, later_s: float, kept: int
 ) -> None:
     site = web.site("a.test")

@@ -17,7 +17,7 @@ MAX_BYTES = 400_000
 _FRAME = "nav, header, footer, aside, [role=navigation], [role=banner], [role=contentinfo]"
 
 
-class Page(msgspec.Struct, frozen=True):
+class ManualPage(msgspec.Struct, frozen=True):
     """A page of a manual."""
 
     name: str
@@ -27,14 +27,14 @@ class Page(msgspec.Struct, frozen=True):
     """The text without what is marked as the frame of the page: menus, header, footer."""
 
 
-def manuals(only: str | None = None) -> dict[str, list[Page]]:
+def manuals(only: str | None = None) -> dict[str, list[ManualPage]]:
     """Return the pages of each manual that is there, or of one, by the name of its folder."""
     folders = sorted(folder for folder in CACHE.glob(only or "[!.]*") if folder.is_dir())
     read = {folder.name: _pages(folder) for folder in folders}
     return {name: pages for name, pages in read.items() if pages}
 
 
-def _pages(folder: Path) -> list[Page]:
+def _pages(folder: Path) -> list[ManualPage]:
     paths = sorted(folder.rglob("*.html"))
     if len(paths) > MAX_PAGES:
         # Always the same pages.
@@ -43,10 +43,10 @@ def _pages(folder: Path) -> list[Page]:
     return [_page(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
 
 
-def _page(name: str, body: bytes) -> Page:
+def _page(name: str, body: bytes) -> ManualPage:
     document = turbohtml.parse(body)
     document.remove(_FRAME)
-    return Page(name, _text(body), _text(document.serialize().encode()))
+    return ManualPage(name, _text(body), _text(document.serialize().encode()))
 
 
 def _text(body: bytes) -> str:

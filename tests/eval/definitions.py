@@ -11,7 +11,7 @@ from itertools import combinations
 
 import msgspec
 from rensa import RMinHash  # type: ignore[import-untyped]  # it has no annotations
-from tests.eval.corpus import Page
+from tests.eval.corpus import ManualPage
 from tests.eval.exact import Shingles, shingles_of_words, similarity
 
 from gossamer.content.similarity import MIN_WORDS, words_of
@@ -36,7 +36,7 @@ class Definition(msgspec.Struct, frozen=True):
         parts += [] if self.frame else ["no frame"]
         return ", ".join(parts)
 
-    def shingles(self, page: Page) -> Shingles | None:
+    def shingles(self, page: ManualPage) -> Shingles | None:
         """Return what is compared of the page, unless it is too short."""
         words = words_of(page.text if self.frame else page.core)
         if len(words) < MIN_WORDS:
@@ -58,7 +58,7 @@ DEFINITIONS = (
 
 
 def lost_pages(
-    pages: Sequence[Page], definition: Definition, thresholds: Sequence[float]
+    pages: Sequence[ManualPage], definition: Definition, thresholds: Sequence[float]
 ) -> list[int]:
     """Return for each threshold how many pages are like another one that has other words."""
     distinct = {tuple(words_of(page.text)): page for page in pages}.values()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
 
-from tests.eval.corpus import Page, manuals
+from tests.eval.corpus import ManualPage, manuals
 from tests.eval.definitions import DEFINITIONS, lost_pages
 from tests.eval.edits import edited_copies
 from tests.eval.trials import Trial, dropped, trials
@@ -107,7 +107,7 @@ def print_kinds(measured: Sequence[Trial]) -> None:
         print(f"  {kind:<20}{len(errors):>6,} pairs, mean of estimate - true {fmean(errors):+.4f}")
 
 
-def compare_versions(corpus: dict[str, list[Page]]) -> list[str]:
+def compare_versions(corpus: dict[str, list[ManualPage]]) -> list[str]:
     """Compare the pages of one manual with those of the same names in its next version."""
     if OLDER not in corpus or NEWER not in corpus:
         return []
@@ -123,7 +123,7 @@ def compare_versions(corpus: dict[str, list[Page]]) -> list[str]:
     return missed_targets(measured)
 
 
-def crawl_sites(corpus: dict[str, list[Page]]) -> list[str]:
+def crawl_sites(corpus: dict[str, list[ManualPage]]) -> list[str]:
     """Print which pages of real sites a crawl would drop."""
     print(f"\nPages that a crawl would drop at {THRESHOLD}")
     missed = []
@@ -138,7 +138,7 @@ def crawl_sites(corpus: dict[str, list[Page]]) -> list[str]:
     return missed
 
 
-def compare_definitions(corpus: dict[str, list[Page]]) -> None:
+def compare_definitions(corpus: dict[str, list[ManualPage]]) -> None:
     """Print how many pages with words of their own each definition would cost."""
     print("\nPages that differ in words and would be dropped, by definition of similarity:")
     print(f"at {THRESHOLD}, and at {CLEARLY_DIFFERENT}")
@@ -151,7 +151,7 @@ def compare_definitions(corpus: dict[str, list[Page]]) -> None:
         print(f"  {definition!s:<26}" + "".join(f"{counts:>16}" for counts in lost), flush=True)
 
 
-def print_repeats(corpus: dict[str, list[Page]]) -> None:
+def print_repeats(corpus: dict[str, list[ManualPage]]) -> None:
     """Print how long pages are that have exactly the words of another: why there is a minimum."""
     counts = Counter(
         (name, tuple(words_of(page.text))) for name, pages in corpus.items() for page in pages

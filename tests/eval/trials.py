@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from tests.eval.corpus import Page
+from tests.eval.corpus import ManualPage
 from tests.eval.exact import exact_shingles, similarity
 
 from gossamer.content import Sketch, estimated_similarity, sketch
@@ -53,9 +53,9 @@ def trials(pairs: Iterable[tuple[str, str, str]], threshold: float) -> list[Tria
     return found
 
 
-def dropped(pages: Sequence[Page], threshold: float) -> list[Drop]:
+def dropped(pages: Sequence[ManualPage], threshold: float) -> list[Drop]:
     """Return the pages that a crawl of these in this order would not keep."""
-    index: defaultdict[tuple[int, bytes], list[tuple[Page, Sketch]]] = defaultdict(list)
+    index: defaultdict[tuple[int, bytes], list[tuple[ManualPage, Sketch]]] = defaultdict(list)
     drops = []
     for page in pages:
         made = sketch(page.text, threshold)

@@ -65,7 +65,7 @@ class Crawler:
 
 
 @dataclass(frozen=True)
-class Run:
+class CrawlRun:
     """What one crawl took."""
 
     wall_s: float
@@ -124,7 +124,7 @@ def _resident_pages(pid: int) -> Iterator[int]:
         return  # it has ended
 
 
-def measure(crawler: Crawler, server: Server) -> Run:
+def measure(crawler: Crawler, server: Server) -> CrawlRun:
     """Crawl the site once, from nothing."""
     with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
         folder = Path(name)
@@ -140,7 +140,7 @@ def measure(crawler: Crawler, server: Server) -> Run:
         if process.returncode:
             sys.exit(f"{crawler.name} failed with exit code {process.returncode}")
         largest = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        return Run(
+        return CrawlRun(
             wall_s=wall_s,
             cpu_s=usage.ru_utime + usage.ru_stime,
             peak_bytes=max(memory.peak_bytes, largest),
@@ -210,9 +210,9 @@ def server_ceiling(server: Server) -> float:
     return max(rates)
 
 
-def compare(crawlers: Sequence[Crawler], server: Server) -> dict[str, Run]:
+def compare(crawlers: Sequence[Crawler], server: Server) -> dict[str, CrawlRun]:
     """Return the fastest run of each; they take turns, so that both meet the same weather."""
-    best: dict[str, Run] = {}
+    best: dict[str, CrawlRun] = {}
     for _ in range(RUNS):
         for crawler in crawlers:
             run = measure(crawler, server)
@@ -222,7 +222,7 @@ def compare(crawlers: Sequence[Crawler], server: Server) -> dict[str, Run]:
     return best
 
 
-def show(best: dict[str, Run]) -> None:
+def show(best: dict[str, CrawlRun]) -> None:
     print(f"\n{'':30}{'pages':>8}{'pages/s':>10}{'CPU s per 1,000':>18}{'peak memory':>14}")
     for name, run in best.items():
         print(
@@ -231,7 +231,7 @@ def show(best: dict[str, Run]) -> None:
         )
 
 
-def differences(ours: Run, theirs: Run) -> list[str]:
+def differences(ours: CrawlRun, theirs: CrawlRun) -> list[str]:
     """Say what is not the same in two crawls that should be."""
     found = []
     if ours.pages != theirs.pages:

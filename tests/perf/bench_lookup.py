@@ -24,10 +24,9 @@ import msgspec
 from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
 from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Url
-from gossamer.stores import Backend, EmbeddedStore, Link, StoreRules, Task, UrlState
+from gossamer.stores import EmbeddedStore, Link, StoreRules, Task, UrlState
 from gossamer.stores.contract import KeptPage
-from gossamer.stores.embedded.backend import Found
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.rows import Found
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -71,7 +70,7 @@ def link(number: int) -> Link:
     return Link(Url(f"http://a.test/{number}"), b"%016d" % number, HOST, HOST)
 
 
-def fill(backend: Backend, pages: range) -> list[tuple[bytes, Sketch]]:
+def fill(backend: SqliteBackend, pages: range) -> list[tuple[bytes, Sketch]]:
     """Put pages on a backend; return digest and sketch of some."""
     every = max(1, len(pages) // ASKED)
     some = []
@@ -119,7 +118,7 @@ async def ask(
     return statistics.median(took) * 1e6, task
 
 
-async def measure(backend: Backend, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
+async def measure(backend: SqliteBackend, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
     """Open a store over a backend with so many pages and ask."""
     rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), max_pages=10**9, max_bytes=10**15)
     resident = _resident_bytes()
@@ -146,7 +145,7 @@ def run(kind: str, size: int) -> Costs:
     """Measure one store with so many pages."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "crawl.sqlite"
-        backend: Backend = MemoryBackend() if kind == "memory" else SqliteBackend(file)
+        backend = SqliteBackend(None if kind == "memory" else file)
         some = fill(backend, range(1, size + 1))
         costs = asyncio.run(measure(backend, size, some))
         backend.close()

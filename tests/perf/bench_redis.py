@@ -18,9 +18,9 @@ from typing import Self
 
 import zstandard
 from redis.asyncio import Redis
-from tests.perf.growing_web import RULES, Crawl
+from tests.perf.growing_web import RULES, GrowingCrawl
 from tests.perf.own_redis import own_redis
-from tests.perf.redis_cost import Cost, Memory, Pair, cost_table, joined, memory_table, picture
+from tests.perf.redis_cost import Cost, CostPair, Memory, cost_table, joined, memory_table, picture
 from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
 from gossamer.stores.redis import Opening, open_redis
@@ -38,10 +38,10 @@ SITE = Path(os.environ.get("GOSSAMER_DOCS") or ROOT / ".cache" / "docs" / "site"
 PICTURE = ROOT / "docs" / "redis-cost.svg"
 
 
-class Bench:
+class RedisBench:
     """One server with one crawl in it."""
 
-    def __init__(self, client: Redis, crawl: Crawl) -> None:
+    def __init__(self, client: Redis, crawl: GrowingCrawl) -> None:
         self.client = client
         self.crawl = crawl
 
@@ -52,7 +52,7 @@ class Bench:
         await client.flushall()
         store = await open_redis(url, CRAWL, RULES, Opening(is_checked=True))
         stack.push_async_callback(store.close)
-        return cls(client, Crawl(store, bodies))
+        return cls(client, GrowingCrawl(store, bodies))
 
     async def discover(self, known: int) -> float:
         """Have so many URLs known; return the memory for each."""
@@ -87,32 +87,34 @@ def real_bodies() -> list[bytes]:
     return [compressor.compress(file.read_bytes()) for file in files]
 
 
-async def beside(bench: Bench, known: int, other_url: str, bodies: Sequence[bytes]) -> Pair:
+async def beside(
+    bench: RedisBench, known: int, other_url: str, bodies: Sequence[bytes]
+) -> CostPair:
     """Have so many URLs known, then crawl in turn with a fresh small store."""
     started = time.perf_counter()
     url_bytes = await bench.discover(known)
     print(f"  {known:,} URLs known, {time.perf_counter() - started:.0f} s", flush=True)
     async with AsyncExitStack() as stack:
-        other = await Bench.begin(other_url, bodies, stack)
+        other = await RedisBench.begin(other_url, bodies, stack)
         await other.discover(SIZES[0])
         large, small = list[Cost](), list[Cost]()
         for _ in range(TURNS):
             large.append(await bench.visit(known))
             small.append(await other.visit(SIZES[0]))
-    return Pair(joined(large), joined(small), url_bytes)
+    return CostPair(joined(large), joined(small), url_bytes)
 
 
-async def measure(url: str, other_url: str, sizes: Sequence[int]) -> tuple[list[Pair], Memory]:
+async def measure(url: str, other_url: str, sizes: Sequence[int]) -> tuple[list[CostPair], Memory]:
     """Measure at every size, in one store that grows."""
     bodies = real_bodies()
     async with AsyncExitStack() as stack:
-        bench = await Bench.begin(url, bodies, stack)
+        bench = await RedisBench.begin(url, bodies, stack)
         pairs = [await beside(bench, known, other_url, bodies) for known in sizes]
         kinds = await bytes_by_kind(bench.client, CRAWL)
         return pairs, Memory(kinds, bench.crawl.known, bench.crawl.pages)
 
 
-def show(pairs: Sequence[Pair], memory: Memory, durable: Pair) -> None:
+def show(pairs: Sequence[CostPair], memory: Memory, durable: CostPair) -> None:
     """Print what was found out."""
     print("\n" + cost_table(pairs), end="\n\n")
     with_file, without = durable.cost.cpu_us, durable.small.cpu_us

@@ -45,7 +45,7 @@ CRAWL = "bench"
 STEPS_OF_CLIENTS = ("cmdstat_evalsha", "cmdstat_eval")
 
 
-class Setting(msgspec.Struct, frozen=True):
+class CrawlSetting(msgspec.Struct, frozen=True):
     """What is crawled: the seeds, and the options that go with them."""
 
     name: str
@@ -54,14 +54,14 @@ class Setting(msgspec.Struct, frozen=True):
     """How many each worker has."""
 
 
-class Crawler(msgspec.Struct, frozen=True):
+class StoreCrawler(msgspec.Struct, frozen=True):
     """One way to crawl; without workers with the embedded store."""
 
     name: str
     workers: int = 0
 
 
-class Run(msgspec.Struct, frozen=True):
+class SharedRun(msgspec.Struct, frozen=True):
     """What one crawl took."""
 
     pages: int
@@ -79,24 +79,24 @@ class Run(msgspec.Struct, frozen=True):
         return (self.pages - 1) / self.work_s
 
 
-def one_site(server: Server) -> Setting:
-    return Setting("one site", (server.url, "--host-connections", "32", *ALL))
+def one_site(server: Server) -> CrawlSetting:
+    return CrawlSetting("one site", (server.url, "--host-connections", "32", *ALL))
 
 
-def many_hosts(server: Server) -> Setting:
+def many_hosts(server: Server) -> CrawlSetting:
     seeds = [f"http://h{one}.localhost:{server.port}/index.html" for one in range(HOSTS)]
     # All hosts have the same pages: none of them is to be dropped for that.
     own = ("--similarity", "off", "--allow-network", "127.0.0.1/32", "--allow-network", "::1/128")
-    return Setting(f"{HOSTS} hosts", (*seeds, *own, "--host-connections", "4", *ALL))
+    return CrawlSetting(f"{HOSTS} hosts", (*seeds, *own, "--host-connections", "4", *ALL))
 
 
-def slow_hosts(server: Server) -> Setting:
+def slow_hosts(server: Server) -> CrawlSetting:
     words = many_hosts(server).words[: -len(ALL)]
     limits = ("--max-pages", f"{SLOW_PAGES}")
-    return Setting(f"{ANSWER_MS} ms an answer", (*words, *limits), CONNECTIONS)
+    return CrawlSetting(f"{ANSWER_MS} ms an answer", (*words, *limits), CONNECTIONS)
 
 
-def crawl_once(crawler: Crawler, setting: Setting, store: str) -> Run:
+def crawl_once(crawler: StoreCrawler, setting: CrawlSetting, store: str) -> SharedRun:
     """Crawl from nothing."""
     with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
         own, place = ["--dir", f"{name}/crawl"], ["--dir", f"{name}/crawl"]
@@ -120,7 +120,7 @@ def crawl_once(crawler: Crawler, setting: Setting, store: str) -> Run:
             [COMMAND, "pages", *place, "--json"], stdout=subprocess.PIPE, text=True, check=True
         )
     moments = [float(json.loads(line)["fetched_at"]) for line in listed.stdout.splitlines()]
-    return Run(len(moments), wall_s, max(moments) - min(moments), cpu_s, store_s)
+    return SharedRun(len(moments), wall_s, max(moments) - min(moments), cpu_s, store_s)
 
 
 async def empty(store: str) -> None:
@@ -137,11 +137,13 @@ async def steps_s(store: str) -> float:
     return sum(float(told[name]["usec"]) for name in STEPS_OF_CLIENTS if name in told) / 1e6
 
 
-Runs = dict[str, list[Run]]
+Runs = dict[str, list[SharedRun]]
 """What was measured, turn for turn, by the name of who crawled."""
 
 
-def compare(crawlers: Sequence[Crawler], setting: Setting, store: str, turns: int) -> Runs:
+def compare(
+    crawlers: Sequence[StoreCrawler], setting: CrawlSetting, store: str, turns: int
+) -> Runs:
     """Let everybody crawl in turn."""
     runs: Runs = {crawler.name: [] for crawler in crawlers}
     for _ in range(turns):
@@ -156,13 +158,13 @@ def compare(crawlers: Sequence[Crawler], setting: Setting, store: str, turns: in
     return runs
 
 
-def beside(runs: Runs, one: Crawler, other: Crawler) -> float:
+def beside(runs: Runs, one: StoreCrawler, other: StoreCrawler) -> float:
     """Return how many times as fast one is as the other."""
     pairs = zip(runs[one.name], runs[other.name], strict=True)
     return statistics.median(ours.pages_per_s / theirs.pages_per_s for ours, theirs in pairs)
 
 
-def show(setting: Setting, crawlers: Sequence[Crawler], runs: Runs) -> None:
+def show(setting: CrawlSetting, crawlers: Sequence[StoreCrawler], runs: Runs) -> None:
     """Print a table of Markdown."""
     print(f"\n| {setting.name} | pages | pages/s | | in all | CPU a page | Redis a page |")
     print("|---|---:|---:|---:|---:|---:|---:|")
@@ -203,7 +205,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=TURNS, help="how often everybody crawls")
     given = parser.parse_args()
-    embedded, one, two = Crawler("embedded"), Crawler("1 worker", 1), Crawler("2 workers", 2)
+    embedded, one, two = (
+        StoreCrawler("embedded"),
+        StoreCrawler("1 worker", 1),
+        StoreCrawler("2 workers", 2),
+    )
     idle = [idle_share()]
     with serve() as server, own_redis() as store:
         site = compare([embedded, one], one_site(server), store, given.turns)

@@ -48,9 +48,8 @@ def main() -> None:
     print(f"a page of {PAGE_BYTES:,} bytes with {len(words):,} words")
     print(f"  words                     {cpu_us(lambda: words_of(text)):>8,.1f} µs")
     print(f"  their runs of eight       {cpu_us(lambda: shingles_of(words)):>8,.1f} µs")
-    print(
-        f"  comparing two samples     {cpu_us(lambda: estimated_similarity(sample, sample)):>8,.1f} µs"
-    )
+    compared_us = cpu_us(lambda: estimated_similarity(sample, sample))
+    print(f"  comparing two samples     {compared_us:>8,.1f} µs")
     print(f"  kept of a page            {len(sample) + 8 * banding.count:>8,} bytes")
     print(f"sketch: {whole:,.0f} µs CPU (limit {LIMIT_US})")
 

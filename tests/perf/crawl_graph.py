@@ -22,7 +22,7 @@ from gossamer.testing import GraphWeb, read_urls
 WORKERS = 4
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class GraphReport(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the crawl."""
 
     ended_by: str
@@ -67,7 +67,7 @@ def main() -> None:
             time.process_time() - cpu_started,
             peak_mb(),
         )
-        report = Report(
+        report = GraphReport(
             ended_by=summary.ended_by,
             expected=len(graph.reachable()),
             outcomes=summary.snapshot.outcomes,

@@ -60,7 +60,7 @@ def random_sketch() -> Sketch:
     return Sketch(bands, os.urandom(SAMPLE_BYTES))
 
 
-class Crawl:
+class GrowingCrawl:
     """Worker and frontier in one process; the web grows with every page."""
 
     def __init__(self, store: RedisStore, bodies: Sequence[bytes]) -> None:

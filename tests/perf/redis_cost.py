@@ -7,7 +7,7 @@ import msgspec
 from tests.perf.growing_web import LINKS
 from tests.perf.redis_figures import STEPS, Work
 
-OF_URLS = {"known", "urls", "backend:", "line"}
+OF_URLS = {"known", "urls", "queued:", "url-queue"}
 OF_PAGES = {"targets", "pages", "content:", "digest:", "band:", "sample:"}
 COLOURS = {"settle": "#06c", "claim": "#0b6", "lease": "#c60", "frontier": "#939", "all": "#444"}
 
@@ -41,7 +41,7 @@ class Cost(msgspec.Struct, frozen=True):
         }
 
 
-class Pair(msgspec.Struct, frozen=True):
+class CostPair(msgspec.Struct, frozen=True):
     """One store beside a small one, in the same seconds."""
 
     cost: Cost
@@ -77,7 +77,7 @@ def joined(costs: Sequence[Cost]) -> Cost:
     )
 
 
-def cost_table(pairs: Sequence[Pair]) -> str:
+def cost_table(pairs: Sequence[CostPair]) -> str:
     """Return the costs, and how many times those of the small store, as a table of Markdown."""
     lines = [
         f"| URLs known | {' | '.join(COLOURS)} | server CPU | round trips |",
@@ -113,7 +113,7 @@ def memory_table(memory: Memory) -> str:
     return "\n".join(lines)
 
 
-def picture(pairs: Sequence[Pair]) -> str:
+def picture(pairs: Sequence[CostPair]) -> str:
     """Return the costs of a page over the number of known URLs, as SVG."""
     left, top, wide, high = 60, 20, 520, 260
     costs = [pair.cost for pair in pairs]

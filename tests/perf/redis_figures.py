@@ -8,7 +8,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from gossamer.stores.redis.keys import NAMES, prefix
-from gossamer.stores.redis.scripts import script
+from gossamer.stores.redis.library import function_name
 
 STEPS = ("candidates", "prioritise", "route", "lease", "claim", "settle")
 MOST_CALLS = 1_000_000
@@ -46,11 +46,11 @@ class Stopwatch:
     async def stop(self) -> Work:
         await self._client.config_set("slowlog-log-slower-than", -1)
         cpu_s = await self._used_cpu_s() - self._cpu_s
-        names = {script(step).sha: step for step in STEPS}
+        names = {function_name(step).encode(): step for step in STEPS}
         took_us: defaultdict[str, list[int]] = defaultdict(list)
         for entry in await self._client.slowlog_get(MOST_CALLS):
             words = entry["command"].split(b" ", 2)
-            step = names.get(words[1]) if words[0] == b"EVALSHA" else None
+            step = names.get(words[1]) if words[0] == b"FCALL" else None
             if step is not None:
                 took_us[step].append(entry["duration"])
         await self._client.slowlog_reset()

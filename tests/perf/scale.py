@@ -1,4 +1,4 @@
-"""What a crawl of so many pages would take, computed from what was measured: docs/scale.md.
+"""How large a crawl one server can hold, computed from what was measured: docs/scale.md.
 
     python -m tests.perf.scale --server-us 760 --cpu-ms 1.5
 
@@ -6,7 +6,6 @@ Nothing is measured here: what was measured is to be said.
 """
 
 import argparse
-import math
 
 import msgspec
 
@@ -43,7 +42,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """For each page, while its body is kept."""
 
 
-class Partition(msgspec.Struct, frozen=True):
+class ServerCapacity(msgspec.Struct, frozen=True):
     """What one server can do."""
 
     pages_per_s: float
@@ -57,40 +56,33 @@ class Partition(msgspec.Struct, frozen=True):
         return self.pages / self.pages_per_s / 3600
 
 
-def partition(memory_bytes: float, given: Assumptions, found: Measured) -> Partition:
+def capacity(memory_bytes: float, given: Assumptions, found: Measured) -> ServerCapacity:
     """Return what one server with so much memory can do; no pages if bodies alone are too much."""
     pages_per_s = given.load * 1e6 / found.server_us
     bodies = pages_per_s * given.ttl_s * found.body_bytes
     for_good = given.urls_per_page * found.url_bytes + found.kept_bytes
     room = max(0.0, memory_bytes * given.usable - bodies)
-    return Partition(pages_per_s, bodies, room / for_good)
+    return ServerCapacity(pages_per_s, bodies, room / for_good)
 
 
 def main() -> None:
     """Print the computation."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", type=float, default=1e9)
     for name in Measured.__struct_fields__:
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, required=True)
-    options = vars(parser.parse_args())
-    pages = options.pop("pages")
-    given, found = Assumptions(), Measured(**options)
+    given, found = Assumptions(), Measured(**vars(parser.parse_args()))
     print("| memory | pages/s | bodies | pages | hours |\n|---:|---:|---:|---:|---:|")
     for gigabytes in (16, 64, 256, 1024):
-        one = partition(gigabytes * 1e9, given, found)
+        one = capacity(gigabytes * 1e9, given, found)
         print(
             f"| {gigabytes:,} GB | {one.pages_per_s:,.0f} | {one.bodies_bytes / 1e9:.0f} GB "
             f"| {one.pages / 1e6:,.0f} million | {one.hours:.1f} |"
         )
-    one = partition(256e9, given, found)
-    count = math.ceil(pages / one.pages)
-    rate = count * one.pages_per_s
-    print(f"\n{pages:,.0f} pages: {count} servers of 256 GB, {rate:,.0f} pages/s")
-    print(f"  {pages / rate / 3600:.0f} hours")
+    rate = given.load * 1e6 / found.server_us
+    print(f"\nat {rate:,.0f} pages/s:")
     print(f"  {rate * found.cpu_ms / 1e3:.0f} cores for workers and frontiers")
     print(f"  {rate * given.page_bytes * 8 / 1e9:.1f} Gbit/s")
     print(f"  {rate * given.host_delay_s:,.0f} hosts at a time at least")
-    print(f"  {pages / rate / given.host_delay_s:,.0f} pages of one host at most")
 
 
 if __name__ == "__main__":

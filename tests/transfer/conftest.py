@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from gossamer.cluster.shared_options import pack_options
 from gossamer.config import load
 from gossamer.coordinator import Plan
 from gossamer.coordinator.context import ProcessContext, open_worker_context
 from gossamer.coordinator.engine import Engine
+from gossamer.coordinator.shared_options import pack_options
 from gossamer.coordinator.silence import Silence
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
@@ -83,7 +83,7 @@ class CrawlLab:
         backend = SqliteBackend(path)
         store = EmbeddedStore(backend, plan.store_rules(strict=False), time.time())
         try:
-            backend.put("options", plan.note())
+            backend.put("options", pack_options(plan.options))
             return await self.work(store, plan, pages)
         finally:
             await store.close()

@@ -10,23 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.views.reading import (
+    broken,
+    in_directory,
+    in_redis,
+    listed_pages,
+    listed_urls,
+    status,
+)
 
 from gossamer.config import StoreAddress
-from gossamer.coordinator.directory import CrawlDirectory
 from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.embedded.directory import CrawlDirectory
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.rules import PLACEHOLDER
 from gossamer.transfer.ends import migration_end
 from gossamer.transfer.migrate import Migrated, migrate
 from gossamer.transfer.restoration import Restoration
-from gossamer.views.shared_view import open_shared_crawl
-from gossamer.views.stored_crawl import StoredCrawl, View, open_crawl
-from gossamer.views.verify import verify
 
 if TYPE_CHECKING:
     from tests.transfer.conftest import CrawlLab
 
 TABLES = ("hosts", "domains", "urls", "attempts", "pages", "contents", "sketches", "notes")
-WHOLE = View(links=True, audit=True)
 
 
 def move(source: str | Path, target: str | Path, crawl: str | None, **how: bool) -> Migrated:
@@ -46,10 +51,10 @@ def rows(directory: Path) -> dict[str, list[tuple[Any, ...]]]:
         return {name: db.execute(f"SELECT * FROM {name}").fetchall() for name in TABLES}  # noqa: S608
 
 
-def endings(crawl: StoredCrawl) -> dict[str, tuple[int, str | None]]:
+def endings(crawl: ReadRequest) -> dict[str, tuple[int, str | None]]:
     """Return how every URL of a sound crawl ended, and its depth."""
-    assert [one for one in verify(crawl, time.time()).findings if one.broken] == []
-    return {one.url: (one.depth, one.outcome) for one in crawl.reader.urls()}
+    assert broken(crawl) == {}
+    return {one.url: (one.depth, one.outcome) for one in listed_urls(crawl)}
 
 
 @pytest.fixture
@@ -66,8 +71,7 @@ def straight(lab: "CrawlLab", tmp_path: Path) -> dict[str, tuple[int, str | None
     """How every URL ends if nothing comes between."""
     directory = tmp_path / "straight"
     asyncio.run(lab.crawl_file(directory / "crawl.sqlite", similarity="0.9"))
-    with open_crawl(directory) as crawl:
-        return endings(crawl)
+    return endings(in_directory(directory))
 
 
 @pytest.mark.req("D8")
@@ -98,19 +102,16 @@ def test_it_goes_on_in_either_to_the_same_end(
     tmp_path: Path,
 ) -> None:
     move(interrupted, lab.url, crawl)
-    with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        assert len(endings(shared)) < len(straight)
+    shared = in_redis(lab.url, crawl)
+    assert len(endings(shared)) < len(straight)
     assert asyncio.run(lab.crawl(crawl, 80, similarity="0.9")) == "interrupted"
     back = tmp_path / "back"
     move(lab.url, back, crawl)
     assert asyncio.run(lab.crawl(crawl, similarity="0.9")) == "complete"
-    with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        assert endings(shared) == straight
+    assert endings(shared) == straight
     assert asyncio.run(lab.crawl_file(back / "crawl.sqlite", similarity="0.9")) == "complete"
-    with open_crawl(back) as filed:
-        assert endings(filed) == straight
-    with open_crawl(interrupted) as filed:
-        assert len(endings(filed)) < len(straight)
+    assert endings(in_directory(back)) == straight
+    assert len(endings(in_directory(interrupted))) < len(straight)
 
 
 @pytest.mark.req("D8")
@@ -135,9 +136,9 @@ def test_what_was_in_work_waits_again(
         db.execute("UPDATE attempts SET outcome = 'duplicate' WHERE url = ?", (gone,))
     move(interrupted, lab.url, crawl)
     assert asyncio.run(lab.crawl(crawl, similarity="0.9")) == "complete"
-    with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        assert endings(shared) == straight
-        assert shared.reader.page(5) is not None, "the number was given again"
+    shared = in_redis(lab.url, crawl)
+    assert endings(shared) == straight
+    assert 5 in {page.id for page in listed_pages(shared)}, "the number was given again"
 
 
 @pytest.mark.req("D10")
@@ -175,8 +176,8 @@ def test_the_moments_of_hosts_are_kept(
     move(interrupted, lab.url, crawl)
     assert asyncio.run(lab.crawl(crawl, similarity="0.9")) == "complete"
     assert time.time() >= soon
-    with open_shared_crawl(lab.url, crawl, View()) as shared:
-        later = [one for one in shared.reader.urls() if (one.finished_at or 0) > soon - 1.9]
+    urls = listed_urls(in_redis(lab.url, crawl))
+    later = [one for one in urls if (one.finished_at or 0) > soon - 1.9]
     assert len(later) > 10
     assert min(one.finished_at or 0 for one in later) >= soon
 
@@ -245,8 +246,7 @@ def test_what_is_there_is_replaced_only_on_request(
     move(lab.url, copy, crawl, replace=True)
     assert len(rows(copy)["pages"]) > len(rows(interrupted)["pages"])
     move(interrupted, lab.url, crawl, replace=True)
-    with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        assert len(endings(shared)) == len(rows(interrupted)["urls"])
+    assert len(endings(in_redis(lab.url, crawl))) == len(rows(interrupted)["urls"])
 
 
 def test_what_fails_leaves_nothing_behind(
@@ -285,8 +285,7 @@ def test_what_a_killed_migration_has_left_is_no_crawl_and_may_be_replaced(
     with pytest.raises(UsageError, match="--replace"):
         move(interrupted, lab.url, crawl)
     move(interrupted, lab.url, crawl, replace=True)
-    with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        assert len(endings(shared)) == len(rows(interrupted)["urls"])
+    assert len(endings(in_redis(lab.url, crawl))) == len(rows(interrupted)["urls"])
 
 
 @pytest.mark.req("D14")
@@ -296,9 +295,9 @@ def test_budgets_hold_after_a_move(lab: "CrawlLab", crawl: str, tmp_path: Path) 
     asyncio.run(lab.crawl_file(begun / "crawl.sqlite", 40, **limits))
     move(begun, lab.url, crawl)
     assert asyncio.run(lab.crawl(crawl, **limits)) == "max-pages"
-    with open_shared_crawl(lab.url, crawl, WHOLE) as shared:
-        endings(shared)
-        assert shared.reader.page_count() == 60
+    shared = in_redis(lab.url, crawl)
+    assert broken(shared) == {}
+    assert status(shared).pages == 60
 
 
 def test_there_must_be_a_crawl(lab: "CrawlLab", crawl: str, tmp_path: Path) -> None:

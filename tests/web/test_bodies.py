@@ -15,7 +15,7 @@ from gossamer.download import Accept, Client, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.robots import MAX_ROBOTS_BYTES
-from gossamer.testing import KeepOpen, Repeat, Reply, Step, Web
+from gossamer.testing import KeepOpen, RawStep, Repeat, Reply, Web
 
 pytestmark = pytest.mark.req("D8", "D19")
 
@@ -134,7 +134,7 @@ def test_a_robots_txt_that_breaks_off_is_a_failure(
     ids=["long", "endless", "false gzip", "coding", "short", "chunks", "silent", "slow"],
 )
 def test_the_body_of_an_error_or_redirect_changes_nothing(
-    body: list[Step], web: Web, allowed: AddressPolicy, patient: FetchOptions
+    body: list[RawStep], web: Web, allowed: AddressPolicy, patient: FetchOptions
 ) -> None:
     web.site("a.test").raw("/404", b"HTTP/1.1 404 Not Found\r\n", *body)
     web.site("a.test").raw("/302", b"HTTP/1.1 302 Found\r\nLocation: /new\r\n", *body)

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from gossamer.download import Client, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
-from gossamer.testing import KeepOpen, Pause, Repeat, Reply, Step, Web
+from gossamer.testing import KeepOpen, Pause, RawStep, Repeat, Reply, Web
 
 pytestmark = pytest.mark.req("D8", "D19")
 
 HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
-SLOW: dict[str, tuple[Cause, list[Step]]] = {
+SLOW: dict[str, tuple[Cause, list[RawStep]]] = {
     "never a byte": (Cause.FIRST_BYTE_TIMEOUT, [KeepOpen()]),
     "a status line without end": (
         Cause.FIRST_BYTE_TIMEOUT,
@@ -57,7 +57,7 @@ def test_each_kind_of_waiting_ends(
 def test_a_slow_server_that_keeps_the_deadlines_is_heard_out(
     web: Web, fetch: Callable[..., Response]
 ) -> None:
-    steps: list[Step] = [Pause(0.2), HTML + b"Content-Length: 2\r\n\r\nh", Pause(0.2), b"i"]
+    steps: list[RawStep] = [Pause(0.2), HTML + b"Content-Length: 2\r\n\r\nh", Pause(0.2), b"i"]
     web.site("a.test").raw("/", *steps)
     assert fetch().body == b"hi"
 

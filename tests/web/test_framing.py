@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.download import FetchOptions
 from gossamer.model import Cause, Outcome, Response
-from gossamer.testing import Close, KeepOpen, Repeat, Reset, Step, Web
+from gossamer.testing import Close, KeepOpen, RawStep, Repeat, Reset, Web
 
 pytestmark = pytest.mark.req("D8", "D19")
 
@@ -20,7 +20,7 @@ def gzip_answer(body: bytes) -> bytes:
     return OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
-BROKEN: dict[str, tuple[Cause, list[Step]]] = {
+BROKEN: dict[str, tuple[Cause, list[RawStep]]] = {
     # No HTTP at all.
     "HTTP/0.9": (Cause.BAD_HTTP, [b"<html>hello</html>"]),
     "garbage": (Cause.BAD_HTTP, [b"\x00\xff\xfe\x01\r\n\r\n"]),
@@ -102,7 +102,7 @@ def test_a_broken_answer_is_a_failure(name: str, web: Web, fetch: Callable[..., 
     assert response.detail.isprintable()
 
 
-SOUND: dict[str, list[Step]] = {
+SOUND: dict[str, list[RawStep]] = {
     "closed at the end": [b"HTTP/1.0 200 OK\r\n\r\nhi"],
     "no reason phrase": [b"HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nhi"],
     "bare line feeds": [b"HTTP/1.1 200 OK\nContent-Length: 2\n\nhi"],
@@ -144,7 +144,7 @@ def test_what_the_standard_allows_is_a_page(
     ids=lambda steps: str(steps[0][9:12]),
 )
 def test_a_status_without_a_page_ends_at_once(
-    steps: list[Step], web: Web, fetch: Callable[..., Response], patient: FetchOptions
+    steps: list[RawStep], web: Web, fetch: Callable[..., Response], patient: FetchOptions
 ) -> None:
     web.site("a.test").raw("/", *steps)
     response = fetch(options=patient)

@@ -19,9 +19,9 @@ USAGE = "usage: crawler seedURL pageDirectory maxDepth"
 HELP = f"""\
 {USAGE}
 
-Save every page within maxDepth links of seedURL, over internal pages only, as the files
-pageDirectory/1, 2, 3 …: the URL, the depth, then the page. At least one second passes between two
-fetches, and robots.txt is obeyed.
+Save every internal page within maxDepth links of seedURL as the files pageDirectory/1, 2, 3 …: the
+URL, the depth, then the page. At least one second passes between two fetches, and robots.txt is
+obeyed.
 
   seedURL        where to begin; must be internal
   pageDirectory  an existing, writable directory without numbered files
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     try:
         plan = read_plan(arguments, environment)
         settings = read_settings(plan.seed, environment)
-        pages = PageDirectory(Path(arguments[1]), first_id=read_first_id(environment))
+        pages = PageDirectory(Path(arguments[1]), first_id=read_first_id(environment), fresh=True)
         return asyncio.run(crawl(plan, settings, pages))
     except UsageError as error:
         return fail(str(error), EXIT_WRONG_USE)
@@ -75,7 +75,7 @@ def fail(sentence: str, code: int) -> int:
 
 
 def read_plan(arguments: Sequence[str], environment: Mapping[str, str]) -> ClassicPlan:
-    """Check the arguments; UsageError says which one is wrong and how to mend it."""
+    """Return the plan; UsageError says which one is wrong and how to fix it."""
     if len(arguments) != 3:
         raise UsageError(f"three arguments are needed, not {len(arguments)}; {USAGE}")
     seed_text, _, depth_text = arguments

@@ -7,32 +7,33 @@ from pathlib import Path
 from gossamer.cli.options import with_options
 from gossamer.config import CrawlOptions, load
 from gossamer.content.started_parser import StartedParser, has_spare_core
+from gossamer.stores.registry import kind_of
 
 
 @with_options
 def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
-    """Crawl from the seeds: every page in scope once, politely, until all is done or a budget ends.
+    """Crawl from the seeds: every page in scope once, until no URLs or no budget is left.
 
-    Running the same command again continues where it ended. Ctrl-C finishes what is in progress.
+    Run the same command again to continue. Ctrl-C finishes what is in progress.
 
     Parameters
     ----------
     seeds
-        The URLs to begin with.
+        The URLs to start from.
     config
-        A TOML file of options; those given here go first, then variables GOSSAMER_….
+        A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """
     options = load({"seeds": seeds or None, **given}, os.environ, config).options
     with _parser(options) or nullcontext() as parser:
-        # Takes as long to load as what was just started.
+        # Loading this takes as long as the process that was just started.
         from gossamer.cli.crawling import run_crawl  # noqa: PLC0415
 
         return run_crawl(options, parser)
 
 
 def _parser(options: CrawlOptions) -> StartedParser | None:
-    """Return a process that will be needed, if any; the crawl itself complains if it cannot be."""
-    if not options.in_a_hurry or options.store.scheme == "redis" or not has_spare_core():
+    """Start a parser process if it will be needed; the crawl itself reports if it cannot start."""
+    if not options.in_a_hurry or kind_of(options.store).shared or not has_spare_core():
         return None
     try:
         return StartedParser()

@@ -1,4 +1,4 @@
-"""Runs a crawl for a person at a terminal, or for a script."""
+"""The run of a crawl from the command line: signals, output and exit code."""
 
 import asyncio
 import gc
@@ -14,18 +14,21 @@ from gossamer.config import CrawlOptions
 from gossamer.content.started_parser import StartedParser
 from gossamer.coordinator import Crawl, Observer, Plan, Summary
 from gossamer.modules import load_modules
-from gossamer.observe import Wish, open_observer
+from gossamer.observe import DisplayOptions, open_observer
+from gossamer.stores.registry import kind_of
 
 EXIT_INTERRUPTED = 130
 
 
 def run_crawl(options: CrawlOptions, parser: StartedParser | None) -> int:
-    """Crawl, tell how it goes, and return the exit code."""
+    """Crawl, show the progress, and return the exit code."""
     plan = Plan(options)
-    load_modules(options.module)  # what is wrong with one is told before anything is done
-    wish = Wish(log_format=options.log_format, verbose=options.verbose, quiet=options.quiet)
-    gc.freeze()  # what was loaded stays: no need to look through it for garbage again and again
-    with open_observer(wish, sys.stdout, sys.stderr, os.environ) as observer:
+    load_modules(options.module)  # reports a wrong one before anything starts
+    display = DisplayOptions(
+        log_format=options.log_format, verbose=options.verbose, quiet=options.quiet
+    )
+    gc.freeze()  # what is loaded now stays: the collector need not scan it
+    with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         try:
             summary = uvloop.run(_run(plan, observer, parser))
         except asyncio.CancelledError:
@@ -35,25 +38,22 @@ def run_crawl(options: CrawlOptions, parser: StartedParser | None) -> int:
 
 
 async def _run(plan: Plan, observer: Observer, parser: StartedParser | None) -> Summary:
-    """Run the crawl, in this process or in several; the first signal ends it softly."""
+    """Run the crawl, in this process or in several, until it ends or is interrupted."""
 
     def say(words: str) -> None:
         observer.say("info", words)
 
-    if plan.options.store.scheme == "redis":
-        from gossamer.cluster import SharedCrawl  # noqa: PLC0415 -- not needed by others
-
-        return await run_until_signalled(SharedCrawl(plan, observer), say)
-    modules = load_modules(plan.options.module)
+    # Worker processes load their modules themselves.
+    modules = None if kind_of(plan.options.store).shared else load_modules(plan.options.module)
     return await run_until_signalled(Crawl(plan, modules, observer, parser=parser), say)
 
 
 def _conclude(summary: Summary, options: CrawlOptions, observer: Observer) -> int:
-    """Say the last words and return the exit code."""
+    """Show the summary and return the exit code."""
     if summary.was_over:
         budget = summary.ended_by in {"max-pages", "max-bytes"}
-        raising = f"raise --{summary.ended_by} to go on, or " if budget else ""
-        observer.say("info", f"this crawl is finished; {raising}use --fresh to crawl anew")
+        raising = f"raise --{summary.ended_by} to continue, or " if budget else ""
+        observer.say("info", f"this crawl is finished; {raising}use --fresh to start over")
     interrupted = summary.ended_by == "interrupted"
     if interrupted:
         summary = msgspec.structs.replace(summary, continue_with=_same_command(options))
@@ -62,7 +62,7 @@ def _conclude(summary: Summary, options: CrawlOptions, observer: Observer) -> in
 
 
 def _same_command(options: CrawlOptions) -> str:
-    """Return the command that goes on with this crawl, with its secrets hidden."""
+    """Return the command that continues this crawl, with its secrets hidden."""
     words = [word for word in sys.argv[1:] if word != "--fresh"]
     secrets = {options.store.url: str(options.store), options.pagerank_key or "": "***"}
     for secret, shown in secrets.items():

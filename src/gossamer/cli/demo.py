@@ -27,4 +27,4 @@ def demo(*, depth: int = 10) -> int:
         print(f"A site of a few pages at {seed}; one second between two requests.", flush=True)
         plan = ClassicPlan(seed=seed, prefix=seed, max_depth=classic.read_depth(str(depth)))
         settings = ClassicSettings(addresses=AddressPolicy().allowing_seed(seed))
-        return asyncio.run(classic.crawl(plan, settings, PageDirectory(folder)))
+        return asyncio.run(classic.crawl(plan, settings, PageDirectory(folder, fresh=True)))

@@ -1,17 +1,20 @@
-"""`gossamer explain URL`: why a URL is where it is."""
+"""`gossamer explain URL`: why a URL was fetched or not, or what it waits for."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 
 from gossamer.cli.output import columns, moment, put_json, put_lines, section
-from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.model import Url
 from gossamer.observe import printable
 from gossamer.observe.figures import counted, size, span
 from gossamer.stores.contract import PageRecord
+from gossamer.stores.reading import ReadRequest
 from gossamer.urls import parse_seed
 from gossamer.views.explain import Explanation, Waits
 from gossamer.views.explain import explain as explained
-from gossamer.views.stored_crawl import View
+from gossamer.views.stored_crawl import open_crawl
 
 LONGEST = 10_000
 STEPS_SHOWN = 12
@@ -24,10 +27,10 @@ def explain(
     *,
     directory: Directory = None,
     store: StoreUrl = None,
-    crawl: CrawlName = None,
+    name: CrawlName = None,
     json: Json = False,
 ) -> int:
-    """Tell why a URL is where it is: where it was found, what came of it, what it waits for.
+    """Explain a URL: where it was found, what came of it, or what it waits for.
 
     Parameters
     ----------
@@ -36,21 +39,25 @@ def explain(
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
     store
-        Where the crawl is instead: redis://HOST, or sqlite:PATH.
-    crawl
+        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
+    name
         The name of the crawl in a shared store; by default the only one there.
     json
         Print one JSON object.
 
     """
     asked = parse_seed(url, "URL")
-    with the_crawl(directory, store, crawl, View(links=True)) as kept:
-        found = explained(kept, asked, time.time())
+    found = asyncio.run(_read(crawl_to_read(directory, store, name), asked))
     if json:
         put_json([found])
     else:
         put_lines(explanation_lines(found))
     return 0
+
+
+async def _read(request: ReadRequest, url: Url) -> Explanation:
+    async with open_crawl(request) as crawl:
+        return await explained(crawl, url, time.time())
 
 
 def explanation_lines(found: Explanation) -> Iterator[str]:
@@ -86,12 +93,12 @@ def _state(found: Explanation) -> Iterator[str]:
         case "waiting":
             yield "waiting"
         case "in_progress":
-            was = "was in progress when its process ended; it will be fetched again"
+            was = "was in progress when its process ended: it will be fetched again"
             yield "in progress" if found.crawl == "running" else was
         case "too_deep":
             yield (
-                f"known, but left out: it is {counted(found.depth or 0, 'link')} away from a seed, "
-                f"and --depth is {found.max_depth}"
+                f"too deep: it is {counted(found.depth or 0, 'link')} away from a seed, and "
+                f"--depth is {found.max_depth}"
             )
         case "finished":
             outcome = str(found.outcome).replace("_", " ")
@@ -111,12 +118,12 @@ def _are(number: int) -> str:
 
 def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
     ahead = counted(waits.ahead, "URL")
-    before = f"at least {ahead} of its host {_are(waits.ahead)} before it"
+    before = f"at least {ahead} of its host {_come(waits.ahead)} first"
     words = {
-        "no-process": "a process: none works on this crawl; the same command continues it",
+        "no-process": "a process: none is running; the same command continues the crawl",
         "max-pages": "a larger --max-pages: the page budget is used up",
         "max-bytes": "a larger --max-bytes: the byte budget is used up",
-        "score": f"its score: {ahead} {_were(waits.ahead)} found before it",
+        "score": f"its score: {ahead} {_come(waits.ahead)} first",
         "queue": f"its turn in queue {found.queue}: {before}",
         "worker": f"its turn: {before}",
         "host": f"its host: {printable(found.host or '')} {_rest(waits)}",
@@ -124,14 +131,14 @@ def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
     for obstacle in waits.obstacles:
         yield words[obstacle]
     if waits.at_least_s > waits.host_ready_in_s:
-        pause = f"at one request each {span(waits.host_delay_s)}"
-        yield f"all in all at least {span(waits.at_least_s)}, {pause}"
+        pause = f"with {span(waits.host_delay_s)} between requests to its host"
+        yield f"altogether at least {span(waits.at_least_s)}, {pause}"
     elif not waits.obstacles:
         yield "a free connection"
 
 
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
+def _come(number: int) -> str:
+    return "comes" if number == 1 else "come"
 
 
 def _rest(waits: Waits) -> str:
@@ -142,7 +149,7 @@ def _rest(waits: Waits) -> str:
 
 def _scope(found: Explanation) -> Iterator[str]:
     if found.scope is None:
-        yield "unknown: the options were not kept with this crawl"
+        yield "unknown: the options are not stored with this crawl"
     else:
         would = "would be " if found.state == "never_seen" else ""
         verdict = "accepted" if found.scope.accepted else "refused"

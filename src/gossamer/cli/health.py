@@ -1,4 +1,4 @@
-"""`gossamer health`: whether a role of a shared crawl is alive, for whoever restarts it."""
+"""`gossamer health`: whether a role of a shared crawl is alive, for process supervisors."""
 
 import asyncio
 import os
@@ -11,31 +11,31 @@ from gossamer.cli.roles import Insecure
 from gossamer.cluster.health import check_health
 from gossamer.config import load
 
-Role = Literal["frontier", "worker"]
+RoleName = Literal["frontier", "worker"]
 
 
 def health(
     *,
     store: StoreUrl = None,
     crawl: CrawlName = None,
-    role: Role | None = None,
+    role: RoleName | None = None,
     number: Annotated[int | None, Parameter(name="--id", show_default=False)] = None,
     insecure_store: Insecure = False,
 ) -> int:
-    """Check that the store answers and that somebody plays the role; the exit code is 1 if not.
+    """Check that the store answers and that a process has the role; the exit code is 1 if not.
 
     Parameters
     ----------
     store
-        Where the crawl is: redis://HOST; better set as the variable GOSSAMER_STORE.
+        The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords.
     crawl
         The name of the crawl.
     role
-        The role that must be played; without it, the store alone is checked.
+        The role that must be alive; without it, only the store is checked.
     number
-        The worker that must be alive; without it, any.
+        The number of the worker that must be alive; without it, any worker.
     insecure_store
-        Accept a foreign store without a password or TLS.
+        Accept a store on another machine without a password or TLS.
 
     """
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}

@@ -2,16 +2,18 @@
 
 import asyncio
 import os
+from collections import Counter
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 
 from gossamer.cli import classic
-from gossamer.cli.inspection import Inspection, inspect_url, render_json, render_text
+from gossamer.cli.inspection import Hop, Inspection, PageReport, Report, inspect_url
 from gossamer.content import Markers
 from gossamer.model import Outcome
 from gossamer.policy import AddressPolicy
-from gossamer.urls import Scope, ScopeKind, parse_seed
+from gossamer.urls import Scope, ScopeKind, parse_seed, shown
 
 EXIT_FAILED = 1
 
@@ -66,5 +68,46 @@ def inspect(
         markers=Markers.parse(markers) if markers else None,
     )
     report = asyncio.run(inspect_url(inspection))
-    print(render_json(report) if json else render_text(report))
+    print(msgspec.json.encode(report).decode() if json else render_text(report))
     return 0 if report.hops[-1].outcome is Outcome.FETCHED else EXIT_FAILED
+
+
+def render_text(report: Report) -> str:
+    """Return the report as aligned lines."""
+    lines: list[str] = []
+    for hop in report.hops:
+        lines += _hop_lines(hop)
+    if report.page:
+        lines += _page_lines(report.page)
+    return "\n".join(lines)
+
+
+def _hop_lines(hop: Hop) -> list[str]:
+    lines = [hop.url, f"  robots    {hop.robots}"]
+    if hop.status is not None:
+        answer = f"{hop.status} in {hop.milliseconds} ms from {hop.address}"
+        lines.append(f"  answer    {answer}, {hop.content_type or 'no content type'}")
+    words = hop.outcome.replace("_", " ")
+    lines.append(f"  outcome   {words}{': ' if hop.detail else ''}{hop.detail}")
+    return lines
+
+
+def _page_lines(page: PageReport) -> list[str]:
+    different = list(dict.fromkeys((link.verdict, link.url, link.why) for link in page.links))
+    counts = Counter(verdict for verdict, _, _ in different)
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    lines = [
+        f"  page      {page.bytes:,} bytes of {page.kind} in {page.encoding}, {page.words:,} words",
+        f"  title     {shown(page.title)}",
+        f"  links     {len(page.links)}, {len(different)} different: {summary}".rstrip(": "),
+    ]
+    if not page.follow:
+        lines.append("            the page asks for its links not to be followed")
+    if page.markers_missing:
+        lines.append("            the page has no content markers, so no link counts")
+    for verdict, url, why in different:
+        sign = {"in scope": "+", "out of scope": "-"}.get(verdict, "?")
+        lines.append(f"    {sign} {url if sign != '?' else shown(url)}")
+        if sign == "-":
+            lines[-1] += f"  ({why})"
+    return lines

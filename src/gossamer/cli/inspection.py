@@ -1,23 +1,25 @@
-"""What a crawler sees of one page, as a report for people and programs."""
+"""The inspection of one URL: a crawl of no depth, and a report of what came of it."""
 
-from collections import Counter
 from typing import Literal
 
 import msgspec
 
-from gossamer.content import Markers
-from gossamer.download import Client, FetchOptions, user_agent
-from gossamer.model import Outcome, Url
-from gossamer.policy import AddressPolicy, Pacing
-from gossamer.urls import Scope, shown
-from gossamer.worker import MAX_REDIRECTS, PacedFetch, Visit, Visitor
+from gossamer.content import Markers, parse
+from gossamer.coordinator.memory_crawl import MemoryCrawl
+from gossamer.download import PRODUCT, Client, FetchOptions, user_agent
+from gossamer.model import Outcome, Response, Url
+from gossamer.modules import ModuleRunner
+from gossamer.policy import AddressPolicy, may_follow
+from gossamer.stores.contract import UrlRecord
+from gossamer.urls import Scope
+from gossamer.worker import LinkFilter, PoliteRobots
 
 DELAY_S = 1.0
 """The pause between robots.txt, redirects and the page."""
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at, and as whom."""
+    """What to inspect, and as whom."""
 
     url: Url
     scope: Scope
@@ -33,10 +35,10 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     robots: str
     outcome: Outcome
     detail: str
-    status: int | None
-    content_type: str | None
-    address: str | None
-    milliseconds: int | None
+    status: int | None = None
+    content_type: str | None = None
+    address: str | None = None
+    milliseconds: int | None = None
 
 
 class SeenLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +50,7 @@ class SeenLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The page itself."""
+    """What is on the page."""
 
     bytes: int
     kind: str
@@ -61,55 +63,67 @@ class PageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything there is to tell."""
+    """What came of an inspection."""
 
     hops: list[Hop]
     page: PageReport | None
 
 
 async def inspect_url(inspection: Inspection) -> Report:
-    """Follow the URL to its page, as a crawl would, and report each step."""
+    """Visit the URL and its redirects, no links, and report each step."""
+    answers: dict[Url, Response] = {}
     options = FetchOptions(user_agent=user_agent(inspection.contact), connections=1)
+    # Compared letter by letter: a redirect to another spelling of the same page is a hop as well.
+    link_filter = LinkFilter(inspection.scope, str, comparing=str)
+    crawl = MemoryCrawl(max_depth=0, delay_s=DELAY_S)
     async with Client(options, inspection.addresses) as client:
-        pacing = Pacing(DELAY_S)
-        visitor = Visitor(PacedFetch(client, pacing), pacing, inspection.markers)
-        visits = [await visitor.visit(inspection.url)]
-        while (target := visits[-1].target) and len(visits) <= MAX_REDIRECTS:
-            if not inspection.scope.judge(target):
-                break
-            visits.append(await visitor.visit(target))
-    hops = [_hop(visit) for visit in visits]
-    return Report(hops=hops, page=_page(visits[-1], inspection.scope))
+        context = msgspec.structs.replace(
+            crawl.context(client, link_filter, ModuleRunner([])),
+            on_response=lambda response: answers.update({response.url: response}),
+        )
+        await crawl.run(inspection.url, context)
+    visited = [record for record in crawl.records() if record.outcome is not None]
+    hops = [_hop(record, answers.get(record.url), context.robots) for record in visited]
+    last = hops[-1]
+    if last.outcome is Outcome.REDIRECTED:  # to where we had been
+        hops[-1] = msgspec.structs.replace(last, detail=f"{last.detail}, in a circle")
+    is_page = last.outcome is Outcome.FETCHED
+    return Report(hops=hops, page=_page(answers[last.url], inspection) if is_page else None)
 
 
-def _hop(visit: Visit) -> Hop:
-    response = visit.response
-    return Hop(
-        url=visit.url,
-        robots=visit.robots.reason or "no rule is about this URL",
-        outcome=visit.outcome,
-        detail=f"to {visit.target}" if visit.target else visit.detail,
-        status=response.status if response else None,
-        content_type=response.headers.get("content-type") if response else None,
-        address=response.address if response else None,
-        milliseconds=round((response.ended - response.started) * 1000) if response else None,
+def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> Hop:
+    assert record.outcome is not None
+    hop = Hop(url=record.url, robots=record.detail, outcome=record.outcome, detail=record.detail)
+    if response is None:
+        return hop  # robots.txt kept us from asking, and the detail says why
+    verdict = robots.known(record.url)
+    return msgspec.structs.replace(
+        hop,
+        robots=(verdict and verdict.reason) or "no rule is about this URL",
+        status=response.status,
+        content_type=response.headers.get("content-type"),
+        address=response.address,
+        milliseconds=round((response.ended - response.started) * 1000),
     )
 
 
-def _page(visit: Visit, scope: Scope) -> PageReport | None:
-    page = visit.page
-    if page is None:
-        return None
-    links = [_seen(link.url, link.href, scope) for link in page.links]
+def _page(response: Response, inspection: Inspection) -> PageReport:
+    headers = response.headers
+    page = parse(
+        response.body,
+        url=response.url,
+        content_type=headers.get("content-type"),
+        markers=inspection.markers,
+    )
     return PageReport(
-        bytes=len(visit.body),
+        bytes=len(response.body),
         kind=page.kind.value,
         encoding=page.encoding,
         title=page.title,
         words=len(page.text.split()),
-        follow=visit.follow,
+        follow=may_follow(PRODUCT, headers.get_all("x-robots-tag"), page.metas),
         markers_missing=page.markers_missing,
-        links=links,
+        links=[_seen(link.url, link.href, inspection.scope) for link in page.links],
     )
 
 
@@ -122,49 +136,3 @@ def _seen(url: Url | None, href: str, scope: Scope) -> SeenLink:
         verdict="in scope" if verdict else "out of scope",
         why=verdict.explain(url),
     )
-
-
-def render_json(report: Report) -> str:
-    """Return the report as one JSON object."""
-    return msgspec.json.encode(report).decode()
-
-
-def render_text(report: Report) -> str:
-    """Return the report as aligned lines."""
-    lines: list[str] = []
-    for hop in report.hops:
-        lines += _hop_lines(hop)
-    if report.page:
-        lines += _page_lines(report.page)
-    return "\n".join(lines)
-
-
-def _hop_lines(hop: Hop) -> list[str]:
-    lines = [hop.url, f"  robots    {hop.robots}"]
-    if hop.status is not None:
-        answer = f"{hop.status} in {hop.milliseconds} ms from {hop.address}"
-        lines.append(f"  answer    {answer}, {hop.content_type or 'no content type'}")
-    words = hop.outcome.replace("_", " ")
-    lines.append(f"  outcome   {words}{': ' if hop.detail else ''}{hop.detail}")
-    return lines
-
-
-def _page_lines(page: PageReport) -> list[str]:
-    different = list(dict.fromkeys((link.verdict, link.url, link.why) for link in page.links))
-    counts = Counter(verdict for verdict, _, _ in different)
-    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    lines = [
-        f"  page      {page.bytes:,} bytes of {page.kind} in {page.encoding}, {page.words:,} words",
-        f"  title     {shown(page.title)}",
-        f"  links     {len(page.links)}, {len(different)} different: {summary}".rstrip(": "),
-    ]
-    if not page.follow:
-        lines.append("            the page asks for its links not to be followed")
-    if page.markers_missing:
-        lines.append("            the page has no content markers, so no link counts")
-    for verdict, url, why in different:
-        sign = {"in scope": "+", "out of scope": "-"}.get(verdict, "?")
-        lines.append(f"    {sign} {url if sign != '?' else shown(url)}")
-        if sign == "-":
-            lines[-1] += f"  ({why})"
-    return lines

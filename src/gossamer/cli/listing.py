@@ -1,27 +1,29 @@
-"""`gossamer config`, `gossamer modules`, `gossamer scorers`: what there is to choose from."""
+"""`gossamer config`, `gossamer modules`, `gossamer scorers`: the options and their choices."""
 
 import os
 from pathlib import Path
+
+import msgspec
 
 from gossamer.cli.options import with_options
 from gossamer.cli.output import put_json, put_table
 from gossamer.cli.parameters import Json
 from gossamer.config import describe, load
-from gossamer.frontier import scorers as scoring
-from gossamer.modules import available
+from gossamer.frontier.scorers import SCORERS, is_strict
+from gossamer.modules import MODULES
 from gossamer.observe import printable
 
 
 @with_options
 def config(*seeds: str, config: Path | None = None, json: Json = False, **given: object) -> int:
-    """Show every option of a crawl as it would be in force, and where it comes from.
+    """Show the effective value of every option of a crawl, and where it comes from.
 
-    It takes what `gossamer crawl` takes.
+    The command takes the same arguments as `gossamer crawl`.
 
     Parameters
     ----------
     seeds
-        The URLs to begin with.
+        The URLs to start from.
     config
         A TOML file of options.
     json
@@ -39,8 +41,17 @@ def config(*seeds: str, config: Path | None = None, json: Json = False, **given:
     return 0
 
 
+class _Listed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A module or a scorer in a list."""
+
+    name: str
+    origin: str
+    summary: str
+    strict: bool | msgspec.UnsetType = msgspec.UNSET
+
+
 def modules(*, json: Json = False) -> int:
-    """List the modules that can be given to --module by name.
+    """List the modules that --module can name.
 
     Parameters
     ----------
@@ -48,17 +59,17 @@ def modules(*, json: Json = False) -> int:
         Print one JSON object a line.
 
     """
-    offers = available()
+    listed = [_Listed(one.name, one.origin, one.summary) for one in MODULES.available()]
     if json:
-        put_json(offers)
+        put_json(listed)
     else:
-        rows = [[printable(part) for part in (one.name, one.origin, one.summary)] for one in offers]
+        rows = [[printable(part) for part in (one.name, one.origin, one.summary)] for one in listed]
         put_table([["module", "from", "what it does"], *rows])
     return 0
 
 
 def scorers(*, json: Json = False) -> int:
-    """List the scorers that can be given to --scorer by name.
+    """List the scorers that --scorer can name.
 
     Parameters
     ----------
@@ -66,18 +77,21 @@ def scorers(*, json: Json = False) -> int:
         Print one JSON object a line.
 
     """
-    infos = scoring.available()
+    listed = [
+        _Listed(one.name, one.origin, one.summary, is_strict(one.found))
+        for one in SCORERS.available()
+    ]
     if json:
-        put_json(infos)
+        put_json(listed)
     else:
         rows = [
             [
                 printable(one.name),
                 printable(one.origin),
-                "strict" if one.strict else "by lot",
+                "strict" if one.strict else "weighted random",
                 printable(one.summary),
             ]
-            for one in infos
+            for one in listed
         ]
         put_table([["scorer", "from", "order", "what it does"], *rows])
     return 0

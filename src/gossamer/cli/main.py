@@ -1,4 +1,4 @@
-"""`gossamer`: the command, its subcommands, and how they fail."""
+"""The command `gossamer`: its subcommands, and its exit codes."""
 
 import gc
 import sys
@@ -12,27 +12,30 @@ from gossamer.errors import GossamerError, UsageError
 EXIT_FAILED, EXIT_WRONG_USE, EXIT_INTERRUPTED = 1, 2, 130
 
 COMMANDS = {
-    "crawl": ("crawl:crawl", "Crawl from the seeds, politely, every page in scope once."),
-    "status": ("status:status", "Show how far a crawl is, while it runs or afterwards."),
+    "crawl": ("crawl:crawl", "Crawl from the seeds, politely: every page in scope once."),
+    "status": ("status:status", "Show the state of a crawl, while it runs or afterwards."),
     "pages": ("pages:pages", "List the pages that a crawl kept, or every URL it knows."),
-    "explain": ("explain:explain", "Tell why a URL was or was not fetched, or what it waits for."),
-    "frontier": ("roles:frontier", "Score and deal the URLs of a shared crawl."),
-    "worker": ("roles:worker", "Take part in a shared crawl, from any machine."),
-    "health": ("health:health", "Tell whether a role of a shared crawl is alive."),
-    "verify": ("verify:verify", "Check every promise on the stored state of a crawl."),
-    "migrate": ("migrate:migrate", "Bring a crawl to another store, where it goes on."),
+    "explain": ("explain:explain", "Show why a URL was or was not fetched, or what it waits for."),
+    "frontier": ("roles:frontier", "Score the URLs of a shared crawl and assign them to workers."),
+    "worker": ("roles:worker", "Fetch pages for a shared crawl, from any machine."),
+    "health": (
+        "health:health",
+        "Check that the store answers and a role of a shared crawl is alive.",
+    ),
+    "verify": ("verify:verify", "Check the stored state of a crawl."),
+    "migrate": ("migrate:migrate", "Copy a crawl to another store, where it can continue."),
     "config": ("listing:config", "Show each effective option and where it comes from."),
-    "modules": ("listing:modules", "List what can be done with pages."),
-    "scorers": ("listing:scorers", "List what can decide the order of a crawl."),
+    "modules": ("listing:modules", "List the modules, which process pages."),
+    "scorers": ("listing:scorers", "List the scorers, which decide the order of a crawl."),
     "inspect": ("inspect:inspect", "Show what a crawler sees of one page, and why."),
     "demo": ("demo:demo", "Crawl a small site that Gossamer serves itself."),
 }
-"""The commands: imported when used, so that none waits for the libraries of the others."""
+"""The subcommands, imported on use: none loads the libraries of the others."""
 
 
 def run() -> NoReturn:
-    """Run the command with the arguments of the process; every failure is one line."""
-    gc.set_threshold(20_000, 20, 20)  # next to nothing of what is loaded now is garbage
+    """Run the command with the arguments of the process; an error is one line."""
+    gc.set_threshold(20_000, 20, 20)  # almost nothing that is loaded now is garbage
     try:
         code = make_app()(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
@@ -49,19 +52,19 @@ def run() -> NoReturn:
 
 
 def fail(sentence: str, code: int) -> NoReturn:
-    """Say what went wrong, in one line, and end."""
+    """Print an error on one line, and exit."""
     print(f"gossamer: {sentence}", file=sys.stderr)
     sys.exit(code)
 
 
 def make_app() -> App:
-    """Return the command line."""
+    """Return the command-line application."""
     app = App(
         name="gossamer",
         help="A polite web crawler. The classic one is `crawler seedURL pageDirectory maxDepth`.",
         version=gossamer.__version__,
         help_format="plaintext",
     )
-    for name, (place, words) in COMMANDS.items():
-        app.command(f"gossamer.cli.{place}", name=name, help=words)
+    for name, (function, summary) in COMMANDS.items():
+        app.command(f"gossamer.cli.{function}", name=name, help=summary)
     return app

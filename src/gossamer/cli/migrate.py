@@ -1,4 +1,4 @@
-"""`gossamer migrate`: a crawl moves to another store."""
+"""`gossamer migrate`: copies a crawl to another store."""
 
 import re
 import shlex
@@ -32,24 +32,24 @@ def migrate(
     replace: Replace = False,
     insecure_store: Insecure = False,
 ) -> int:
-    """Bring a crawl from one store to another, where it goes on; the source stays as it is.
+    """Copy a crawl from one store to another, where it can continue; the source is not changed.
 
-    Nobody may be working on it. A store is written redis://HOST, or sqlite:PATH or only PATH for a
-    directory or a file of a crawl.
+    Stop the crawl before. A store is redis://HOST, or sqlite:PATH or just PATH for the directory or
+    the file of a crawl.
 
     Parameters
     ----------
     source
-        The store that has the crawl.
+        The store with the crawl.
     target
-        The store that is to have it.
+        The store to copy it to.
     crawl
         The name of the crawl in a shared store; by default the only one there, or for a new one
-        that which its seed gives.
+        a name made from its seed.
     replace
-        Delete the crawl that the target has already.
+        Replace the crawl that the target already has.
     insecure_store
-        Accept a foreign store without a password or TLS.
+        Accept a store on another machine without a password or TLS.
 
     """
     ends = [
@@ -57,27 +57,26 @@ def migrate(
         for one in (source, target)
     ]
     progress = MigrationProgress()
-    found = migrated(ends[0], ends[1], progress.tell, replace=replace)
+    found = migrated(ends[0], ends[1], progress.show, replace=replace)
     what = f"{counted(found.urls, 'URL')} and {counted(found.pages, 'page')}"
     put_lines(
         [
-            f"{printable(found.source, 500)} is also in {printable(found.target, 500)}: {what}",
+            f"copied {printable(found.source, 500)} to {printable(found.target, 500)}: {what}",
             f"continue with: {shlex.join(found.continue_with)}",
-            "and with the other options that it was begun with; results of modules stay where they "
-            "are",
+            "add the other options of the crawl; the results of modules are not copied",
         ]
     )
     return 0
 
 
 class MigrationProgress:
-    """Says on a terminal how far long work is."""
+    """The progress of a migration, shown on a terminal."""
 
     def __init__(self) -> None:
         self._next_at = time.monotonic() + SHOW_EVERY_S
 
-    def tell(self, what: str, done: int, total: int) -> None:
-        """Note that so many URLs of all are read or written."""
+    def show(self, what: str, done: int, total: int) -> None:
+        """Show how many URLs are read or written, from time to time."""
         now = time.monotonic()
         if now >= self._next_at and sys.stderr.isatty():
             self._next_at = now + SHOW_EVERY_S
@@ -85,6 +84,6 @@ class MigrationProgress:
 
 
 def _address(text: str) -> StoreAddress:
-    """Return the store that is meant; a path alone is that of a crawl."""
+    """Return the address of a store; a path alone is that of a crawl."""
     named = text if SCHEME.match(text) else f"sqlite:{text}"
     return load({"store": named}, {}).options.store

@@ -1,4 +1,4 @@
-"""The options of a crawl as flags of a command."""
+"""The options of a crawl as command-line flags."""
 
 import inspect
 from collections.abc import Callable
@@ -12,9 +12,9 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def with_options(command: Command) -> Command:
-    """Give a command that takes **given one flag for each option of a crawl.
+    """Give a command with `**given` one flag for each option of a crawl.
 
-    Only what was really given reaches the command, so that `load` can tell it from defaults.
+    Only the flags that were given are passed, so that `load` can distinguish them from defaults.
     """
     own = [
         parameter

@@ -1,4 +1,4 @@
-"""Standard output: bytes, lines, columns, and a reader that goes away.
+"""Standard output: bytes, lines, columns, and what happens when nobody reads it any more.
 
 `gossamer pages | head` ends quietly; a full disk does not.
 """
@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -17,27 +17,53 @@ from gossamer.errors import CrawlError
 
 def put(pieces: Iterable[bytes]) -> None:
     """Write the pieces until there are no more, or nobody to read them."""
+    for piece in pieces:
+        if not _write(piece):
+            return
+    _write(b"", flush=True)
+
+
+async def put_stream(pieces: AsyncIterable[bytes]) -> None:
+    """Write the pieces as they come, until there are no more, or nobody to read them."""
+    async for piece in pieces:
+        if not _write(piece):
+            return
+    _write(b"", flush=True)
+
+
+def _write(piece: bytes, *, flush: bool = False) -> bool:
+    """Write to standard output; False if nobody reads it any more."""
     try:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        sys.stdout.buffer.write(piece)
+        if flush:
+            sys.stdout.buffer.flush()
     except OSError as error:
         # Keep the interpreter from meeting the failure again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise CrawlError(f"cannot write to standard output: {error.strerror}") from error
+        if isinstance(error, BrokenPipeError):
+            return False
+        raise CrawlError(f"cannot write to standard output: {error.strerror}") from error
+    return True
+
+
+def as_line(text: str) -> bytes:
+    """Return a line of output; what the terminal has no character for is escaped."""
+    return f"{text}\n".encode(sys.stdout.encoding, "backslashreplace")
+
+
+def as_json(record: msgspec.Struct) -> bytes:
+    """Return a line of output with one JSON object."""
+    return msgspec.json.encode(record) + b"\n"
 
 
 def put_lines(lines: Iterable[str]) -> None:
-    """Write lines of text; what the terminal has no character for is escaped."""
-    coding = sys.stdout.encoding
-    put(f"{line}\n".encode(coding, "backslashreplace") for line in lines)
+    """Write lines of text."""
+    put(map(as_line, lines))
 
 
 def put_json(records: Iterable[msgspec.Struct]) -> None:
-    """Write one object a line."""
-    encoder = msgspec.json.Encoder()
-    put(encoder.encode(record) + b"\n" for record in records)
+    """Write one JSON object a line."""
+    put(map(as_json, records))
 
 
 def put_table(rows: Sequence[Sequence[str]]) -> None:
@@ -56,12 +82,12 @@ def put_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> Iterator[str]:
-    """Yield the rows with their cells under each other; those of some columns ranged right."""
-    ranged_right = set(right)
+    """Yield the rows with their cells below each other; some columns are aligned right."""
+    aligned_right = set(right)
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     for row in rows:
         cells = [
-            cell.rjust(width) if number in ranged_right else cell.ljust(width)
+            cell.rjust(width) if number in aligned_right else cell.ljust(width)
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(cells).rstrip()

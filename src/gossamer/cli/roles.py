@@ -3,8 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from gossamer.config import CrawlOptions, load
 from gossamer.coordinator import Observer
 from gossamer.errors import UsageError
 from gossamer.modules import load_modules
-from gossamer.observe import Wish, open_observer
+from gossamer.observe import DisplayOptions, open_observer
 
 EXIT_INTERRUPTED = 130
 
@@ -37,37 +36,37 @@ def frontier(
     attached: Attached = False,
     quiet: Quiet = False,
 ) -> int:
-    """Score and deal the URLs of a shared crawl, until it is over. A second one stands by.
+    """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by.
 
     Parameters
     ----------
     store
-        Where the crawl is: redis://HOST; better set as the variable GOSSAMER_STORE, since other
-        users of the machine can read a password here.
+        The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords,
+        since other users of the machine can see the command line.
     crawl
         The name of the crawl.
     insecure_store
-        Accept a foreign store without a password or TLS.
+        Accept a store on another machine without a password or TLS.
     attached
-        Leave when standard input ends, as it does when whoever started this is gone.
+        Leave the crawl when standard input ends, as it does when the parent process is gone.
     quiet
-        Tell nothing but errors.
+        Show errors only.
 
     """
     own = _own_options(
-        store=store, crawl=crawl, insecure_store=insecure_store or None, quiet=quiet or None
+        store=store, name=crawl, insecure_store=insecure_store or None, quiet=quiet or None
     )
 
     async def run(observer: Observer) -> str:
         def say(words: str) -> None:
             observer.say("info", words)
 
-        async def cast(member: Membership) -> Role:
+        async def make_role(member: Membership) -> Role:
             return FrontierRole(member)
 
-        return await run_until_signalled(Participant(own, say, cast), say, attached=attached)
+        return await run_until_signalled(Participant(own, say, make_role), say, attached=attached)
 
-    return _play(own, run)
+    return _run(own, run)
 
 
 def worker(
@@ -81,36 +80,36 @@ def worker(
     attached: Attached = False,
     quiet: Quiet = False,
 ) -> int:
-    """Take part in a shared crawl: fetch, read and settle pages until it is over.
+    """Fetch and process pages of a shared crawl until it is finished.
 
-    It may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves.
+    A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves.
 
     Parameters
     ----------
     store
-        Where the crawl is: redis://HOST; better set as the variable GOSSAMER_STORE, since other
-        users of the machine can read a password here.
+        The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords,
+        since other users of the machine can see the command line.
     crawl
         The name of the crawl.
     number
-        The number of this worker; by default one that no other has.
+        The number of this worker; by default the next free one.
     directory
-        Where the results of modules go; auto makes a name from the seed.
+        The directory for the results of modules; auto names it after the seed.
     alone
         Use one core only.
     insecure_store
-        Accept a foreign store without a password or TLS.
+        Accept a store on another machine without a password or TLS.
     attached
-        Leave when standard input ends, as it does when whoever started this is gone.
+        Leave the crawl when standard input ends, as it does when the parent process is gone.
     quiet
-        Tell nothing but errors.
+        Show errors only.
 
     """
     if number is not None and number < 0:
-        raise UsageError(f"the number of a worker cannot be {number}: count from 0")
+        raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
     own = _own_options(
         store=store,
-        crawl=crawl,
+        name=crawl,
         dir=directory and str(directory),
         insecure_store=insecure_store or None,
         quiet=quiet or None,
@@ -120,33 +119,27 @@ def worker(
         def say(words: str) -> None:
             observer.say("info", words)
 
-        async def cast(member: Membership) -> Role:
+        async def make_role(member: Membership) -> Role:
             modules = load_modules(member.plan.options.module)
             me = await member.notes.new_worker() if number is None else number
             say(f"worker {me} joins the crawl {member.plan.name}")
             return WorkerRole(member, me, modules, observer, alone=alone)
 
-        return await run_until_signalled(Participant(own, say, cast), say, attached=attached)
+        return await run_until_signalled(Participant(own, say, make_role), say, attached=attached)
 
-    return _play(own, run)
+    return _run(own, run)
 
 
 def _own_options(**given: object) -> CrawlOptions:
     return load(given, os.environ).options
 
 
-def _play(own: CrawlOptions, run: Run) -> int:
-    with _observed(own) as observer:
+def _run(own: CrawlOptions, run: Run) -> int:
+    display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
+    with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         try:
             ended_by = uvloop.run(run(observer))
         except asyncio.CancelledError:
             return EXIT_INTERRUPTED
         observer.say("info", "left the crawl" if ended_by == "interrupted" else "the crawl is over")
         return 0
-
-
-@contextmanager
-def _observed(own: CrawlOptions) -> Iterator[Observer]:
-    wish = Wish(log_format=own.log_format, quiet=own.quiet)
-    with open_observer(wish, sys.stdout, sys.stderr, os.environ) as observer:
-        yield observer

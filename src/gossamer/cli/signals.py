@@ -1,4 +1,4 @@
-"""The first Ctrl-C or SIGTERM ends what runs softly, the second at once."""
+"""The handling of Ctrl-C and SIGTERM: the first finishes what is in progress, the second quits."""
 
 import asyncio
 import os
@@ -13,13 +13,13 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Stoppable(Protocol[R_co]):
-    """Something that runs, and can be asked to come to its end."""
+    """Something that runs and can be stopped."""
 
     def run(self) -> Coroutine[Any, Any, R_co]:
         """Run to the end."""
 
     def stop(self) -> None:
-        """Come to the end soon."""
+        """Finish soon."""
 
 
 async def run_until_signalled(
@@ -27,13 +27,13 @@ async def run_until_signalled(
 ) -> R_co:
     """Run; the first signal stops it, the second cancels it.
 
-    What is attached stops as well when standard input ends: whoever holds the other side is gone.
+    If attached, it also stops when standard input ends: then the parent process is gone.
     """
     running = asyncio.ensure_future(one.run())
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        say("finishing what is in progress; once more to stop at once")
+        say("finishing what is in progress; press Ctrl-C again to quit now")
         one.stop()
         for number in SIGNALS:
             loop.add_signal_handler(number, running.cancel)

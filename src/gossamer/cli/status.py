@@ -1,21 +1,24 @@
 """`gossamer status`: how far a crawl is."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gossamer.cli.output import columns, moment, put_json, put_lines, section
-from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, size, span
+from gossamer.stores.reading import ReadRequest
 from gossamer.views.status import CrawlStatus, crawl_status
+from gossamer.views.stored_crawl import open_crawl
 
 DEPTHS_SHOWN = 12
 
 ENDINGS = {
-    "complete": "complete, every URL that was found is settled",
-    "max-pages": "ended by the page budget",
-    "max-bytes": "ended by the byte budget",
-    "interrupted": "interrupted; the same command continues",
+    "complete": "finished: no URLs left",
+    "max-pages": "finished: the page budget is used up",
+    "max-bytes": "finished: the byte budget is used up",
+    "interrupted": "interrupted: the same command continues it",
 }
 
 
@@ -23,7 +26,7 @@ def status(
     *,
     directory: Directory = None,
     store: StoreUrl = None,
-    crawl: CrawlName = None,
+    name: CrawlName = None,
     json: Json = False,
 ) -> int:
     """Show how far a crawl is, while it runs or afterwards.
@@ -33,26 +36,30 @@ def status(
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
     store
-        Where the crawl is instead: redis://HOST, or sqlite:PATH.
-    crawl
+        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
+    name
         The name of the crawl in a shared store; by default the only one there.
     json
         Print one JSON object.
 
     """
-    with the_crawl(directory, store, crawl) as kept:
-        found = crawl_status(kept)
+    found = asyncio.run(_read(crawl_to_read(directory, store, name)))
     if json:
         put_json([found])
     else:
-        put_lines(status_lines(found, time.time()))
+        put_lines(status_lines(found))
     return 0
 
 
-def status_lines(status: CrawlStatus, now: float) -> Iterator[str]:
+async def _read(request: ReadRequest) -> CrawlStatus:
+    async with open_crawl(request) as crawl:
+        return await crawl_status(crawl, time.time())
+
+
+def status_lines(status: CrawlStatus) -> Iterator[str]:
     """Yield the status for people."""
-    yield f"{printable(status.directory)}: {_headline(status)}"
-    yield ""
+    yield printable(status.where)
+    yield from section("state", [_state(status)])
     yield from section("pages", [count(status.pages) + _of(count, status.max_pages)])
     yield from section("bytes", [size(status.bytes) + _of(size, status.max_bytes)])
     yield from section("URLs", [_urls(status)])
@@ -66,14 +73,14 @@ def status_lines(status: CrawlStatus, now: float) -> Iterator[str]:
     if any(queue.waiting for queue in status.queues):
         yield from _table("queues", _queues(status), right=[0, 1, 2])
     if status.busiest_hosts:
-        yield from _table("most to do", _hosts(status, now), right=[0])
+        yield from _table("busiest", _hosts(status), right=[0])
 
 
-def _headline(status: CrawlStatus) -> str:
+def _state(status: CrawlStatus) -> str:
     if status.state == "running":
         return "running"
     if status.state == "crashed":
-        return "its process was killed; the same command continues"
+        return "killed: the same command continues it"
     return ENDINGS[status.ended_by or ""]
 
 
@@ -88,7 +95,7 @@ def _urls(status: CrawlStatus) -> str:
         f"{count(status.finished)} finished",
     ]
     if status.too_deep:
-        figures.append(f"{count(status.too_deep)} beyond the depth limit")
+        figures.append(f"{count(status.too_deep)} too deep")
     return ", ".join(figures)
 
 
@@ -121,14 +128,14 @@ def _queues(status: CrawlStatus) -> list[list[str]]:
     return [*rows, ["", "no score yet", count(unscored)]] if unscored else rows
 
 
-def _hosts(status: CrawlStatus, now: float) -> list[list[str]]:
+def _hosts(status: CrawlStatus) -> list[list[str]]:
     rows = [["URLs", "host", ""]]
     for one in status.busiest_hosts:
         words = []
         if status.state == "running":
-            wait_s = one.next_start - now
-            words.append(f"next in {span(wait_s)}" if wait_s > 0 else "next now")
+            words.append(f"ready in {span(one.next_in_s)}" if one.next_in_s > 0 else "ready")
         if one.failures:
-            words.append(f"{counted(one.failures, 'failure')} in a row")
-        rows.append([count(one.left), printable(one.host), ", ".join(words)])
+            words.append(counted(one.failures, "failed request"))
+        left = count(one.waiting + one.in_progress)
+        rows.append([left, printable(one.host), ", ".join(words)])
     return rows

@@ -1,13 +1,15 @@
-"""`gossamer verify`: whether a crawl keeps its promises."""
+"""`gossamer verify`: whether the stored state of a crawl passes every check."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 
 from gossamer.cli.output import put_json, put_lines
-from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, the_crawl
+from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
-from gossamer.views.stored_crawl import View
+from gossamer.stores.reading import ReadRequest
+from gossamer.views.crawl_tables import open_tables
 from gossamer.views.verify import Verification
 from gossamer.views.verify import verify as verified
 
@@ -18,28 +20,26 @@ def verify(
     *,
     directory: Directory = None,
     store: StoreUrl = None,
-    crawl: CrawlName = None,
+    name: CrawlName = None,
     json: Json = False,
 ) -> int:
-    """Check from its stored state that a crawl lost nothing, did nothing twice and counted right.
+    """Check that a crawl lost nothing, did nothing twice and counted right.
 
-    It may be running: it is checked as it is at one moment. The exit
-    code is 1 if a promise is broken.
+    It may be running: then a consistent snapshot is checked. The exit code is 1 if a check fails.
 
     Parameters
     ----------
     directory
         The directory of the crawl; by default this one, or the only crawl right below it.
     store
-        Where the crawl is instead: redis://HOST, or sqlite:PATH.
-    crawl
+        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
+    name
         The name of the crawl in a shared store; by default the only one there.
     json
         Print one JSON object.
 
     """
-    with the_crawl(directory, store, crawl, View(links=True, audit=True)) as kept:
-        found = verified(kept, time.time())
+    found = asyncio.run(_check(crawl_to_read(directory, store, name)))
     if json:
         put_json([found])
     else:
@@ -47,20 +47,21 @@ def verify(
     return 0 if found.sound else EXIT_BROKEN
 
 
+async def _check(request: ReadRequest) -> Verification:
+    async with open_tables(request) as tables:
+        return await verified(tables, time.time())
+
+
 def verification_lines(found: Verification) -> Iterator[str]:
-    """Yield the result for people: one line if all is well, else every promise that is broken."""
-    where = printable(found.directory)
+    """Yield the result for people: one line if all is well, else every check that failed."""
+    where, checks = printable(found.where), len(found.findings)
     broken = [finding for finding in found.findings if finding.broken]
     if not broken:
-        moment = ", as it is at this moment" if found.running else ""
-        yield (
-            f"{where} is sound{moment}: {counted(found.urls, 'URL')} and "
-            f"{counted(found.pages, 'page')} keep {counted(len(found.findings), 'rule')}"
-        )
+        snapshot = ", in a consistent snapshot of the running crawl" if found.running else ""
+        pages = counted(found.pages, "page")
+        yield f"{where}: all {checks} checks passed on {pages}{snapshot}"
         return
-    rules = counted(len(found.findings), "rule")
-    are = "is" if len(broken) == 1 else "are"
-    yield f"{where} is NOT sound: {len(broken)} of {rules} {are} broken"
+    yield f"{where}: {len(broken)} of {checks} checks failed"
     for finding in broken:
         yield ""
         yield f"  {finding.rule}: {finding.promise}"
@@ -71,4 +72,4 @@ def verification_lines(found: Verification) -> Iterator[str]:
             yield f"    … and {count(more)} more"
     if not found.complete:
         yield ""
-        yield "  The rest could not be checked."
+        yield "  The other checks were not made: the crawl cannot be read any further."

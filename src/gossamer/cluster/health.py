@@ -3,9 +3,10 @@
 from typing import Literal
 
 from gossamer.cluster.frontier_role import ROLE
-from gossamer.cluster.membership import OPTIONS_NOTE, crawl_name, shared_address
+from gossamer.cluster.membership import crawl_name, shared_address
 from gossamer.config import CrawlOptions
 from gossamer.errors import CrawlError
+from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.redis.notes import CrawlNotes
 
 SILENT_S = 15.0

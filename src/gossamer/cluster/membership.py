@@ -6,16 +6,16 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from gossamer.cluster.shared_options import unpack_options
 from gossamer.config import CrawlOptions
 from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.shared_options import unpack_options
 from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening
 
-OPTIONS_NOTE = "options"
 PATIENCE_S = 60.0
 """How long a process waits for a crawl that is not there yet: it may have been started first."""
 ASK_EVERY_S = 0.2
@@ -40,7 +40,7 @@ async def require_crawl(notes: CrawlNotes, name: str) -> None:
 
 def shared_address(options: CrawlOptions) -> RedisAddress:
     """Return where the shared store is."""
-    if options.store.scheme != "redis":
+    if not options.store.is_server:
         raise UsageError(
             f"processes share a crawl over a Redis, and {options.store} is none: write "
             "--store redis://HOST"

@@ -1,8 +1,9 @@
-"""What a crawl is told: options, where they come from, and what they may be.
+"""The options of a crawl: their declaration, their sources and their validation.
 
 `options` declares each option once, with its kind of value (`kinds`, `quantities`, `texts`), its
-group and its help. `sources` collects values from the command line, the environment and a TOML
-file into `CrawlOptions`. `report` shows the result and writes the table of the documentation.
+group and its help text. `sources` collects values from the command line, the environment and a
+TOML file into `CrawlOptions`. `report` lists the effective options and writes the table for the
+documentation.
 """
 
 from gossamer.config.declaration import Group, Option

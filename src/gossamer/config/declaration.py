@@ -1,4 +1,4 @@
-"""What follows from the declaration of an option: its names, its help, its error messages."""
+"""Options as declared on a dataclass: their names, help texts and error messages."""
 
 import ast
 import inspect
@@ -18,7 +18,7 @@ PREFIX = "GOSSAMER_"
 
 
 class Group(StrEnum):
-    """The chapters of the help page, in their order."""
+    """The groups of the help page, in their order."""
 
     SCOPE = "Scope"
     POLITENESS = "Politeness"
@@ -30,7 +30,7 @@ class Group(StrEnum):
 
 
 class Option(msgspec.Struct, frozen=True):
-    """An option under all of its names."""
+    """One option, with its names in Python, TOML, environment and command line."""
 
     field: str
     """The attribute; its name ends with `_s` where the value is in seconds."""
@@ -68,15 +68,15 @@ class Option(msgspec.Struct, frozen=True):
         return "********" if self.secret and value is not None else self.kind.show(value)
 
     def take(self, value: object, origin: str = "") -> object:
-        """Return the value, checked; raise `UsageError` that also tells where it came from."""
+        """Return the checked value, or raise `UsageError` that names its origin."""
         try:
             return self.kind.take(value)
         except BadValueError as error:
-            # Of a list, the complaint names the item.
+            # For a list, the error already names the item.
             hidden = self.secret or isinstance(value, list | tuple)
             what = self.name if hidden else f"{self.name} {quoted(value)}"
-            place = f" ({origin})" if origin else ""
-            raise UsageError(f"{what}{place} {error}") from error
+            where = f" ({origin})" if origin else ""
+            raise UsageError(f"{what}{where} {error}") from error
 
 
 def declared_options(owner: type) -> tuple[Option, ...]:
@@ -95,10 +95,10 @@ def declared_options(owner: type) -> tuple[Option, ...]:
 
 @cache
 def _field_docstrings(owner: type) -> dict[str, str]:
-    # Python keeps no docstrings of fields, so they are read from the source when asked for.
+    # Python keeps no docstrings of fields, so they are read from the source on demand.
     try:
         source = Path(inspect.getfile(owner)).read_text(encoding="utf-8")
-    except OSError:  # a frozen program comes without source: its help has no texts
+    except OSError:  # a frozen program has no source: no help texts
         return {}
     definition = next(
         node

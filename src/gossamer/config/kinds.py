@@ -1,7 +1,7 @@
-"""The kinds of values that options have: what is taken for one, and how one is written.
+"""The kinds of option values: how each is parsed, checked and written.
 
-A kind complains with the rest of a sentence; whoever asked puts the option's name, the value and
-its origin in front of it.
+The message of a `BadValueError` is the rest of a sentence: the caller puts the option's name, the
+value and its origin in front of it.
 """
 
 import re
@@ -19,7 +19,7 @@ _CREDENTIALS = re.compile(r"//[^/]*@")
 
 
 class BadValueError(ValueError):
-    """What is wrong with a value and how to mend it, as the rest of a sentence."""
+    """What is wrong with a value and how to fix it, as the rest of a sentence."""
 
 
 class OptionKind(msgspec.Struct, Generic[T], frozen=True):
@@ -28,13 +28,13 @@ class OptionKind(msgspec.Struct, Generic[T], frozen=True):
     take: Callable[[object], T]
     """Returns the value for a text or a Python value; raises `BadValueError`."""
     show: Callable[[T], str] = str
-    """Returns a text that is taken for the value."""
+    """Returns the text form of a value, which `take` accepts."""
     metavar: str = "TEXT"
-    """What stands for a value in the help: `--delay TIME`."""
+    """The placeholder in the help: `--delay TIME`."""
 
 
 def choice(*words: str) -> OptionKind[str]:
-    """Return the kind that has only these values."""
+    """Return the kind of a fixed set of words."""
 
     def take(value: object) -> str:
         if isinstance(value, str) and value.strip() in words:
@@ -46,7 +46,7 @@ def choice(*words: str) -> OptionKind[str]:
 
 
 def switch() -> OptionKind[bool]:
-    """Return the kind of truth values, shown as TOML writes them."""
+    """Return the kind of booleans, shown as in TOML."""
 
     def take(value: object) -> bool:
         said = str(value).strip().lower()
@@ -60,7 +60,7 @@ def switch() -> OptionKind[bool]:
 
 
 def or_none(kind: OptionKind[T], word: str = NONE) -> OptionKind[T | None]:
-    """Return the kind that also has None, for which there is a word."""
+    """Return the kind that also accepts None, written as this word."""
 
     def take(value: object) -> T | None:
         if value is None or (isinstance(value, str) and value.strip() == word):
@@ -76,7 +76,7 @@ def or_none(kind: OptionKind[T], word: str = NONE) -> OptionKind[T | None]:
 
 
 def many(kind: OptionKind[T], *, commas: bool = False) -> OptionKind[tuple[T, ...]]:
-    """Return the kind of lists; in one text, blanks (and perhaps commas) part the values."""
+    """Return the kind of lists; in one text, spaces (and commas, if so) separate the values."""
 
     def take_one(value: object) -> T:
         try:
@@ -97,7 +97,7 @@ def many(kind: OptionKind[T], *, commas: bool = False) -> OptionKind[tuple[T, ..
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name most like this one, however little that is."""
+    """Return the most similar known name, however different it is."""
     return get_close_matches(name, list(known), n=1, cutoff=0.0)[0]
 
 

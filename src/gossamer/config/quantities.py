@@ -1,4 +1,4 @@
-"""Options that are numbers, with and without a unit."""
+"""The kinds of options that are numbers, with and without a unit."""
 
 import re
 
@@ -40,7 +40,7 @@ def duration(least_s: float, most_s: float) -> OptionKind[float]:
     def take(value: object) -> float:
         seconds = parse_duration(value) if isinstance(value, str) else value
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-            raise BadValueError("is no duration: write 500ms, 1s, 5m or 1h")
+            raise BadValueError("is not a duration, such as 500ms, 2s, 5m")
         if not least_s <= seconds <= most_s or 0 < seconds < 0.001:
             shortest = "0s, or from 1ms" if least_s == 0 else format_duration(least_s)
             raise BadValueError(f"is out of range: write {shortest} to {format_duration(most_s)}")
@@ -55,7 +55,7 @@ def size(least_bytes: int, most_bytes: int) -> OptionKind[int]:
     def take(value: object) -> int:
         number = parse_size(value) if isinstance(value, str) else value
         if type(number) is not int:
-            raise BadValueError("is no size: write 500kB, 50MB, 1GB or 64KiB")
+            raise BadValueError("is not a size, such as 500kB, 50MB, 64KiB")
         if not least_bytes <= number <= most_bytes:
             least, most = format_size(least_bytes), format_size(most_bytes)
             raise BadValueError(f"is out of range: write {least} to {most}")

@@ -1,4 +1,4 @@
-"""The options as people read them: what is in force and why, and what there is."""
+"""The options for people to read: those in effect with their origins, and the reference table."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from gossamer.config.sources import Loaded
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """One option as it is in force."""
+    """One effective option."""
 
     name: str
     value_text: str
@@ -18,7 +18,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def describe(loaded: Loaded) -> list[Setting]:
-    """Return what is in force, in the order of the help page."""
+    """Return the effective options, in the order of the help page."""
     return [
         Setting(
             option.name,
@@ -31,7 +31,7 @@ def describe(loaded: Loaded) -> list[Setting]:
 
 
 def options_markdown() -> str:
-    """Return a Markdown table of all options for each group, as the documentation has it."""
+    """Return the Markdown tables of all options, one per group, for the documentation."""
     return "\n".join(_group_table(group) for group in Group)
 
 

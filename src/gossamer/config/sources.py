@@ -1,10 +1,10 @@
-"""Where options come from, and which source wins.
+"""The sources of options, and their precedence.
 
     command line  >  GOSSAMER_… variables  >  TOML file  >  default
 
-A source replaces what a weaker one says, lists too. A value is checked even where a stronger
-source replaces it. A TOML file is read only when it is named: nothing is picked up from the
-current directory.
+A stronger source replaces the value of a weaker one, lists too. Every value is checked, also a
+replaced one. A TOML file is read only when it is named: nothing is picked up from the current
+directory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,11 +22,11 @@ from gossamer.errors import UsageError
 DEFAULT = "default"
 
 NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
-"""Variables that mean something elsewhere."""
+"""Variables with that prefix that are not options."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """The options that are in force, and where each of them was set."""
+    """The effective options, and where each of them was set."""
 
     options: CrawlOptions
     origins: Mapping[str, str]
@@ -45,7 +45,7 @@ def load(
     """Return the options from all sources; raise `UsageError` for a wrong name or value.
 
     The keys of `command_line` are names of options (`max-pages` or `max_pages`), its values texts,
-    lists of texts, or truth values; None is as good as not given.
+    lists of texts, or booleans; None counts as not given.
     """
     origins = {option.name: DEFAULT for option in OPTIONS}
     values: dict[str, Any] = {}
@@ -66,18 +66,18 @@ def load(
 
 def _from_file(file: Path | None) -> Iterator[_Given]:
     known = {option.name: option for option in OPTIONS}
-    for name, value, place in read_toml(file) if file else ():
+    for name, value, where in read_toml(file) if file else ():
         if isinstance(value, dict):
             likely = nearest(next(iter(value), name), known)
             raise UsageError(
-                f"the table {name!r} ({place}) is unknown: write options, such as {likely}, at "
+                f"the table {name!r} ({where}) is unknown: write options, such as {likely}, at "
                 "the top of the file, without a table"
             )
         if name not in known:
-            raise _unknown(f"key {name!r} ({place})", name, known)
-        # A number is taken as it is written: a duration lacks its unit, as on the command line.
+            raise _unknown(f"key {name!r} ({where})", name, known)
+        # A number is read like a text: a duration needs its unit, as on the command line.
         is_number = type(value) in {int, float}
-        yield _Given(known[name], str(value) if is_number else value, place)
+        yield _Given(known[name], str(value) if is_number else value, where)
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
@@ -87,7 +87,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
             continue
         if name not in known:
             raise _unknown(f"variable {name}", name, known)
-        # An empty variable is not set: scripts and containers cannot always leave one out.
+        # An empty variable counts as not set: scripts and containers cannot always leave one out.
         if text.strip():
             yield _Given(known[name], text, name)
 

@@ -1,4 +1,4 @@
-"""Where the state of a crawl is kept, as `--store` writes it."""
+"""The address of a store, as given to `--store`."""
 
 import re
 from pathlib import Path
@@ -10,23 +10,28 @@ from gossamer.config.kinds import BadValueError, OptionKind
 from gossamer.config.texts import folder
 
 _PASSWORD = re.compile(r"^([a-z]+://[^:/@]*:).*(@)")
-"""Greedy: a password that was not escaped may hold any sign, and is hidden whole."""
+"""Greedy: an unescaped password may contain any character, and all of it is hidden."""
 
 
 class StoreAddress(msgspec.Struct, frozen=True):
-    """A store: its scheme and, for a file, its path, for a server, its URL."""
+    """The address of a store: its scheme, and the path of a file or the URL of a server."""
 
     scheme: Literal["memory", "sqlite", "redis"]
     path: Path | None = None
-    """The database; None is a file in the directory of the crawl."""
+    """The database file; None: the one in the directory of the crawl."""
     url: str = ""
-    """The URL of the server, perhaps with a password: not for people."""
+    """The URL of the server, perhaps with a password: never show it."""
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is a server, which other processes reach as well."""
+        return bool(self.url)
 
     def __repr__(self) -> str:
         return f"<StoreAddress {self}>"
 
     def __str__(self) -> str:
-        if self.scheme == "redis":
+        if self.is_server:
             return _PASSWORD.sub(r"\1***\2", self.url)
         return f"{self.scheme}:{self.path or ''}"
 
@@ -51,6 +56,4 @@ def _take(value: object) -> StoreAddress:
             return StoreAddress("sqlite", folder().take(path) if path else None)
         case "redis" | "rediss" | "valkey" | "valkeys" | "unix" if path.startswith("//"):
             return StoreAddress("redis", url=str(value).strip())
-        case _:
-            complaint = "is no store that is known"
-    raise BadValueError(f"{complaint}: write memory:, sqlite:PATH or redis://HOST")
+    raise BadValueError("is an unknown kind of store: write memory:, sqlite:PATH or redis://HOST")

@@ -1,4 +1,4 @@
-"""Options that are texts, with what some of them must be."""
+"""The kinds of options that are texts, and the checks of some of them."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from gossamer.config.kinds import BadValueError, OptionKind
 
 
 def text(check: Callable[[str], str | None] = lambda _: None) -> OptionKind[str]:
-    """Return the kind of texts on one line of which `check` has nothing to complain."""
+    """Return the kind of texts on one line; `check` returns what is wrong with one, or None."""
 
     def take(value: object) -> str:
         given = value.strip() if isinstance(value, str) else ""
@@ -22,22 +22,22 @@ def text(check: Callable[[str], str | None] = lambda _: None) -> OptionKind[str]
 
 
 def for_header(value: str) -> str | None:
-    """Complain of what cannot stand in a header field."""
+    """Return why a text cannot be sent in a header field, or None."""
     return None if value.isascii() else "is sent in a header, so it must be ASCII"
 
 
 def web_address(value: str) -> str | None:
-    """Complain of what does not begin like a URL."""
-    beginning = re.match(r"https?://[^\s/]", value)
-    return None if beginning else "is no web address: it must begin with https:// or http://"
+    """Return why a text cannot be the URL of a service, or None."""
+    found = re.match(r"https?://[^\s/]", value)
+    return None if found else "is not a web address: it must start with https:// or http://"
 
 
 def pattern(value: str) -> str | None:
-    """Complain of what is no regular expression."""
+    """Return why a text is not a regular expression, or None."""
     try:
         re.compile(value)
     except (re.error, OverflowError, RecursionError) as error:
-        return f"is no regular expression: {error}"
+        return f"is not a regular expression: {error}"
     return None
 
 
@@ -49,6 +49,6 @@ def folder() -> OptionKind[Path]:
         try:
             return path.expanduser()
         except RuntimeError as error:
-            raise BadValueError("begins with the home directory of an unknown user") from error
+            raise BadValueError("is in the home directory of an unknown user") from error
 
     return OptionKind(take, metavar="PATH")

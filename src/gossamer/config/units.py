@@ -1,6 +1,6 @@
-"""Durations and sizes as people write them: `500ms`, `1.5s`, `5m`, `1h`; `500kB`, `50MB`, `64KiB`.
+"""Durations and sizes with units: `500ms`, `1.5s`, `5m`, `1h`; `500kB`, `50MB`, `64KiB`.
 
-Formatting and parsing are exact inverses: what is printed, read again, is the same number.
+Formatting and parsing are exact inverses: what is printed can be read back as the same number.
 """
 
 import re
@@ -18,12 +18,12 @@ _BYTES = {
     "KiB": 2**10,
     "B": 1,
 }
-# Twenty digits hold every float and every size there is use for, and bound the work.
+# Twenty digits are enough for every useful value, and bound the work.
 _QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds, or None for a text that is no duration; only 0 needs no unit."""
+    """Return the seconds, or None for a text that is not a duration; only 0 needs no unit."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         return None
@@ -43,9 +43,9 @@ def format_duration(seconds: float) -> str:
 
 
 def parse_size(text: str) -> int | None:
-    """Return the bytes, or None for a text that is no size; a bare number counts bytes.
+    """Return the bytes, or None for a text that is not a size; a bare number counts bytes.
 
-    kB is 1000 bytes and KiB is 1024, in capitals or not. A fraction of a byte is no size.
+    kB is 1000 bytes and KiB is 1024, in capitals or not. A fraction of a byte is not a size.
     """
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:

@@ -1,12 +1,11 @@
-"""Bytes to page.
+"""The parsing of pages: from the bytes of a body to links, title, text and sketch.
 
-A body comes with a label. `kind_of` says whether it is HTML, text or neither, `charset` makes text
-of it, and a `PageReader` reads off its tree what a crawler wants: links, title, words, and what the
-author says to robots. `parse` is all of that in one call. `sketch` makes of its text what pages
-like it are recognised by. An `Analyser` does all that a crawl wants, here or in a process of its
-own (`parser`).
+`kind_of` decides whether a body is HTML, text or neither, `charset` decodes it, and a `PageReader`
+extracts links, title, text and robots directives from its tree. `parse` does all of that in one
+call. `sketch` summarises the text, so that similar pages can be recognised. An `Analyser` does
+everything that a crawl needs, here or in a process of its own (`parser_main`).
 
-Nothing here raises whatever the bytes are, and everything takes time linear in their number.
+Nothing here raises, whatever the bytes are, and everything takes time linear in their number.
 """
 
 from gossamer.content.analysis import Analyser, Analysis, AnalysisRules, RawPage

@@ -1,4 +1,4 @@
-"""All that is computed from the bytes of a page, as one record that can travel."""
+"""The analysis of a page: everything computed from its bytes, as one serialisable record."""
 
 from typing import Final
 
@@ -14,19 +14,19 @@ from gossamer.content.similarity import Sketch, sketch
 from gossamer.model import Url
 
 PACKING_LEVEL: Final = 1
-"""The quickest that still pays: docs/content-storage.md."""
+"""The fastest level that is worth it: docs/content-storage.md."""
 
 
 class AnalysisRules(msgspec.Struct, frozen=True):
-    """What a crawl wants to know of its pages."""
+    """The settings of the analysis for one crawl."""
 
     markers: Markers | None = None
     similarity: float | None = None
-    """From where on pages are alike; None, or 1: only the same content is."""
+    """The threshold of similarity; None, or 1: only identical content counts."""
 
 
 class RawPage(msgspec.Struct, frozen=True, array_like=True):
-    """A page as it came."""
+    """A page as downloaded."""
 
     url: Url
     content_type: str | None
@@ -34,23 +34,23 @@ class RawPage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Analysis(msgspec.Struct, frozen=True, array_like=True):
-    """What was found."""
+    """What was found in a page."""
 
     kind: ContentKind
     digest: bytes
-    """The hash of the bytes, by which the same content is known again."""
+    """The hash of the bytes, by which identical content is recognised."""
     encoding: str
     title: str
     links: tuple[FoundLink, ...]
     metas: tuple[tuple[str, str], ...]
     packed: bytes = b""
-    """The bytes as they are kept, in the format of Zstandard; empty if they are no page."""
+    """The bytes compressed with Zstandard, as they are stored; empty if they are not a page."""
     sketch: Sketch | None = None
-    """What like pages are known by; None if only the same content counts."""
+    """For recognising similar pages; None if only identical content counts."""
 
 
 class Analyser:
-    """Analyses pages, by the rules of one crawl."""
+    """An analyser of pages, with the settings of one crawl."""
 
     def __init__(self, rules: AnalysisRules) -> None:
         self.rules = rules
@@ -58,7 +58,7 @@ class Analyser:
         self._pack = zstandard.ZstdCompressor(level=PACKING_LEVEL).compress
 
     def analyse(self, page: RawPage) -> Analysis:
-        """Return what is on the page; whatever the bytes are, this never fails."""
+        """Return the analysis of the page; whatever the bytes are, this never fails."""
         parsed = parse(
             page.body,
             url=page.url,

@@ -1,10 +1,9 @@
-"""Bytes to text, as browsers do it.
+"""The decoding of bodies to text, as browsers do it.
 
 The order of the sources is the HTML standard's (section 13.2.3): a byte order mark, the charset of
-the Content-Type header, a declaration in the first 1,024 bytes, and at last what the bytes
-themselves look like. Labels mean what the Encoding Standard says they mean: on the web
-"iso-8859-1" is windows-1252, UTF-7 is nothing at all, and no page is UTF-16 because it says so in
-ASCII.
+the Content-Type header, a declaration in the first 1,024 bytes, and finally a guess from the bytes.
+Labels mean what the Encoding Standard defines: on the web "iso-8859-1" is windows-1252, UTF-7 is
+unknown, and a page that declares UTF-16 in ASCII is not UTF-16.
 """
 
 import re
@@ -18,7 +17,7 @@ from turbohtml.detect import detect
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 
 _FALLBACK = "windows-1252"
-"""The standard's encoding for pages that give no sign."""
+"""The standard's default encoding."""
 
 _PRESCANNED_BYTES = 1024
 _NOT_ASCII = bytes(range(0x80, 0x100))
@@ -35,7 +34,7 @@ class Decoded(NamedTuple):
 
 
 def decode(body: bytes, http_charset: str | None = None) -> Decoded:
-    """Return the text of a body; whatever is malformed in it becomes U+FFFD."""
+    """Return the text of a body; malformed bytes become U+FFFD."""
     for mark, encoding in _MARKS:
         if body.startswith(mark):
             return Decoded(_decoded(body[len(mark) :], encoding), encoding)
@@ -44,7 +43,7 @@ def decode(body: bytes, http_charset: str | None = None) -> Decoded:
 
 
 def _encoding_of(label: str | None) -> str | None:
-    """Return the encoding that the Encoding Standard knows by this label, if any."""
+    """Return the encoding with this label in the Encoding Standard, if there is one."""
     if label is None or not label.isascii():
         return None
     try:
@@ -65,9 +64,9 @@ def _declared_or_guessed(body: bytes) -> str:
 
 
 def _has_meta_charset(body: bytes) -> bool:
-    """Tell whether a meta element names the encoding, which counts for more than XML's way.
+    """Return whether a meta element names the encoding, which overrides the XML declaration.
 
-    Without one, ASCII alone is taken for windows-1252, and with one letter of UTF-8 for UTF-8.
+    Without one, pure ASCII is detected as windows-1252, and with one letter of UTF-8 as UTF-8.
     """
     head = body[:_PRESCANNED_BYTES].translate(None, delete=_NOT_ASCII)
     return detect(head).encoding == detect(head + "é".encode()).encoding

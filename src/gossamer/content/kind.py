@@ -1,8 +1,7 @@
-"""Is this body a page? What its label says, corrected by its first bytes.
+"""The kind of a body: HTML, text or binary, by its Content-Type and its first bytes.
 
-After the MIME Sniffing standard, and as careful with labels as it is: text labelled as plain is
-never taken for HTML. What goes beyond the standard: bytes that are clearly not HTML are not parsed
-as HTML, whatever their label.
+This follows the MIME Sniffing standard: text labelled as plain is never treated as HTML. Unlike
+the standard, bytes that are clearly not HTML are not parsed as HTML, whatever their label.
 """
 
 import re
@@ -13,24 +12,24 @@ from gossamer.content.signatures import is_binary_format, looks_like_html
 
 
 class ContentKind(StrEnum):
-    """What a body is to a crawler."""
+    """The kind of a body."""
 
     HTML = "html"
     TEXT = "text"
     BINARY = "binary"
-    """Everything else: nothing to read, no links."""
+    """Everything else: no text and no links."""
 
 
 class ContentType(NamedTuple):
-    """What a Content-Type header says."""
+    """A parsed Content-Type header."""
 
     essence: str
-    """`type/subtype` in lower case; empty when the header is missing or makes no sense."""
+    """`type/subtype` in lower case; empty if the header is missing or invalid."""
     charset: str | None = None
 
 
 _SNIFFED_BYTES = 1445
-"""The standard's "resource header": as many bytes as its rules need to see."""
+"""The standard's "resource header": as many bytes as its rules need."""
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
@@ -49,7 +48,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def parse_content_type(value: str | None) -> ContentType:
-    """Return what the value of a Content-Type header says, however badly it is written."""
+    """Parse the value of a Content-Type header, however malformed."""
     essence = _ESSENCE.match(value) if value else None
     if value is None or essence is None:
         return ContentType("")
@@ -61,7 +60,7 @@ def parse_content_type(value: str | None) -> ContentType:
 
 
 def kind_of(content_type: ContentType, body: bytes) -> ContentKind:
-    """Return what a body with this label is."""
+    """Return the kind of a body with this Content-Type."""
     head = body[:_SNIFFED_BYTES]
     if content_type.essence in _HTML_TYPES:
         return ContentKind.BINARY if _is_not_html(content_type, head) else ContentKind.HTML
@@ -73,9 +72,9 @@ def kind_of(content_type: ContentType, body: bytes) -> ContentKind:
 
 
 def _is_not_html(content_type: ContentType, head: bytes) -> bool:
-    """Tell whether bytes labelled as HTML are of another format after all.
+    """Return whether bytes labelled as HTML have another format after all.
 
-    A stray NUL occurs in real pages; where every tenth byte is one, it is no page.
+    A stray NUL occurs in real pages; with more than one in ten bytes it is not a page.
     """
     if is_binary_format(head):
         return True
@@ -97,6 +96,6 @@ def _text_or_binary(content_type: ContentType, head: bytes) -> ContentKind:
 
 
 def _is_wide_text(content_type: ContentType, head: bytes) -> bool:
-    """Tell whether control bytes may be halves of letters: a mark or a label says UTF-16."""
+    """Return whether control bytes may be halves of letters: a mark or the label says UTF-16."""
     charset = (content_type.charset or "").lower()
     return head.startswith(_TEXT_MARKS) or charset.startswith("utf-16")

@@ -1,23 +1,23 @@
-"""Pages that would explode when their tree is built.
+"""A limit on the size of the tree of a page, against pages that explode when parsed.
 
-Where an author forgets to close `<b>`, the HTML standard opens it again in every paragraph that
-follows ("reconstruct the active formatting elements"), with all its attributes; and a second
-`<body>` adds its attributes to the first. A few hundred such tags before a few thousand paragraphs
-make a tree of gigabytes out of 100 kB, in any parser that keeps to the standard. On pages large
-enough for that, these elements get names that mean nothing to a parser: links and words stay what
-they are, and the tree stays in proportion to the page.
+Where `<b>` is not closed, the HTML standard opens it again in every following paragraph
+("reconstruct the active formatting elements"), with all its attributes; and a second `<body>` adds
+its attributes to the first. A few hundred such tags before a few thousand paragraphs turn 100 kB
+into a tree of gigabytes, in any parser that follows the standard. On pages large enough for that,
+these elements are renamed to names without a meaning: links and words stay the same, and the tree
+stays in proportion to the page.
 """
 
 import re
 from typing import Final
 
 HARMLESS: Final = 20_000_000
-"""Up to so many tags times characters, the worst page costs 120 MB and a tenth of a second."""
+"""Tags times characters: up to this, the worst page takes 120 MB and a tenth of a second."""
 
 PREFIX: Final = "gossamer-"
-"""What the names of limited elements begin with."""
+"""The prefix of renamed elements."""
 
-# The first letters are looked at first because most tags need no closer look.
+# The first letter is checked first, because that excludes most tags.
 _EXPLOSIVE: Final = re.compile(
     r"""<(?=[abcefhinstu])
          (?=(?:[abisu]|em|tt|big|body|code|font|html|nobr|small|strike|strong)[\t\n\f\r\ />])""",
@@ -25,10 +25,10 @@ _EXPLOSIVE: Final = re.compile(
 )
 
 
-def limited_tree(text: str) -> str:
+def rename_formatting(text: str) -> str:
     """Return the page with its formatting elements renamed if it could explode, else as it is.
 
-    Their end tags are left alone: without an open element of that name they do nothing.
+    Their end tags stay: without an open element of that name they do nothing.
     """
     if text.count("<") * len(text) <= HARMLESS:
         return text
@@ -36,5 +36,5 @@ def limited_tree(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    """Return a piece of a limited page, a title or the like, as its author wrote it."""
+    """Return a text from a renamed page, such as its title, as its author wrote it."""
     return text.replace(f"<{PREFIX}", "<")

@@ -1,4 +1,4 @@
-"""From what authors write after `href` to URLs."""
+"""The links of a page, resolved to URLs."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,10 +9,9 @@ from gossamer.model import Url
 from gossamer.urls import MAX_URL_LENGTH, resolve
 
 MAX_LINKS: Final = 10_000
-"""Links to so many different pages are kept, the first ones; an index may repeat them."""
+"""Links to the first so many different pages are kept; an index may repeat them."""
 
-
-MAX_REMEMBERED_LENGTH: Final = 200
+MAX_CACHED_LENGTH: Final = 200
 
 
 class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -21,35 +20,35 @@ class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     href: str
     """The link as written, without the white space around it, cut at `MAX_URL_LENGTH`."""
     url: Url | None
-    """Where it leads; None when that is no usable http(s) URL."""
+    """Where it leads; None if that is not a usable http(s) URL."""
 
 
 class ResolvedLinks:
-    """Remembers where links lead: most links of a page stood on the one before.
+    """A cache of resolved links: most links of a page were on the page before, too.
 
-    A link that begins with a name or a path is resolved against the folder of its page, whatever
-    the page is called, so the pages of a folder share it.
+    A relative link depends on the folder of its page and not on the page's name, so the pages of a
+    folder share it.
     """
 
-    def __init__(self, most: int = 50_000) -> None:
+    def __init__(self, max_size: int = 50_000) -> None:
         self._urls: dict[tuple[str, str], Url | None] = {}
-        self._most = most
+        self._max_size = max_size
 
     def resolve(self, target: str, base: Url, folder: str, encoding: str) -> Url | None:
-        """Return where a link without its fragment leads, as `resolve` does."""
+        """Return where a link without its fragment leads, like `resolve`."""
         if not _depends_on_folder(target):
             return resolve(target, base, encoding)
         key = folder, target
         if key in self._urls:
             return self._urls[key]
-        if len(self._urls) >= self._most:
+        if len(self._urls) >= self._max_size:
             self._urls.clear()
         url = self._urls[key] = resolve(target, base)
         return url
 
 
 class Links:
-    """Resolves the links of one page."""
+    """The resolver of the links of one page."""
 
     def __init__(
         self, page: Url, bases: Iterable[str], encoding: str, resolved: ResolvedLinks | None = None
@@ -62,10 +61,10 @@ class Links:
         self._known: dict[str, Url | None] = {}
 
     def resolve(self, hrefs: Iterable[str]) -> tuple[FoundLink, ...]:
-        """Return the links in their order, without those to too many different pages."""
+        """Return the links in their order, up to the limit of different pages."""
         known, links = self._known, []
         for href in hrefs:
-            # Those that differ in the fragment alone lead to the same page.
+            # Links that differ only in the fragment lead to the same page.
             target = href.partition("#")[0]
             if target not in known:
                 if len(known) >= MAX_LINKS:
@@ -79,12 +78,12 @@ class Links:
 
 
 def _depends_on_folder(target: str) -> bool:
-    """Tell whether the rest of the page's URL, and its encoding, are surely of no account."""
+    """Return whether the link depends on nothing of its page but the folder."""
     return (
         (target[:1].isalnum() or target[:1] in {"/", "."})
         and target.isascii()
         and (":" not in target or target.startswith(("http://", "https://")))
-        and len(target) <= MAX_REMEMBERED_LENGTH
+        and len(target) <= MAX_CACHED_LENGTH
     )
 
 

@@ -1,7 +1,7 @@
-"""The part of a page that counts: links are taken only between two comments.
+"""Content markers: comments between which the links of a page are taken.
 
-A page about cats may say `<!-- CONTENT --> … <!-- CONTENT -->` around what is about cats, and its
-navigation is nobody's business.
+A page may put `<!-- CONTENT --> … <!-- CONTENT -->` around its content, so that links in its
+navigation are ignored.
 """
 
 import re
@@ -20,11 +20,10 @@ _COMMENT = re.compile(r"\s*<!--(.*?)-->", re.DOTALL)
 
 
 class Markers(msgspec.Struct, frozen=True):
-    """The texts of the comments that open and close a part that counts.
+    """The texts of the comments that open and close a marked part.
 
-    They are compared without regard to white space. Where both are the same, the comment opens and
-    closes in turn. `<!-- /CONTENT -->` and `<!-- END CONTENT -->` close what `<!-- CONTENT -->`
-    opened, too.
+    White space does not matter. If both are the same, the comment opens and closes in turn.
+    `<!-- /CONTENT -->` and `<!-- END CONTENT -->` also close what `<!-- CONTENT -->` opened.
     """
 
     start: str
@@ -32,7 +31,7 @@ class Markers(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the markers written as one HTML comment, or as two: the opening and the closing.
+        """Parse markers given as one HTML comment, or as two: the opening and the closing.
 
         Anything else raises `UsageError`.
         """
@@ -49,7 +48,7 @@ class Markers(msgspec.Struct, frozen=True):
         return cls(start=comments[0], end=comments[-1])
 
     def parts_of(self, text: str) -> "MarkedParts":
-        """Return where in a page the marked parts are."""
+        """Return the positions of the marked parts of a page."""
         from turbohtml import TokenType, tokenize  # noqa: PLC0415 -- as in `parse`
 
         borders: list[Position] = []
@@ -68,11 +67,10 @@ class Markers(msgspec.Struct, frozen=True):
 
 
 class MarkedParts(msgspec.Struct, frozen=True):
-    """The parts of a page's source between markers.
+    """The marked parts of a page's source.
 
-    By the order of the source: the tree of a malformed page may have another, and its author
-    thought of the source when he put the markers there. A part that is never closed ends with the
-    page.
+    The order is that of the source, which the author had in mind: the tree of a malformed page may
+    have another one. A part that is never closed ends with the page.
     """
 
     borders: tuple[Position, ...]

@@ -1,4 +1,4 @@
-"""A body becomes a page."""
+"""The parser of a page: from a body to links, title and text."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,36 +11,36 @@ from gossamer.content.markers import Markers
 from gossamer.model import Url
 
 MAX_READ_BYTES: Final = 10_000_000
-"""Only so much of a page is read: the tree of a hostile page takes forty times its size."""
+"""The rest of a page is ignored: the tree of a hostile page takes forty times its size."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedPage:
-    """What Gossamer knows of a page from its bytes."""
+    """A parsed page."""
 
     kind: ContentKind
     encoding: str = ""
     """The character encoding, by its name in the Encoding Standard in lower case."""
     title: str = ""
-    """The title in one line, cut where it is endless."""
+    """The title on one line, cut if it is too long."""
     links: tuple[FoundLink, ...] = ()
     """The links of all `<a>` and `<area>` elements, in their order, repeated ones too."""
     links_cut: bool = False
-    """Whether links are missing: to more than `MAX_LINKS` pages, or beyond `MAX_READ_BYTES`."""
+    """Whether links are missing: to more than `MAX_LINKS` pages, or after `MAX_READ_BYTES`."""
     refresh: FoundLink | None = None
-    """Where a `<meta http-equiv="refresh">` leads."""
+    """The target of a `<meta http-equiv="refresh">`."""
     metas: tuple[tuple[str, str], ...] = ()
     """Name and content of all meta elements that have both."""
     markers_missing: bool = False
-    """Whether links were wanted only from between markers, and the page has none."""
+    """Whether only links between markers were asked for, and the page has no markers."""
     take_text: Callable[[], str] = field(default=str, repr=False, compare=False)
-    """Where `text` comes from, when somebody asks for it."""
+    """Extracts the text for `text`, on first use."""
     take_run: Callable[[], str] = field(default=str, repr=False, compare=False)
-    """Gives the text as pages are compared by it: one run of characters, without the tags."""
+    """Extracts the text for comparing pages: one run of characters, without the tags."""
 
     @cached_property
     def text(self) -> str:
-        """The words a reader of the page sees, with one space between them."""
+        """The visible words, with one space between them."""
         return " ".join(self.take_text().split())
 
 
@@ -52,16 +52,16 @@ def parse(
     markers: Markers | None = None,
     resolved: ResolvedLinks | None = None,
 ) -> ParsedPage:
-    """Return what is on a page; whatever the bytes are, this never fails.
+    """Return the parsed page; whatever the bytes are, this never fails.
 
     `content_type` is the value of the header. With `markers`, only the links between them count.
-    Who parses many pages may pass what `resolved` links they have in common.
+    `resolved` is a cache of links that many pages share.
     """
     label = parse_content_type(content_type)
     kind = kind_of(label, body)
     if kind is ContentKind.BINARY:
         return ParsedPage(kind=kind)
-    # These load the parser, for which a process that lets another read its pages need not wait.
+    # These load the HTML parser, which a process that leaves parsing to another does not need.
     from gossamer.content.charset import decode  # noqa: PLC0415
     from gossamer.content.reader import PageReader  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""A process that analyses pages for another: `python -m gossamer.content.parser_main FD`.
+"""The parser process: `python -m gossamer.content.parser_main FD` analyses pages for another.
 
-Over the socket FD it gets the rules and then page after page, and answers each in order. A frame is
-four bytes of length and a message. It ends when the other side does, however that ends.
+It receives the rules and then pages over the socket FD, and answers each in order. A frame is
+four bytes of length and a message. It exits when the other side is gone.
 """
 
 import gc
@@ -20,21 +20,21 @@ from gossamer.model import Url
 
 LENGTH: Final = struct.Struct(">I")
 ANSWERED_TOGETHER: Final = 2
-"""To wake somebody up takes time, and so does it to let him wait."""
-AT_ONCE: Final = 1 << 18
-PRACTICE: Final = RawPage(Url("http://localhost/"), "text/html", b"<p>" + b"word " * 100)
+"""A compromise: waking the other side takes time, and so does letting it wait."""
+RECEIVED_AT_ONCE: Final = 1 << 18
+WARM_UP: Final = RawPage(Url("http://localhost/"), "text/html", b"<p>" + b"word " * 100)
 
 
 def frame(message: bytes) -> bytes:
-    """Return a message as it goes over the socket."""
+    """Return a message with its length in front, for the socket."""
     return LENGTH.pack(len(message)) + message
 
 
 def main() -> None:
-    """Serve until there is nobody to serve."""
-    # Loads all that is loaded when it is needed: whoever has started us is still busy, too.
-    Analyser(AnalysisRules(similarity=0.9)).analyse(PRACTICE)
-    gc.freeze()  # what was loaded stays: no need to look through it for garbage again and again
+    """Serve until the other side is gone."""
+    # Loads every library now, while the process that started this one is still starting, too.
+    Analyser(AnalysisRules(similarity=0.9)).analyse(WARM_UP)
+    gc.freeze()  # what is loaded now stays: the collector need not scan it
     with socket.socket(fileno=int(sys.argv[1])) as other, suppress(ConnectionError, EOFError):
         serve(other)
 
@@ -45,7 +45,7 @@ def serve(other: socket.socket) -> None:
     decode = msgspec.msgpack.Decoder(RawPage).decode
     messages = received(other)
     analyser = Analyser(msgspec.msgpack.decode(next(messages)[0], type=AnalysisRules))
-    answers = [b""]  # the first, without an analysis, says that we are ready
+    answers = [b""]  # the first, an empty one, says that we are ready
     for message, is_last in chain([(b"", True)], messages):
         if message:
             answers.append(encode(analyser.analyse(decode(message))))
@@ -55,10 +55,10 @@ def serve(other: socket.socket) -> None:
 
 
 def received(other: socket.socket) -> Iterator[tuple[bytes, bool]]:
-    """Yield the messages that arrive, each with whether it is the last that is here."""
+    """Yield the messages that arrive, each with whether it is the last one received so far."""
     buffer = bytearray()
     while True:
-        more = other.recv(AT_ONCE)
+        more = other.recv(RECEIVED_AT_ONCE)
         if not more:
             raise EOFError
         buffer += more
@@ -68,7 +68,7 @@ def received(other: socket.socket) -> Iterator[tuple[bytes, bool]]:
 
 
 def unframed(buffer: bytearray) -> Iterator[bytes]:
-    """Yield the whole messages in a buffer, and leave the rest there."""
+    """Yield the complete messages in a buffer, and remove them from it."""
     begin = 0
     while len(buffer) - begin >= LENGTH.size:
         end = begin + LENGTH.size + LENGTH.unpack_from(buffer, begin)[0]

@@ -1,8 +1,8 @@
-"""Everything a crawler wants from a page, read off its tree.
+"""The reader of HTML pages: links, title, text and meta elements from the tree.
 
-The tree is the one a browser would build, however badly the page is written: the HTML standard's
-parsing algorithm, by turbohtml. What stands in a comment, a script, a template or a drawing is no
-link; what stands in a noscript is one, since we run no scripts.
+The tree is the one a browser would build, however malformed the page is: turbohtml implements the
+parsing algorithm of the HTML standard. Links in a comment, a script, a template or an SVG do not
+count; links in a noscript do, since we run no scripts.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import turbohtml
 from turbohtml import Element, Namespace
 from turbohtml.clean import strip_comments_node
 
-from gossamer.content.limits import PREFIX, as_written, limited_tree
+from gossamer.content.limits import PREFIX, as_written, rename_formatting
 from gossamer.content.markers import Markers
 from gossamer.content.refresh import refresh_target
 
@@ -25,7 +25,7 @@ _MAX_META_LENGTH: Final = 1_000
 
 _WHITE_SPACE: Final = "\t\n\f\r "
 
-_NEVER_SHOWN: Final = frozenset(
+_INVISIBLE: Final = frozenset(
     {"iframe", "noembed", "noframes", "noscript", "script", "style", "title"}
 )
 _INLINE = """
@@ -33,13 +33,13 @@ _INLINE = """
     s samp small span strike strong sub sup time tt u var wbr
 """
 _WITHIN_WORDS: Final = ", ".join(_INLINE.split())
-"""The elements that do not part the words before and after them."""
-_WITHIN_LIMITS_WORDS: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
-"""The same on a limited page. Each name costs time, so they are not looked for elsewhere."""
+"""The elements that do not separate the words before and after them."""
+_WITHIN_WORDS_RENAMED: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
+"""The same on a page with renamed elements; a list of its own, because each name costs time."""
 
 
 class PageReader:
-    """What is on a page, as written. With markers, only the links between them."""
+    """The contents of a page, as written. With markers, only the links between them."""
 
     def __init__(self, text: str, markers: Markers | None = None) -> None:
         self.title: str | None = None
@@ -48,52 +48,52 @@ class PageReader:
         self.bases: list[str] = []
         self.metas: list[tuple[str, str]] = []
         self.refreshes: list[str] = []
-        limited = limited_tree(text)
-        self._is_within_limits = limited is not text
-        self._parts = None if markers is None else markers.parts_of(limited)
+        source = rename_formatting(text)
+        self._is_renamed = source is not text
+        self._parts = None if markers is None else markers.parts_of(source)
         self._link_positions: set[tuple[int, int] | None] = set()
-        self._document = turbohtml.parse(limited, allow_declarative_shadow_roots=False)
+        self._document = turbohtml.parse(source, allow_declarative_shadow_roots=False)
         self._read()
 
     @property
     def markers_missing(self) -> bool:
-        """Whether there should be markers on the page, and are none."""
+        """Whether the page should have markers and has none."""
         return self._parts is not None and not self._parts
 
     def take_text(self) -> str:
-        """Return the text that a reader of the page sees. The tree is used up by it."""
+        """Return the visible text. The tree cannot be used afterwards."""
         document = strip_comments_node(self._document)
-        self._drop_what_is_never_shown()
-        document.strip_tags(_WITHIN_LIMITS_WORDS if self._is_within_limits else _WITHIN_WORDS)
+        self._drop_invisible()
+        document.strip_tags(_WITHIN_WORDS_RENAMED if self._is_renamed else _WITHIN_WORDS)
         if document.root is not None:
             document.root.normalize()
         return self._as_written(" ".join(document.strings))
 
     def take_run(self) -> str:
-        """Return the same in a third of the time: as one run of characters.
+        """Return the visible text as one run of characters, in a third of the time.
 
-        Words that have nothing but a tag between them run together.
+        Words with only a tag between them run together.
         """
-        self._drop_what_is_never_shown()
+        self._drop_invisible()
         return self._as_written(self._document.text)
 
-    def _drop_what_is_never_shown(self) -> None:
-        for element in self._document.iter_elements(_NEVER_SHOWN):
+    def _drop_invisible(self) -> None:
+        for element in self._document.iter_elements(_INVISIBLE):
             element.decompose()
 
     def _read(self) -> None:
-        # Templates are content for scripts.
+        # Templates are for scripts.
         if self._document.find("template") is not None:
             self._document.remove("template")
-        notes = self._NOTES
-        for element in self._document.iter_elements(notes):
+        handlers = self._HANDLERS
+        for element in self._document.iter_elements(handlers):
             if element.namespace is Namespace.HTML:
-                notes[element.tag](self, element)
+                handlers[element.tag](self, element)
 
     def _note_link(self, element: Element) -> None:
         href = self._attribute(element, "href")
         position = element.position
-        # The tree repeats a link that is not closed in every paragraph; the page has it once.
+        # The tree repeats an unclosed link in every paragraph; the page has it once.
         if href is None or position in self._link_positions:
             return
         if len(self.hrefs) >= _MAX_HREFS:
@@ -125,12 +125,12 @@ class PageReader:
 
     def _attribute(self, element: Element, name: str) -> str | None:
         value = element.attr(name)
-        return as_written(value) if self._is_within_limits and value else value
+        return as_written(value) if self._is_renamed and value else value
 
     def _as_written(self, text: str) -> str:
-        return as_written(text) if self._is_within_limits else text
+        return as_written(text) if self._is_renamed else text
 
-    _NOTES: ClassVar[dict[str, Callable[["PageReader", Element], None]]] = {
+    _HANDLERS: ClassVar[dict[str, Callable[["PageReader", Element], None]]] = {
         "a": _note_link,
         f"{PREFIX}a": _note_link,
         "area": _note_link,

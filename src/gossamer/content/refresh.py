@@ -1,4 +1,4 @@
-"""Where `<meta http-equiv="refresh">` leads.
+"""The target of `<meta http-equiv="refresh">`.
 
 Old sites redirect this way, and documentation generators still do.
 """
@@ -16,7 +16,7 @@ _REFRESH = re.compile(
 
 
 def refresh_target(content: str) -> str | None:
-    """Return the URL that the value of a refresh names, as written; None when it names none."""
+    """Return the URL in the value of a refresh, as written; None if there is none."""
     match = _REFRESH.match(content)
     if match is None:
         return None

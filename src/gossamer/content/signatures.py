@@ -1,8 +1,8 @@
-"""The first bytes by which formats are known."""
+"""The signatures of formats: the first bytes by which they are recognised."""
 
 import re
 
-# Formats whose beginning could be read as text; the others are found by their control bytes.
+# Formats whose start could be read as text; the others are found by their control bytes.
 # The offsets are the MIME Sniffing standard's.
 _BINARY_STARTS = (
     b"%!PS-Adobe-",
@@ -58,12 +58,12 @@ _XHTML_ROOT = re.compile(rb"<html[\s>]")
 
 
 def is_binary_format(head: bytes) -> bool:
-    """Tell whether these are the first bytes of an image, an archive or the like."""
+    """Return whether these are the first bytes of an image, an archive or the like."""
     return head.startswith(_BINARY_STARTS) or _BINARY_INSIDE.match(head) is not None
 
 
 def looks_like_html(head: bytes) -> bool:
-    """Tell whether these are the first bytes of an HTML page, or of one in XML."""
+    """Return whether these are the first bytes of an HTML page, or of one in XML."""
     if _XML_START.match(head):
         return _XHTML_ROOT.search(head) is not None
     return _HTML_START.match(head) is not None

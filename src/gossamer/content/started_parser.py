@@ -1,7 +1,7 @@
-"""A process that analyses pages, just started.
+"""A parser process that is started early.
 
-It takes as long to come up as the engine of a crawl takes to load. Who knows early that it will be
-needed loads only this module, starts it, and then the rest beside it.
+It takes as long to start as the engine of a crawl takes to load. A command that will need it loads
+only this module, starts the process, and loads the rest meanwhile.
 """
 
 import os
@@ -13,10 +13,10 @@ from typing import Self
 
 
 class StartedParser:
-    """The process and our end of the line to it, until somebody takes them over."""
+    """A started parser process and our end of its socket, until a caller takes them over."""
 
     def __init__(self) -> None:
-        """Start it; raise OSError if that cannot be done."""
+        """Start it; raise OSError if that fails."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         number = theirs.fileno()
@@ -27,13 +27,13 @@ class StartedParser:
                     command,
                     pass_fds=[number],
                     stdin=subprocess.DEVNULL,
-                    # Ctrl-C is for whoever wants the pages: the process ends when that one does.
+                    # Ctrl-C is for the parent: the process exits when the parent does.
                     process_group=0,
                 )
             except OSError:
                 ours.close()
                 raise
-        self._line = ours
+        self._socket = ours
         self._taken = False
 
     def __repr__(self) -> str:
@@ -48,20 +48,20 @@ class StartedParser:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        """End it if nobody has taken it over."""
+        """Kill it if nobody has taken it over."""
         if not self._taken:
-            self._line.close()
+            self._socket.close()
             self._process.kill()
             self._process.wait()
 
     def take(self) -> "tuple[subprocess.Popen[bytes], socket.socket]":
-        """Return the process and the line, for which the caller is responsible from now on."""
+        """Return the process and the socket, for which the caller is responsible from now on."""
         self._taken = True
-        return self._process, self._line
+        return self._process, self._socket
 
 
 def has_spare_core() -> bool:
-    """Tell whether another process would have a core of its own to run on."""
+    """Return whether another process would have a core of its own."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) > 1  # fewer than the machine has, in many containers
+        return len(os.sched_getaffinity(0)) > 1  # in a container often fewer than the machine has
     return (os.cpu_count() or 1) > 1

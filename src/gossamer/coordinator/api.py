@@ -11,6 +11,7 @@ from gossamer.coordinator.silence import Silence
 from gossamer.download import NameTable
 from gossamer.model import Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module
+from gossamer.stores.registry import kind_of
 
 READER_LIMIT_S = 7 * 24 * 3600.0
 """How long a page waits for a reader: a pause is not a failure, however long it is."""
@@ -29,8 +30,12 @@ async def crawl(
     on the command line, or several of these. The options are those of `gossamer crawl`, with
     underscores: `max_pages=100, delay="0s"`. Without `dir` nothing is written to disk.
     """
-    one = Crawl(Plan(_options(seeds, options)), _modules(module), observer or Silence(), dns=dns)
-    return await one.run()
+    listed = _listed(module)
+    plan = Plan(_options(seeds, options, listed))
+    # Worker processes load modules by name; functions and objects are called in this process.
+    by_name = all(isinstance(one, str) for one in listed)
+    modules = None if by_name and kind_of(plan.options.store).shared else _modules(listed)
+    return await Crawl(plan, modules, observer or Silence(), dns=dns).run()
 
 
 async def pages(
@@ -53,9 +58,10 @@ async def pages(
         await read
 
     reader = Module(name="reader", page=hand_over, on_loop=True)
-    plan = Plan(_options(seeds, options))
+    listed = _listed(module)
+    plan = Plan(_options(seeds, options, listed))
     one = Crawl(
-        plan, [reader, *_modules(module)], Silence(), dns=dns, module_limit_s=READER_LIMIT_S
+        plan, [reader, *_modules(listed)], Silence(), dns=dns, module_limit_s=READER_LIMIT_S
     )
     running = asyncio.ensure_future(one.run())
     running.add_done_callback(lambda _: handed.put_nowait(None))
@@ -71,14 +77,21 @@ async def pages(
         await asyncio.gather(running, return_exceptions=True)
 
 
-def _options(seeds: Sequence[str], given: dict[str, object]) -> CrawlOptions:
+def _options(
+    seeds: Sequence[str], given: dict[str, object], modules: Sequence[ModuleLike | str]
+) -> CrawlOptions:
     """Read the options as the command line does; the state is kept in memory without `dir`."""
     if "dir" not in given and "store" not in given:
         given = {**given, "store": "memory:"}
+    if names := [one for one in modules if isinstance(one, str)]:
+        given = {**given, "module": names}
     named = {name.replace("_", "-"): value for name, value in given.items()}
     return load({"seeds": tuple(seeds), **named}, {}, None).options
 
 
-def _modules(given: ModuleLike | str | Sequence[ModuleLike | str]) -> list[Module]:
-    listed = [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+def _listed(given: ModuleLike | str | Sequence[ModuleLike | str]) -> list[ModuleLike | str]:
+    return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+
+
+def _modules(listed: Sequence[ModuleLike | str]) -> list[Module]:
     return [load_module(one) if isinstance(one, str) else as_module(one) for one in listed]

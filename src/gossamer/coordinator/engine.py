@@ -1,7 +1,8 @@
 """A crawl at work: frontier and workers as tasks of this process, until the end or a stop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import count
 
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.queues import Draw
@@ -23,19 +24,28 @@ class Engine:
     `stop` lets the tasks in progress come to their end; cancelling `run` gives them back.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what only some crawls have comes by name
         self,
         context: WorkerContext,
         scorer: Scorer,
         draw: Draw,
         slots: Sequence[int],
         on_tick: Callable[[Store], Awaitable[None]],
+        *,
         url_queue: int = 10_000,
+        numbers: Iterable[int] | None = None,
+        poll_s: float | None = None,
     ) -> None:
+        """Prepare workers with so many slots each, and with these numbers; 0, 1, 2 … by default.
+
+        Where other processes work on the crawl as well, what they have left to do is polled for.
+        """
         self._context = context
         self._workers = [
-            Worker(number, context, n, self._settled) for number, n in enumerate(slots)
+            Worker(number, context, n, self._settled)
+            for number, n in zip(count() if numbers is None else numbers, slots, strict=False)
         ]
+        self._poll_s = poll_s
         self._frontier = Frontier(
             context.store, scorer, draw, context.clock, self._assigned, url_queue
         )
@@ -44,7 +54,7 @@ class Engine:
         self._stopped = False
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Begin nothing more; what is in progress comes to its end."""
         self._stopped = True
         self._news.set()
 
@@ -57,6 +67,8 @@ class Engine:
             asyncio.create_task(one)
             for one in (self._frontier.run(), self._keep_durable(), self._reap(), self._tick())
         ]
+        if self._poll_s is not None:
+            helpers.append(asyncio.create_task(self._poll(self._poll_s)))
         workers = [asyncio.create_task(worker.run()) for worker in self._workers]
         watched = [*helpers, *workers]
         for one in watched:
@@ -108,6 +120,13 @@ class Engine:
             await asyncio.sleep(REAP_EVERY_S)
             if await self._context.store.reap(self._context.clock()):
                 self._frontier.wake()
+
+    async def _poll(self, every_s: float) -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            self._frontier.wake()
+            self._assigned()
+            self._news.set()
 
     async def _tick(self) -> None:
         while True:

@@ -7,24 +7,19 @@ import msgspec
 
 from gossamer.config import CrawlOptions
 from gossamer.content import Markers
-from gossamer.coordinator.directory import name_for
+from gossamer.coordinator.shared_options import pack_options
 from gossamer.download import FetchOptions, user_agent
 from gossamer.errors import UsageError
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import choose
 from gossamer.model import Url
 from gossamer.policy import AddressPolicy
+from gossamer.stores.embedded.directory import name_for
 from gossamer.stores.rules import StoreRules
 from gossamer.urls import Domains, Scope, host_key, parse_seed
 
 FIXED = ("seeds", "scope", "depth", "include", "exclude", "markers")
 """The options that make a crawl what it is: they cannot change while it goes on."""
-
-KEPT = (
-    *FIXED,
-    *("max_pages", "max_bytes", "max_page_bytes", "ttl_s", "queues", "similarity", "module"),
-)
-"""The options that are kept with the crawl, for whoever looks at it later."""
 
 
 class Plan:
@@ -80,7 +75,7 @@ class Plan:
             connections=options.connections,
         )
 
-    def store_rules(self, *, strict: bool, lease_s: float = SchedulerRules().lease_s) -> StoreRules:
+    def store_rules(self, *, strict: bool, lease_s: float | None = None) -> StoreRules:
         """Return what the store goes by."""
         options = self.options
         return StoreRules(
@@ -90,7 +85,7 @@ class Plan:
                 delay_s=options.delay_s,
                 host_connections=options.host_connections,
                 worker_queue=options.worker_queue,
-                lease_s=lease_s,
+                lease_s=SchedulerRules().lease_s if lease_s is None else lease_s,
             ),
             max_depth=options.depth,
             max_pages=options.max_pages,
@@ -105,19 +100,15 @@ class Plan:
         share, rest = divmod(self.options.connections, self.options.workers)
         return [share + (number < rest) for number in range(self.options.workers)]
 
-    def note(self) -> bytes:
-        """Return the options as they are kept with the crawl."""
-        return msgspec.json.encode({name: getattr(self.options, name) for name in KEPT})
-
     def compare(self, note: bytes) -> None:
-        """Refuse to go on with a crawl that was begun with other options."""
-        mine = msgspec.json.decode(self.note())
+        """Refuse to go on with a crawl that was started with different options."""
+        mine = msgspec.json.decode(pack_options(self.options))
         for name, value in msgspec.json.decode(note).items():
             if name in FIXED and mine.get(name) != value:
                 raise UsageError(
-                    f"{self.directory} holds a crawl with another {name} ({value!r} instead of "
-                    f"{mine.get(name)!r}): give the same, name another --dir, or start over with "
-                    "--fresh"
+                    f"this crawl was started with different {name} ({value!r} instead of "
+                    f"{mine.get(name)!r}): give the same, name another --dir or --name, or start "
+                    "over with --fresh"
                 )
 
     def _domain_of(self, domains: Domains) -> Callable[[str], str]:

@@ -1,9 +1,9 @@
-"""The network and nothing else: a URL in, a `Response` out, whatever the server does.
+"""The downloader: a URL in, a `Response` out, whatever the server does.
 
-`Client` hands each URL to libcurl as a `Transfer`. Before a socket opens, `policy.addresses` judges
-its address; when the header is complete, `verdict` decides about the body; `body` decodes within
-the limits; `watchdog` ends what keeps silent. What libcurl reports, `curl_errors` translates.
-`RobotsCache` fetches each robots.txt once a day.
+`Client` passes each URL to libcurl as a `Transfer`. Before a socket opens, `policy.addresses`
+checks its address; when the header is complete, `verdict` decides about the body; `body` decodes
+within the limits; `watchdog` cancels transfers of silent servers; `curl_errors` translates
+libcurl's errors. `RobotsCache` fetches each robots.txt once a day.
 """
 
 from gossamer.download.client import Client

@@ -1,4 +1,4 @@
-"""The body of an answer, decoded as it comes and never larger than allowed."""
+"""The body of an answer, decoded while it arrives and never larger than the limit."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,19 +7,19 @@ from gossamer.model import Cause
 
 
 class Body:
-    """Collects at most `limit` bytes of page, and a piece at the most of what is over."""
+    """A buffer that decodes and keeps at most `limit` bytes, and at most one piece more."""
 
     def __init__(self, decoders: Sequence[Decoder], limit: int) -> None:
         self._decoders = decoders
         self._limit = limit
         self._pieces: list[bytes] = []
         self._over = False
-        # The bytes received and those after each decoder. The limit holds for each: else a bomb
-        # inside a bomb could unfold for ever and come to nothing at the last step.
+        # The bytes received and those after each decoder. The limit applies to each: otherwise a
+        # bomb inside a bomb could expand for ever and yield nothing at the last step.
         self._sizes = [0] * (len(decoders) + 1)
 
     def feed(self, data: bytes) -> Cause | None:
-        """Take in received bytes; return why no more are wanted, if so."""
+        """Decode received bytes; return the reason to stop, if there is one."""
         try:
             self._pieces.extend(self._decoded(data, 0))
         except CodingError:
@@ -27,8 +27,8 @@ class Body:
         return Cause.BODY_TOO_LARGE if self._over else None
 
     def finish(self) -> Cause | None:
-        """Return what is wrong with the body now that it is over."""
-        # Nothing at all is an empty page, whatever its coding.
+        """Return what is wrong with the complete body, if anything is."""
+        # No bytes at all are an empty page, whatever its coding.
         if self._sizes[0] and not all(decoder.finished for decoder in self._decoders):
             return Cause.BAD_CODING
         return None

@@ -1,4 +1,4 @@
-"""The one way by which Gossamer asks the web for something."""
+"""The HTTP client: every request to the web goes through it."""
 
 import asyncio
 from types import TracebackType
@@ -17,10 +17,10 @@ from gossamer.policy.addresses import AddressPolicy
 
 
 class Client:
-    """Fetches URLs, many at a time, over kept connections; to be used in `async with`.
+    """A client that fetches many URLs at a time over kept connections; use it in `async with`.
 
-    Every new connection is judged by `addresses` before its socket exists, by the very address
-    it goes to. `dns`, if given, is read at each request and takes the place of DNS altogether.
+    `addresses` checks the address of every new connection before its socket exists. `dns`, if
+    given, is read at each request and replaces DNS completely.
     """
 
     def __init__(
@@ -44,15 +44,15 @@ class Client:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close every connection; a fetch that runs or waits ends as cancelled."""
+        """Close every connection; running and waiting fetches are cancelled."""
         await self._multi.aclose()
         self._handles.close()
 
     async def fetch(self, url: Url, accept: Accept = Accept.PAGE) -> Response:
-        """Return what one GET came to; whatever the server or the network does is in it.
+        """Return the result of one GET, whatever the server or the network does.
 
         A redirect is not followed. At most `connections` requests run at a time; the others wait
-        here, and their time has not begun.
+        here, and that time does not count for their timeouts.
         """
         if self._multi.closed:
             raise RuntimeError("The client is closed.")
@@ -79,7 +79,7 @@ class Client:
         except pycurl.error as error:
             return CurlFailure(*error.args)
         except asyncio.CancelledError:
-            # Either the watchdog cancelled the future, or somebody our caller.
+            # Cancelled is either the future, by the watchdog, or our caller.
             task = asyncio.current_task()
             if not transfer.stopped or (task is not None and task.cancelling()):
                 raise

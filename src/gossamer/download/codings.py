@@ -1,7 +1,7 @@
-"""Content codings undone piece by piece, so that a bomb is noticed as it begins to unfold.
+"""Decoders of content codings, piece by piece, so that a bomb is noticed when it starts to expand.
 
-libcurl could do it, but takes a truncated stream for a whole page and refuses a gzip of several
-members, which RFC 1952 section 2.2 allows. So zlib and brotli are driven here.
+libcurl could decode, but accepts a truncated stream as a complete page and refuses a gzip of
+several members, which RFC 1952 section 2.2 allows. So zlib and brotli are used here.
 """
 
 import zlib
@@ -11,7 +11,7 @@ from typing import Protocol
 import brotli  # type: ignore[import-untyped]  # it ships no types
 
 MAX_CODINGS = 2
-"""More of them, one around the other, are a bomb and not a page."""
+"""More nested codings are a bomb and not a page."""
 
 _PIECE_BYTES = 64 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -21,21 +21,21 @@ _RAW_DEFLATE_BITS = -15
 
 
 class CodingError(Exception):
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
 
 
 class Decoder(Protocol):
-    """Undoes one coding."""
+    """A decoder of one coding."""
 
     finished: bool
-    """Whether the coded data have come to their proper end."""
+    """Whether the coded data ended properly."""
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Yield what the data decode to, in pieces of bounded size; raise `CodingError`."""
 
 
 class Gzip:
-    """One gzip member or several; what follows and is no member is left out, as browsers do."""
+    """The gzip format, one member or several; other data after them are ignored, as by browsers."""
 
     def __init__(self) -> None:
         self.finished = False
@@ -58,7 +58,7 @@ class Gzip:
 
 
 class Deflate:
-    """The zlib format, as RFC 9110 says, or bare deflate, as many servers understood it."""
+    """The zlib format, as RFC 9110 says, or bare deflate, which many servers send."""
 
     def __init__(self) -> None:
         self.finished = False
@@ -74,7 +74,7 @@ class Deflate:
             if len(data) < 2:
                 return
             self._stream = zlib.decompressobj(
-                _ZLIB_BITS if _begins_like_zlib(data) else _RAW_DEFLATE_BITS
+                _ZLIB_BITS if _starts_like_zlib(data) else _RAW_DEFLATE_BITS
             )
         yield from _inflate(self._stream, data)
         self.finished = self._stream.eof
@@ -132,10 +132,10 @@ def _inflate(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
         if piece:
             yield piece
         data = stream.unconsumed_tail
-        # A full piece may have more behind it even when all input is used up.
+        # After a full piece there may be more output, even if all input is used up.
         if stream.eof or not (data or len(piece) == _PIECE_BYTES):
             return
 
 
-def _begins_like_zlib(data: bytes) -> bool:
+def _starts_like_zlib(data: bytes) -> bool:
     return data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0  # RFC 1950, 2.2

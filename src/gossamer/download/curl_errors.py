@@ -1,4 +1,4 @@
-"""libcurl's error codes in our own words. No other file knows a code."""
+"""The translation of libcurl's error codes to causes. No other file uses a code."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -35,26 +35,26 @@ _CAUSES: Mapping[int, Cause] = MappingProxyType(
 
 
 class CurlFailure(NamedTuple):
-    """How libcurl says that a transfer failed."""
+    """An error of libcurl: why a transfer failed."""
 
     code: int
     message: str
 
 
 def cause_of(failure: CurlFailure, *, connected: bool) -> Cause:
-    """Return the cause of a failure; `connected` tells whether the request had gone out."""
+    """Return the cause of a failure; `connected`: the request was sent."""
     if failure.code == pycurl.E_OPERATION_TIMEDOUT:
         return Cause.TOTAL_TIMEOUT if connected else Cause.CONNECT_TIMEOUT
-    # One code for a broken connection and for broken chunks; only the words differ.
+    # A broken connection and broken chunks have the same code; only the messages differ.
     if failure.code == pycurl.E_RECV_ERROR and "chunk" in failure.message.lower():
         return Cause.BAD_HTTP
     return _CAUSES.get(failure.code, Cause.CONNECTION_LOST)
 
 
 def is_ours(failure: CurlFailure) -> bool:
-    """Tell whether libcurl or one of our callbacks gave up for want of memory.
+    """Return whether libcurl or one of our callbacks ran out of memory.
 
-    Callbacks that end a transfer say why, so without a reason it is the want of memory in which
-    pycurl could not even call them.
+    Callbacks that end a transfer note a reason, so without one pycurl could not even call them for
+    lack of memory.
     """
     return failure.code in {pycurl.E_OUT_OF_MEMORY, pycurl.E_WRITE_ERROR}

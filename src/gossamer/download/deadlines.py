@@ -1,6 +1,6 @@
-"""How long a server may keep silent. Time is an argument: nothing here looks at a clock.
+"""The deadlines for a silent server. Time is an argument.
 
-libcurl itself watches over connecting and over the whole request, but not over these.
+libcurl itself enforces the timeouts for connecting and for the whole request, but not these.
 """
 
 import msgspec
@@ -9,22 +9,22 @@ from gossamer.download.options import FetchOptions
 from gossamer.model import Cause
 
 DRAIN_TIMEOUT_S = 1.0
-"""How long we go on reading what is thrown away; a new connection would cost about as much."""
+"""How long a useless body is read; a new connection would cost about as much."""
 
 
 class TransferProgress(msgspec.Struct):
-    """How far a request has come; moments are seconds of one clock, None is not yet."""
+    """The progress of a request; times are seconds of one clock, None means not yet."""
 
     connected: float | None = None
-    """When the request went out, on a new connection or an old one."""
+    """When the request was sent, on a new connection or a kept one."""
     last_byte: float | None = None
     """When the last piece of the answer came."""
     useless_since: float | None = None
-    """When it became clear that the rest of the answer is of no use."""
+    """When the rest of the answer was found to be useless."""
 
 
 def overdue(progress: TransferProgress, options: FetchOptions, now: float) -> Cause | None:
-    """Return which deadline has passed, None while there is still time."""
+    """Return the deadline that has passed, None if none has."""
     if progress.connected is None:
         return None
     if progress.last_byte is None:
@@ -38,6 +38,6 @@ def overdue(progress: TransferProgress, options: FetchOptions, now: float) -> Ca
 
 
 def tick_s(options: FetchOptions) -> float:
-    """Return how often to look, so that a deadline is at most an eighth late."""
+    """Return how often to check, so that a deadline is at most an eighth late."""
     shortest = min(options.first_byte_timeout_s, options.silence_timeout_s, DRAIN_TIMEOUT_S)
     return shortest / 8

@@ -1,16 +1,16 @@
-"""Who we say we are, to servers and in robots.txt."""
+"""The identity of the crawler: its User-Agent and its name in robots.txt."""
 
 from gossamer.errors import UsageError
 from gossamer.version import __version__
 
 PRODUCT = "Gossamer"
-"""The product token: first in the User-Agent, and the name by which robots.txt addresses us."""
+"""The product token: first in the User-Agent, and our name in robots.txt."""
 
 
 def user_agent(contact: str | None = None) -> str:
     """Return our User-Agent; `contact` is a page or mail address of whoever runs the crawl.
 
-    Raise `UsageError` for a contact that cannot stand in a header's comment.
+    Raise `UsageError` for a contact that is not allowed in a header's comment.
     """
     product = f"{PRODUCT}/{__version__}"
     if contact is None:

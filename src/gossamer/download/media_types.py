@@ -1,4 +1,4 @@
-"""Which content types are pages: HTML, and text that people read."""
+"""The content types of pages: HTML, and text that people read."""
 
 import re
 
@@ -33,15 +33,15 @@ _MEDIA_TYPE = re.compile(r"[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9
 
 
 def media_type(content_type: str | None) -> str | None:
-    """Return the `type/subtype` of a Content-Type in lower case, None when there is none."""
+    """Return the `type/subtype` of a Content-Type in lower case, None if there is none."""
     match = _MEDIA_TYPE.match(content_type) if content_type else None
     return match[1].lower() if match else None
 
 
 def may_be_page(content_type: str | None) -> bool:
-    """Tell whether a body of this Content-Type is worth downloading.
+    """Return whether a body of this Content-Type is worth downloading.
 
-    Without a valid type it is: what it really is, its bytes have to say.
+    Without a valid type it is: then its bytes decide what it is.
     """
     kind = media_type(content_type)
     if kind is None or kind in _HTML:

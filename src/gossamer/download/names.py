@@ -1,4 +1,4 @@
-"""A table of host names in the place of DNS: for tests, and for names that DNS does not know."""
+"""A table of host names that replaces DNS: for tests, and for names that DNS does not know."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,31 +18,31 @@ _WITH_PORT = re.compile(r"(?:\[.*\]|[0-9.]+):[0-9]+")
 
 
 def direct(curl: pycurl.Curl, url: Url, table: NameTable) -> bool:
-    """Make the handle connect where the table says; return False when it knows no such host.
+    """Make the handle connect where the table says; return False if the host is not in it.
 
-    A host that is an IP address is left alone: it needs no look-up.
+    A host that is an IP address needs no lookup.
     """
     curl.unsetopt(pycurl.CONNECT_TO)
     curl.unsetopt(pycurl.RESOLVE)
     host = host_key(url)
     if _IP_LITERAL.fullmatch(host):
         return True
-    place = table.get(host)
-    if not place:
+    address = table.get(host)
+    if not address:
         return False
-    if isinstance(place, str):
-        # Empty fields in front stand for any host and port. A kept connection to another place
-        # is not used, so a changed entry counts at once.
-        curl.setopt(pycurl.CONNECT_TO, [f"::{_host_and_port(place)}"])
+    if isinstance(address, str):
+        # Empty fields in front mean any host and port. A kept connection to another address is
+        # not used, so a changed entry takes effect at once.
+        curl.setopt(pycurl.CONNECT_TO, [f"::{_host_and_port(address)}"])
     else:
         entry = f"{host_of(url)}:{port_of(url)}"
-        curl.setopt(pycurl.RESOLVE, [f"{entry}:{','.join(place)}"])
+        curl.setopt(pycurl.RESOLVE, [f"{entry}:{','.join(address)}"])
     return True
 
 
-def _host_and_port(place: str) -> str:
-    """Return the place in libcurl's form, in which an empty port stands for the URL's."""
-    if _WITH_PORT.fullmatch(place):
-        return place
-    bare_ipv6 = ":" in place and not place.startswith("[")
-    return f"[{place}]:" if bare_ipv6 else f"{place}:"
+def _host_and_port(address: str) -> str:
+    """Return the address in libcurl's form, where an empty port means that of the URL."""
+    if _WITH_PORT.fullmatch(address):
+        return address
+    bare_ipv6 = ":" in address and not address.startswith("[")
+    return f"[{address}]:" if bare_ipv6 else f"{address}:"

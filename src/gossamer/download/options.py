@@ -1,4 +1,4 @@
-"""What a client needs to know before its first request: who asks, how long, how much."""
+"""The options of a client: identity, timeouts and limits."""
 
 import math
 from enum import Enum
@@ -11,33 +11,33 @@ from gossamer.errors import UsageError
 
 
 class Accept(Enum):
-    """Which answers a request is after."""
+    """The answers that a request accepts."""
 
     PAGE = "page"
-    """HTML and text, whole or not at all; anything else is not downloaded."""
+    """HTML and text, complete or not at all; anything else is not downloaded."""
     ANYTHING = "anything"
-    """Any type; what is over `MAX_ROBOTS_BYTES` is cut off, and the rest taken for the whole."""
+    """Any type; everything after the first `MAX_ROBOTS_BYTES` is cut off."""
 
 
 class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The identity, patience and limits of a client. Refused with `UsageError` when senseless."""
+    """The identity, timeouts and limits of a client; invalid ones raise `UsageError`."""
 
     user_agent: str = msgspec.field(default_factory=identity.user_agent)
     """Sent with every request, robots.txt included."""
     connect_timeout_s: float = 5.0
-    """For looking up the name, connecting and the TLS handshake together."""
+    """For the DNS lookup, connecting and the TLS handshake together."""
     first_byte_timeout_s: float = 10.0
     """From the connection until the first line of the answer."""
     silence_timeout_s: float = 5.0
     """Between two pieces of an answer."""
     total_timeout_s: float = 30.0
-    """For the whole request, however busily the server sends."""
+    """For the whole request, even if the server keeps sending."""
     max_body_bytes: int = 500_000
     """The largest page, counted after decoding."""
     max_header_bytes: int = 64 * 1024
     """The largest header, interim answers (1xx) and trailers included."""
     max_header_count: int = 500
-    """The most lines of header, counted alike."""
+    """The most header lines, these included."""
     connections: int = 100
     """How many requests run at a time, and how many connections are kept."""
     ca_file: Path | None = None
@@ -52,6 +52,8 @@ class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
         if not self.user_agent.isascii() or not self.user_agent.isprintable():
             raise UsageError("The user agent must be printable ASCII on one line.")
         if not self.user_agent.strip():
-            raise UsageError("The user agent must not be empty: servers want to know who asks.")
+            raise UsageError(
+                "The user agent must not be empty: it tells servers who sends the requests."
+            )
         if self.ca_file is not None and not self.ca_file.is_file():
-            raise UsageError(f"There is no file of certificates at {str(self.ca_file)!r}.")
+            raise UsageError(f"There is no certificate file {str(self.ca_file)!r}.")

@@ -1,6 +1,6 @@
-"""The robots.txt of every authority in use: fetched when needed, once for all who wait for it.
+"""The cache of robots.txt files: each is fetched when needed, once for all who wait for it.
 
-What an answer means is decided in `gossamer.policy.robots_state`; here it is only fetched and kept.
+`gossamer.policy.robots_state` decides what an answer means; this only fetches and keeps it.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ MAX_REDIRECTS: Final = 5
 
 MAX_AUTHORITIES: Final = 10_000
 MAX_KEPT_BYTES: Final = 128 * 1024 * 1024
-"""How much memory the rules of all authorities may take: one hostile file takes up to 10 MB."""
+"""The memory limit for the rules of all authorities: one hostile file takes up to 10 MB."""
 
 
 class _Pending:
-    """A fetch under way. It goes on as long as somebody waits for it."""
+    """A running fetch. It continues as long as somebody waits for it."""
 
     def __init__(self, task: asyncio.Task[RobotsState]) -> None:
         self.task = task
@@ -35,11 +35,11 @@ class _Pending:
 
 
 class RobotsCache:
-    """Answers whether robots.txt allows a URL, for one agent.
+    """A cache that decides whether robots.txt allows a URL, for one agent.
 
-    `fetch` gets one URL without following redirects, takes any content type and at least the first
-    `MAX_ROBOTS_BYTES` of the body, and keeps the pace of the host that it asks. `clock` gives the
-    seconds that verdicts and expiry are told in.
+    `fetch` gets one URL without following redirects, accepts any content type and at least the
+    first `MAX_ROBOTS_BYTES` of the body, and keeps the delay of the host. `clock` returns the
+    seconds used for verdicts and expiry.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class RobotsCache:
         return (await self._state(url)).judge(url)
 
     async def rules(self, url: Url) -> RobotsRules | None:
-        """Return the rules that hold for the URL's authority; None while they are unreachable."""
+        """Return the rules of the URL's authority; None while they are unreachable."""
         return (await self._state(url)).rules
 
     def known(self, url: Url) -> RobotsVerdict | None:
-        """Return whether the URL may be fetched, if that is known without asking anybody."""
+        """Return whether the URL may be fetched, if that is known without a request."""
         state = self._fresh(authority(url))
         return None if state is None else state.judge(url)
 
     def known_delay_s(self, url: Url) -> float | None:
-        """Return the pause that the URL's authority asks for, as far as that is known."""
+        """Return the Crawl-delay of the URL's authority, if that is known without a request."""
         state = self._fresh(authority(url))
         return state.rules.crawl_delay_s if state is not None and state.rules else None
 
@@ -98,7 +98,7 @@ class RobotsCache:
         return state or await self._shared_fetch(key, self._states.get(key))
 
     async def _shared_fetch(self, key: str, previous: RobotsState | None) -> RobotsState:
-        """Join the fetch under way, or start one; whoever stops waiting stops nobody else."""
+        """Join the running fetch, or start one; a caller that is cancelled cancels nobody else."""
         pending = self._pending.get(key)
         if pending is None:
             pending = _Pending(asyncio.create_task(self._refresh(key, previous)))
@@ -119,7 +119,7 @@ class RobotsCache:
             if response.outcome is not Outcome.REDIRECTED or response.target is None:
                 break
             response = await self._fetch(response.target)
-        # The rules hold for the authority that was asked first, wherever they came from.
+        # The rules apply to the authority of the first request, wherever they came from.
         state = decide_robots(response, self._agent, previous, self._clock())
         self._keep(key, state)
         return state

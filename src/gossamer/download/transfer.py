@@ -1,4 +1,4 @@
-"""One request on its way: what libcurl reports, held against the policy and the limits.
+"""One running request: libcurl's callbacks, checked against the policy and the limits.
 
 libcurl calls the `on_…` methods from inside its own C code, where a Python exception would be
 printed and lost, so none of them raises; they end the transfer by what they return.
@@ -26,11 +26,11 @@ _END = -1
 _MAX_DETAIL_LENGTH = 200
 
 _SocketAddress: TypeAlias = tuple[int, int, int, tuple[str, int] | tuple[str, int, int, int]]
-"""Family, type and protocol of a socket, and where it shall lead."""
+"""Family, type and protocol of a socket, and its remote address."""
 
 
 class Transfer:
-    """Follows one request from its first socket to the `Response`."""
+    """One request, from its first socket to the `Response`."""
 
     def __init__(
         self, url: Url, accept: Accept, options: FetchOptions, addresses: AddressPolicy
@@ -54,7 +54,7 @@ class Transfer:
         self.progress = TransferProgress()
 
     def attach(self, curl: pycurl.Curl) -> None:
-        """Have a handle carry this request and report to it."""
+        """Make a handle send this request and call back here."""
         curl.setopt(pycurl.URL, self._url)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self.on_open)
         curl.setopt(pycurl.PREREQFUNCTION, self.on_connected)
@@ -63,7 +63,7 @@ class Transfer:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was we who ended the transfer."""
+        """Whether we ended the transfer."""
         return self._stop is not None
 
     def stop(self, cause: Cause, detail: str = "") -> None:
@@ -71,29 +71,29 @@ class Transfer:
         if self._stop is None:
             self._stop = cause, detail
 
-    def on_open(self, _purpose: int, address: _SocketAddress) -> "_LentSocket | int":
+    def on_open(self, _purpose: int, address: _SocketAddress) -> "_SharedSocket | int":
         """Return a socket for an address that libcurl is about to contact, if it may.
 
-        One refused address is enough: whatever else the name stands for is not tried either.
+        After one refused address the other addresses of the name are not tried either.
         """
-        family, kind, protocol, place = address
-        scope = f"%{place[3]}" if len(place) == 4 and place[3] else ""
-        verdict = self._addresses.judge(f"{place[0]}{scope}", place[1], host_key(self._url))
+        family, kind, protocol, remote = address
+        scope = f"%{remote[3]}" if len(remote) == 4 and remote[3] else ""
+        verdict = self._addresses.judge(f"{remote[0]}{scope}", remote[1], host_key(self._url))
         if not verdict.allowed:
             self.stop(Cause.ADDRESS_REFUSED, verdict.reason)
         if self.stopped:
             return pycurl.SOCKET_BAD
         try:
-            return _LentSocket(socket.socket(family, kind, protocol))
+            return _SharedSocket(socket.socket(family, kind, protocol))
         except OSError as error:  # no IPv6 here, or too many open files
             self._socket_error = f": {error}"
             return pycurl.SOCKET_BAD
 
     def on_connected(self, remote_ip: str, _local_ip: str, _remote: int, _local: int) -> int:
-        """Note that the request is about to go out on a new connection or a kept one.
+        """Note that the request is about to be sent, on a new connection or a kept one.
 
-        It goes out once. When a kept connection breaks before the first byte of the answer,
-        libcurl would send the request again at once; when to do that is not libcurl's to decide.
+        It is sent once. When a kept connection breaks before the first byte of the answer, libcurl
+        would send the request again at once; when to retry is not its decision.
         """
         self._address = remote_ip
         if self.progress.connected is not None:
@@ -102,7 +102,7 @@ class Transfer:
         return pycurl.PREREQFUNC_ABORT if self.stopped else pycurl.PREREQFUNC_OK
 
     def on_header(self, line: bytes) -> int | None:
-        """Take in a line of header; decide about the body when it was the last."""
+        """Parse a header line; decide about the body after the last one."""
         self.progress.last_byte = time.monotonic()
         cause = self._header.feed(line)
         if cause is not None:
@@ -113,7 +113,7 @@ class Transfer:
         return None
 
     def on_body(self, data: bytes) -> int | None:
-        """Take in a piece of the body."""
+        """Take a piece of the body."""
         self.progress.last_byte = time.monotonic()
         if self._body is None:
             self._drained_bytes += len(data)
@@ -121,7 +121,7 @@ class Transfer:
         try:
             cause = self._body.feed(data)
         except MemoryError:
-            return _END  # and libcurl reports a failure that is ours
+            return _END  # libcurl then reports an error that `is_ours`
         if cause is None:
             return None
         if cause is Cause.BODY_TOO_LARGE and self._accept is Accept.ANYTHING:
@@ -131,9 +131,9 @@ class Transfer:
         return _END
 
     def response(self, failure: CurlFailure | None) -> Response:
-        """Return what it came to; `failure` is libcurl's word for it, None when it sees none.
+        """Return the result; `failure` is the error of libcurl, None if there was none.
 
-        MemoryError is the one failure that is ours and not the server's: it is raised here.
+        MemoryError is the only failure that is ours and not the server's: it is raised here.
         """
         cause, detail = self._conclusion(failure)
         target = self._verdict.target if self._verdict else None
@@ -142,7 +142,7 @@ class Transfer:
         else:
             outcome = Outcome.REDIRECTED if target else Outcome.FETCHED
         body = self._body.content() if self._body and outcome is Outcome.FETCHED else b""
-        self._body = None  # the handle still knows this transfer; it shall not keep the page
+        self._body = None  # the handle still refers to this transfer, and would keep the page
         return Response(
             url=self._url,
             outcome=outcome,
@@ -172,7 +172,7 @@ class Transfer:
     def _conclusion(self, failure: CurlFailure | None) -> tuple[Cause | None, str]:
         verdict = self._verdict
         if verdict is not None and verdict.use is not BodyUse.KEEP:
-            return verdict.cause, verdict.detail  # however the rest of the answer fared
+            return verdict.cause, verdict.detail  # whatever happened to the rest of the answer
         if self._stop is not None:
             return self._stop
         if self._is_cut:
@@ -188,8 +188,8 @@ class Transfer:
         return self._body.finish(), ""
 
 
-class _LentSocket:
-    """A socket that pycurl duplicates; ours is closed as soon as pycurl lets go of it."""
+class _SharedSocket:
+    """A socket that pycurl duplicates; ours is closed as soon as pycurl drops it."""
 
     def __init__(self, original: socket.socket) -> None:
         self._original = original
@@ -203,5 +203,5 @@ class _LentSocket:
 
 
 def _printable(text: str) -> str:
-    """Return the text cut, on one line, with nothing in it that a terminal would obey."""
+    """Return the text cut, on one line, without control characters."""
     return (text if text.isprintable() else repr(text)[1:-1])[:_MAX_DETAIL_LENGTH]

@@ -1,4 +1,4 @@
-"""What to do with an answer, decided from its header before any of the body is read."""
+"""The verdict on an answer, decided from its header before the body is read."""
 
 import math
 from enum import Enum, auto
@@ -13,23 +13,23 @@ from gossamer.policy.failures import REDIRECTS, cause_of_status
 from gossamer.urls import resolve, shown
 
 DRAIN_BYTES = 64 * 1024
-"""How much of a useless body is read so that its connection can be used again."""
+"""How much of a useless body is read so that its connection can be reused."""
 
 _MAX_LENGTH_DIGITS = 18
 
 
 class BodyUse(Enum):
-    """What the body is good for."""
+    """What to do with the body."""
 
     KEEP = auto()
     DRAIN = auto()
-    """For nothing; but to read it costs less than a new connection."""
+    """Read and discard it, which costs less than a new connection."""
     REFUSE = auto()
-    """For nothing; the connection is closed."""
+    """Close the connection."""
 
 
 class HeaderVerdict(msgspec.Struct, frozen=True):
-    """What an answer is, as far as its header tells."""
+    """What the header says about an answer."""
 
     use: BodyUse
     cause: Cause | None = None
@@ -70,7 +70,7 @@ def _judge_redirect(url: Url, headers: Headers) -> HeaderVerdict:
 
 
 def _as_unicode(location: str) -> str:
-    """Read the bytes of a Location as UTF-8, as browsers do, when that is what they are."""
+    """Read the bytes of a Location as UTF-8, as browsers do, if they are valid UTF-8."""
     try:
         return location.encode("latin-1").decode("utf-8")
     except UnicodeDecodeError:
@@ -82,9 +82,9 @@ def _useless(headers: Headers) -> BodyUse:
 
 
 def _content_length(headers: Headers) -> float:
-    """Return the length the header announces, 0 when it announces none.
+    """Return the Content-Length, 0 if there is none.
 
-    libcurl has refused what is no number, or several; a number beyond its own reach it ignores.
+    libcurl has refused an invalid number, or several; it ignores one that is too large for it.
     """
     digits = (headers.get("content-length") or "0").partition(",")[0].strip()
     if len(digits) > _MAX_LENGTH_DIGITS or not digits.isdecimal():

@@ -1,4 +1,4 @@
-"""One timer for all the transfers of a client, in place of one or two for each."""
+"""The timer for the deadlines of all transfers of a client."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from gossamer.download.transfer import Transfer
 
 
 class Watchdog:
-    """Cancels the transfers whose server keeps silent too long; sleeps while there are none."""
+    """A timer that cancels transfers whose server is silent too long; off while there are none."""
 
     def __init__(self, options: FetchOptions) -> None:
         self._options = options
@@ -20,13 +20,13 @@ class Watchdog:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, transfer: Transfer, future: asyncio.Future[pycurl.Curl]) -> None:
-        """Begin to look after a transfer; its future is what libcurl will resolve."""
+        """Watch a transfer; libcurl resolves its future."""
         self._watched[transfer] = future
         if self._timer is None:
             self._set_timer()
 
     def release(self, transfer: Transfer) -> None:
-        """Leave a transfer alone."""
+        """Stop watching a transfer."""
         del self._watched[transfer]
 
     def _set_timer(self) -> None:

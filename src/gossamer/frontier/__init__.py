@@ -1,11 +1,11 @@
-"""The frontier: what to fetch next, and who fetches it.
+"""The URL frontier: what to fetch next, and which worker fetches it.
 
-`Frontier` is prioritiser and router. Scorers say how soon a URL shall be fetched (`scorers`), a
-table turns the score into a priority queue, and a draw chooses the queue (`queues`). The
-`Scheduler` assigns URLs to workers and leases them out when their hosts may be asked, within the
-budgets (`scheduler_rules`, `budget`). It goes by the state of hosts and domains (`hosts`,
-`active_hosts`): the router finds those of which something can be assigned (`rings`), each worker
-those that it may ask (`agenda`), and `leases` tell who works on what.
+`Frontier` is prioritiser and router. Scorers decide how soon a URL is fetched (`scorers`), a table
+maps the score to a priority queue, and a weighted random draw chooses the queue (`queues`). The
+`Scheduler` assigns URLs to workers and leases them out when their hosts are due, within the budgets
+(`scheduler_rules`, `budget`). It keeps the state of hosts and domains (`hosts`, `active_hosts`),
+the hosts with assignable URLs for the router (`rings`), the due hosts of each worker (`agenda`),
+and the `leases`.
 """
 
 from gossamer.frontier.budget import Budget

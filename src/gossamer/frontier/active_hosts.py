@@ -1,4 +1,4 @@
-"""The hosts and domains that a crawl has to do with at present."""
+"""The hosts and domains in use: those with URLs that wait or are in progress."""
 
 from collections.abc import Iterable
 from heapq import heappop, heappush
@@ -9,10 +9,10 @@ from gossamer.model import HostKey
 
 
 class ActiveHosts:
-    """Holds a host while something of it waits or is in progress, and a little longer.
+    """The table of hosts with URLs that wait or are in progress, and of those recently idle.
 
-    A host that has come to rest is forgotten when its next moment is past and its domain is free:
-    then the table knows nothing of it that the store does not know as well.
+    An idle host is forgotten once its next request is due and no worker keeps its domain: then the
+    table knows nothing about it that the store does not.
     """
 
     def __init__(self, queues: int) -> None:
@@ -29,11 +29,11 @@ class ActiveHosts:
         return f"<ActiveHosts: {len(self._hosts)} hosts of {len(self._domains)} domains>"
 
     def find(self, key: HostKey) -> Host | None:
-        """Return a host if it is here."""
+        """Return a host if it is in the table."""
         return self._hosts.get(key)
 
     def add(self, key: HostKey, domain: str, delay_s: float) -> Host:
-        """Take a host in that is not here."""
+        """Add a host that is not in the table."""
         owner = self._domains.get(domain)
         if owner is None:
             owner = self._domains[domain] = Domain(domain)
@@ -42,18 +42,18 @@ class ActiveHosts:
         return host
 
     def all(self) -> Iterable[Host]:
-        """Return every host that is here."""
+        """Return every host in the table."""
         return self._hosts.values()
 
     def note_idle(self, host: Host) -> None:
-        """Have the host forgotten in time, if it is idle."""
+        """Schedule the host to be forgotten, if it is idle."""
         if host.idle and not host.leaving:
             host.leaving = True
             due = max(host.next_start, host.domain.kept_until)
             heappush(self._idle, (due, next(self._order), host))
 
     def forget_idle(self, now: float) -> None:
-        """Drop the hosts and domains of which nothing is known that matters any more."""
+        """Drop the idle hosts whose state does not matter any more, and their domains."""
         while self._idle and self._idle[0][0] <= now:
             host = heappop(self._idle)[2]
             host.leaving = False

@@ -1,4 +1,4 @@
-"""When one worker may ask which of its hosts."""
+"""The agenda of one worker: which of its hosts is due, and when."""
 
 from heapq import heappop, heappush
 from itertools import count
@@ -7,18 +7,18 @@ from gossamer.frontier.hosts import Host, Item
 
 
 class Agenda:
-    """The hosts of which a worker has URLs, each with one entry: resting, or ready to be asked.
+    """The hosts with URLs assigned to a worker, each with one entry: resting, or ready.
 
-    Of the ready ones the host that has waited longest comes first; in strict order the one with
-    the best URL. An entry is good as long as its ticket is the host's: whoever takes URLs away from
-    a host takes its ticket away, and the entry is skipped when its turn comes.
+    Of the ready hosts the one that has waited longest comes first; in strict order the one with
+    the best URL. An entry is valid while its ticket is the host's: resetting the ticket
+    invalidates the entry, which is then skipped when its turn comes.
     """
 
     def __init__(self, tickets: "count[int]", now: float, *, strict: bool) -> None:
         self.load = 0
-        """How many URLs the worker has to ask for."""
+        """How many URLs are assigned to the worker."""
         self.seen_at = now
-        """When the worker last said that it takes part."""
+        """When the worker last gave a sign of life."""
         self._tickets = tickets
         self._strict = strict
         self._resting: list[tuple[float, int, Host]] = []
@@ -29,13 +29,13 @@ class Agenda:
         return f"<Agenda: {self.load} URLs, {entries} entries, seen at {self.seen_at:.3f}>"
 
     def enter(self, host: Host) -> None:
-        """Give the host its entry, if it has none."""
+        """Add an entry for the host, if it has none."""
         if not host.ticket:
             host.ticket = next(self._tickets)
             heappush(self._resting, (host.free_at, host.ticket, host))
 
     def first(self, now: float) -> Host | None:
-        """Return the host to ask now, None if there is none; it keeps its entry."""
+        """Return the host to fetch from now, None if there is none; it keeps its entry."""
         resting, ready = self._resting, self._ready
         while resting and resting[0][0] <= now:
             since, ticket, host = heappop(resting)
@@ -51,16 +51,16 @@ class Agenda:
             if ticket == host.ticket and host.free_at <= now:
                 return host
             heappop(ready)
-            if ticket == host.ticket:  # it was asked for something else meanwhile
+            if ticket == host.ticket:  # it had another request meanwhile
                 heappush(resting, (host.free_at, ticket, host))
         return None
 
-    def cross_out_first(self) -> None:
-        """Remove the entry of the host that `first` has returned."""
+    def remove_first(self) -> None:
+        """Remove the entry of the host that `first` returned."""
         heappop(self._ready)[2].ticket = 0
 
     def wake_at(self) -> float | None:
-        """Return when the next host may be asked, None if there is none; after `first`."""
+        """Return when the next host is due, None if there is none; to be called after `first`."""
         resting = self._resting
         while resting and resting[0][1] != resting[0][2].ticket:
             heappop(resting)

@@ -1,11 +1,11 @@
-"""How much a crawl may fetch: never exceeded, however many workers there are."""
+"""The budget of a crawl in pages and bytes, never exceeded however many workers there are."""
 
 
 class Budget:
-    """Pages and bytes. A lease reserves the most that it can use; settling returns the rest.
+    """The budget of a crawl: a lease reserves the most it can use, settling returns the rest.
 
-    What is finished plus what is reserved never exceeds the limits. So the last pages are fetched
-    by ever fewer workers, and a crawl ends when a page of the largest size would no longer fit.
+    Used plus reserved never exceeds the limits. So the last pages are fetched by fewer and fewer
+    workers, and a crawl ends when a page of the largest size would no longer fit.
     """
 
     def __init__(self, max_pages: int, max_bytes: int, max_page_bytes: int) -> None:
@@ -13,36 +13,32 @@ class Budget:
         self.max_bytes = max_bytes
         self._page_bytes = min(max_page_bytes, max_bytes)
         self.pages = 0
-        """Pages that are finished."""
+        """Pages that are kept."""
         self.bytes = 0
         """Bytes that were downloaded for them."""
-        self._reserved = 0
+        self.reserved = 0
+        """How many leases hold a reservation."""
 
     def __repr__(self) -> str:
         return (
             f"{self.pages} of {self.max_pages} pages, {self.bytes} of {self.max_bytes} bytes, "
-            f"{self._reserved} reserved"
+            f"{self.reserved} reserved"
         )
 
-    @property
-    def reserved(self) -> int:
-        """How many leases hold a reservation."""
-        return self._reserved
-
     def reserve(self) -> bool:
-        """Set aside one page of the largest size; False if that is more than there is."""
-        if self.exhausted_by(self._reserved) is not None:
+        """Reserve one page of the largest size; False if the budget does not allow it."""
+        if self.exhausted_by(self.reserved) is not None:
             return False
-        self._reserved += 1
+        self.reserved += 1
         return True
 
     def give_back(self) -> None:
         """Return a reservation unused."""
-        self._reserved -= 1
+        self.reserved -= 1
 
     def use(self, *, page: bool, size: int) -> None:
-        """Turn a reservation into what was really used."""
-        self._reserved -= 1
+        """Replace a reservation by what was used."""
+        self.reserved -= 1
         self.pages += page
         self.bytes += size
 

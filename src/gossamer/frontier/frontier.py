@@ -10,24 +10,24 @@ from gossamer.model import Candidate
 
 SCORED_AT_ONCE = 500
 DRAWS_AT_ONCE = 8
-"""A draw assigns several URLs of a host; most of the time there is little to assign."""
+"""Few, because a draw assigns several URLs of a host."""
 
 
 class FrontierStore(Protocol):
-    """The steps of a store that the frontier takes; `stores.contract.Store` has them."""
+    """The part of `stores.contract.Store` that the frontier uses."""
 
     async def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
 
     async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
-        """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
+        """Move URLs from the URL queue into the priority queues; skip those already moved."""
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Assign URLs to workers: for each draw, from the first of its queues that has any."""
 
 
 class Frontier:
-    """Prioritiser and router of one crawl."""
+    """The prioritiser and router of one crawl."""
 
     def __init__(
         self,
@@ -47,21 +47,21 @@ class Frontier:
         self._news = asyncio.Event()
 
     def wake(self) -> None:
-        """Check whether there is something to do."""
+        """Wake up and check whether there is something to do."""
         self._news.set()
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         while True:
             self._news.clear()
             if not await self.step():
                 await self._news.wait()
             else:
-                # Others have a turn; a step does not wait for anything by itself.
+                # A step may finish without waiting: let other tasks run.
                 await asyncio.sleep(0)
 
     async def step(self) -> bool:
-        """Score and deal what there is; tell whether there was anything."""
+        """Score and assign what there is; return whether there was anything."""
         candidates = await self._store.candidates(self._at_once)
         if candidates:
             scores = await self._scorer.score(candidates)
@@ -70,6 +70,6 @@ class Frontier:
         assigned = await self._store.route(orders, self._clock())
         if not candidates and not assigned:
             return False
-        # In strict order workers also wait for the last URL to be scored.
+        # In strict order workers also wait until every URL is scored.
         self._on_assigned()
         return True

@@ -7,7 +7,7 @@ import msgspec
 from gossamer.model import HostKey
 
 Item = tuple[float, int]
-"""A URL on the scheduler: its score and its id. The smallest goes first."""
+"""A URL in the scheduler: its score and its id. The smallest goes first."""
 
 
 class Domain(msgspec.Struct, eq=False):
@@ -15,13 +15,13 @@ class Domain(msgspec.Struct, eq=False):
 
     name: str
     worker: int | None = None
-    """Who serves it; None until the first URL is assigned."""
+    """The worker that serves it; None until the first URL is assigned."""
     kept_until: float = 0.0
-    """Until when the worker keeps it without work."""
+    """Until when the worker keeps it without URLs."""
     busy: int = 0
-    """How many of its URLs are assigned or in progress: a domain in use does not change hands."""
+    """How many of its URLs are assigned or in progress; while there are any, its worker stays."""
     hosts: int = 0
-    """How many of its hosts are on the scheduler."""
+    """How many of its hosts are active."""
 
 
 class Host(msgspec.Struct, eq=False):
@@ -30,49 +30,49 @@ class Host(msgspec.Struct, eq=False):
     key: HostKey
     domain: Domain
     delay_s: float
-    """The pause that it gets: the configured one, or a longer one that its robots.txt asks for."""
+    """The pause after a request: the configured one, or the longer Crawl-delay."""
     queued: list[int]
     """How many of its URLs wait in each priority queue."""
     crawl_delay_s: float | None = None
-    """What its robots.txt asks for."""
+    """The Crawl-delay of its robots.txt."""
     next_start: float = 0.0
-    """The earliest moment of its next request."""
+    """The earliest time of its next request."""
     failures: int = 0
-    """How many of its requests failed in a row, for the back-off."""
+    """How many requests in a row failed, for the back-off."""
     unanswered: int = 0
-    """How many of those in a row it did not answer at all."""
+    """How many of those got no answer at all."""
     failed_at: float = -math.inf
     """When the last of those ended."""
 
     promised_until: float = -math.inf
-    """Until when its next place is kept for a request without a URL of its own."""
+    """Until when its next slot is kept for a request without a task (robots.txt)."""
     taskless_last: bool = False
-    """Whether its last place went to such a request."""
+    """Whether its last slot went to such a request."""
 
     in_progress: int = 0
-    """How many requests it is getting."""
+    """How many requests to it are running."""
     waiting: int = 0
-    """How many of its URLs wait, in whatever queue."""
+    """How many of its URLs wait, in any queue."""
     stocked: int = 0
     """The priority queues in which it has URLs, as bits."""
     ringed: int = 0
-    """The priority queues in whose ring it stands, as bits."""
+    """The priority queues in whose ring it is, as bits."""
     aside: bool = False
-    """Whether it waits beside the rings, for a moment or for room at its worker."""
+    """Whether the router skips it: it rests for long, or its worker's queue is full."""
     assigned: list[Item] = msgspec.field(default_factory=list)
-    """A heap: its part of the worker's queue."""
+    """Its URLs in the worker's queue, as a heap."""
     last_assigned: Item = (-math.inf, 0)
-    """The one of these that goes last; in strict order nothing on the backend goes before it."""
+    """The last of these; in strict order no queued URL of the host goes before it."""
     ticket: int = 0
-    """The number of its entry in the worker's agenda; 0: it has none."""
+    """The number of its entry in the worker's agenda; 0: none."""
     leaving: bool = False
-    """Whether it is to be forgotten if it stays idle."""
+    """Whether it will be forgotten if it stays idle."""
 
     requests: int = 0
     failed: int = 0
     pages: int = 0
     took_s: float = 0.0
-    """Of all its requests together."""
+    """The total duration of its requests."""
 
     def __repr__(self) -> str:
         return (
@@ -82,39 +82,39 @@ class Host(msgspec.Struct, eq=False):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of it waits or is in progress."""
+        """Whether none of its URLs waits or is in progress."""
         return not self.in_progress and not self.waiting
 
     @property
     def free_at(self) -> float:
-        """The earliest moment of its next request for a URL."""
+        """The earliest time of its next request for a task."""
         return max(self.next_start, self.promised_until)
 
     @property
     def mean_s(self) -> float:
-        """How long its requests take."""
+        """The mean duration of its requests."""
         return self.took_s / self.requests if self.requests else 0.0
 
     @property
     def first_queue(self) -> int:
-        """The first priority queue in which it has URLs, where there is one."""
+        """The first priority queue in which it has URLs, if there is one."""
         return (self.stocked & -self.stocked).bit_length() - 1
 
     def note_request(self, ended: float, took_s: float, *, failed: bool, answered: bool) -> None:
-        """Count a request and, if the host failed at it, how often it has in a row."""
+        """Count a request, and the failures in a row."""
         self.requests += 1
         self.failed += failed
         self.took_s += took_s
         if not failed:
             self.failures = self.unanswered = 0
         elif ended - took_s >= self.failed_at:
-            # What was on its way together fails together, and counts as one.
+            # Requests that ran at the same time fail together, and count as one failure.
             self.failures += 1
             self.unanswered = 0 if answered else self.unanswered + 1
             self.failed_at = ended
 
     def stock(self, queue: int, count: int) -> None:
-        """Count URLs that were put into a priority queue, or taken out if negative."""
+        """Count URLs that were put into a priority queue, or taken out if `count` is negative."""
         self.queued[queue] += count
         if self.queued[queue]:
             self.stocked |= 1 << queue

@@ -1,4 +1,4 @@
-"""Who works on what: the leases of a crawl."""
+"""The leases of a crawl: which worker works on which URL."""
 
 import msgspec
 
@@ -6,19 +6,19 @@ from gossamer.frontier.hosts import Host
 
 
 class Lease(msgspec.Struct):
-    """The right of one worker to work on one URL."""
+    """The exclusive right of one worker to work on one URL."""
 
     url_id: int
     number: int
-    """Grows with every lease of a crawl; only the newest of a URL counts."""
+    """Grows with every lease of a crawl; only the newest lease of a URL is valid."""
     worker: int
     host: Host
     deadline: float
-    """When it is lost, unless it is renewed."""
+    """When it expires, unless it is renewed."""
 
 
 class Leases:
-    """At most one lease for each URL."""
+    """The table of leases, at most one for each URL."""
 
     def __init__(self, first_number: int, lease_s: float) -> None:
         self._next_number = first_number
@@ -32,14 +32,14 @@ class Leases:
         return f"<Leases: {len(self)} of {self._lease_s:g} s>"
 
     def grant(self, url_id: int, worker: int, host: Host, now: float) -> Lease:
-        """Give a worker the lease of a URL that nobody has."""
+        """Grant a worker the lease of a URL that nobody has."""
         lease = Lease(url_id, self._next_number, worker, host, now + self._lease_s)
         self._next_number += 1
         self._leases[url_id] = lease
         return lease
 
     def find(self, url_id: int, number: int) -> Lease | None:
-        """Return the lease if it is still the URL's newest."""
+        """Return the lease if it is still valid."""
         found = self._leases.get(url_id)
         return found if found is not None and found.number == number else None
 
@@ -52,7 +52,7 @@ class Leases:
         return True
 
     def end(self, lease: Lease) -> None:
-        """Take a lease back."""
+        """End a lease."""
         del self._leases[lease.url_id]
 
     def all(self) -> list[Lease]:

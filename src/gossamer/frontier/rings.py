@@ -1,4 +1,4 @@
-"""Which host is next in each priority queue, for the router."""
+"""The rings of hosts: a round-robin for each priority queue, for the router."""
 
 from collections import deque
 from collections.abc import Callable
@@ -10,9 +10,8 @@ from gossamer.frontier.hosts import Host
 class Rings:
     """A ring of hosts for each priority queue, so that each host has its turn.
 
-    Beside the rings wait the hosts of which nothing can be assigned for now, whatever the queue:
-    those that must rest for long, and those whose worker has no room. So the router passes each of
-    them once, however often it goes round.
+    Hosts of which nothing can be assigned for now, in any queue, are set aside: those that rest
+    for long, and those whose worker's queue is full. So the router meets each of them only once.
     """
 
     def __init__(self, queues: int) -> None:
@@ -38,55 +37,55 @@ class Rings:
         return ring[0] if ring else None
 
     def pass_on(self, queue: int) -> None:
-        """Let the next host have its turn."""
+        """Give the next host its turn."""
         self._rings[queue].rotate(-1)
 
     def remove_first(self, queue: int) -> None:
-        """Take the host whose turn it is out of the ring."""
+        """Remove the host whose turn it is from the ring."""
         host = self._rings[queue].popleft()
         host.ringed &= ~(1 << queue)
 
     def park(self, host: Host) -> None:
-        """Leave the host aside until shortly before its next moment."""
+        """Set the host aside until shortly before its next request is due."""
         if not host.aside:
             host.aside = True
             self._parked += 1
             heappush(self._resting, (host.next_start, self._parked, host))
 
     def turn_away(self, host: Host, worker: int | None) -> None:
-        """Leave the host aside until its worker has room; None: until any worker has."""
+        """Set the host aside until its worker has room; None: until any worker has."""
         if not host.aside:
             host.aside = True
             self._turned_away.setdefault(worker, deque()).append(host)
 
     def end_rests(self, until: float) -> int:
-        """Let the hosts in again whose moment comes before then; return how many."""
+        """Bring back the resting hosts that are due by then; return how many."""
         resting, found = self._resting, 0
         while resting and resting[0][0] <= until:
-            self._let_in(heappop(resting)[2])
+            self._bring_back(heappop(resting)[2])
             found += 1
         return found
 
     def crowded(self) -> list[int | None]:
-        """Return the workers that have turned hosts away; None stands for all of them at once."""
+        """Return the workers for which hosts are set aside; None means any worker."""
         return list(self._turned_away)
 
     def call_back(self, worker: int | None, wants_room: Callable[[Host], bool]) -> None:
-        """Let the first host in again that can use the room which the worker has now."""
-        line = self._turned_away[worker]
+        """Bring back hosts set aside for the worker, up to the first that can use its room."""
+        waiting = self._turned_away[worker]
         wants = False
-        while line and not wants:
-            host = line.popleft()
+        while waiting and not wants:
+            host = waiting.popleft()
             wants = wants_room(host)
-            self._let_in(host)
-        if not line:
+            self._bring_back(host)
+        if not waiting:
             del self._turned_away[worker]
 
     def call_all_back(self, worker: int) -> None:
-        """Let every host in again that the worker had turned away."""
+        """Bring back every host set aside for the worker."""
         for host in self._turned_away.pop(worker, ()):
-            self._let_in(host)
+            self._bring_back(host)
 
-    def _let_in(self, host: Host) -> None:
+    def _bring_back(self, host: Host) -> None:
         host.aside = False
         self.offer(host)

@@ -1,27 +1,25 @@
-"""Who may fetch what, and when.
+"""The scheduler of one crawl: which worker may fetch which URL, and when.
 
-The scheduler knows hosts, domains, workers, leases and budgets, and of URLs only their ids and
-scores. It decides and remembers; it does no I/O, and time is an argument. The URLs themselves lie
-on the store's backend, so that a backlog of any size costs the scheduler a counter for each host
-and queue.
+It keeps hosts, domains, workers, leases and budgets; of URLs it knows only ids and scores. It does
+no I/O, and time is an argument. The URLs themselves are in the store's backend, so that a backlog
+of any size costs the scheduler one counter for each host and queue.
 
-A URL's way over the scheduler:
+The states of a URL, as the scheduler sees them:
 
-    queued    in a priority queue: counted for its host, lying on the backend
-    assigned      in the queue of the worker that serves its domain
+    queued     in a priority queue: counted for its host, stored in the backend
+    assigned   in the queue of the worker that serves its domain
     leased     in progress
-    (settled)  gone from the scheduler
+    (done)     unknown to the scheduler
 
-Nobody waits at the scheduler. A queue that is full only means that `pick` offers nothing for it, so
-there is no circle in which workers wait for the router while the router waits for workers.
+Nothing blocks here. For a worker whose queue is full, `next_assignment` just returns nothing, so
+workers and router can never wait for each other in a circle.
 
-A place in a worker's queue is given only to what can be asked for soon. Of a host that gets pauses
-one URL is assigned at a time, while nothing of it is in progress; of one that must rest for long
-nothing is, and what was assigned already is called back. So neither one slow host nor many fill a
-queue.
+A worker's queue holds only URLs that can be fetched soon. A host with a delay has one URL assigned
+at a time, and only while none is in progress; a host that must rest for long has none, and what was
+assigned before is recalled. So neither one slow host nor many can fill a worker's queue.
 
-In strict order the best URL that is known goes first. What is assigned of a host is always the best
-of it: a better one that turns up later is assigned at once, and another makes room for it.
+In strict order the best known URL goes first. The assigned URLs of a host are always its best ones:
+a better one that is found later is assigned at once, and replaces another if there is no room.
 """
 
 import heapq
@@ -42,16 +40,16 @@ from gossamer.frontier.scheduler_rules import SchedulerRules
 __all__ = ["Assignment", "Scheduler", "SchedulerRules"]
 
 SOON_S = 10.0
-"""URLs are assigned only of hosts that may be asked within this time."""
+"""Only hosts that are due within this time get URLs assigned."""
 PROMISE_S = 1.0
-"""How much later than it said a requester may come."""
+"""For how long past its time a promised slot is kept."""
 ASK_AGAIN_S = 0.05
-"""When to look again for what others may give back at any moment."""
+"""When to ask again for what others may release at any time."""
 ASSIGNED_AT_ONCE = 16
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """Which URLs to take off the backend next: the best of one host in one queue."""
+    """The URLs to assign next: the best `count` of one host in one queue, to one worker."""
 
     host: Host
     queue: int
@@ -60,7 +58,7 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 class Scheduler:
-    """The scheduling of one crawl."""
+    """The scheduler of one crawl."""
 
     def __init__(self, rules: SchedulerRules, budget: Budget, first_lease: int = 1) -> None:
         self.rules = rules
@@ -81,7 +79,7 @@ class Scheduler:
             f"{len(self.leases)} in progress, {self.budget}>"
         )
 
-    # -- the router's side -----------------------------------------------------------------------
+    # -- for the router --------------------------------------------------------------------------
 
     def enqueue(self, host: Host, queue: int, count: int = 1) -> None:
         """Count URLs that were put into a priority queue."""
@@ -97,12 +95,12 @@ class Scheduler:
         self.queued -= count
 
     def goes_before(self, host: Host, item: Item) -> bool:
-        """Tell whether strict order demands that this URL of the host is assigned at once."""
+        """Return whether strict order demands that this URL of the host is assigned at once."""
         return self.rules.strict and bool(host.assigned) and item < host.last_assigned
 
     def assign_at_once(self, host: Host, item: Item) -> Item | None:
-        """Assign a URL that goes before others; return the one that must make room for it."""
-        host.ticket = 0  # its place in the agenda may be a better one now
+        """Assign a URL that goes before others; return the one that it replaces, if any."""
+        host.ticket = 0  # its entry in the agenda may have to move forward
         self._put_into_queue(host, [item])
         agenda = self._agenda_of(host)
         if len(host.assigned) <= self.rules.ahead(host) and agenda.load <= self.rules.worker_queue:
@@ -114,8 +112,8 @@ class Scheduler:
         self._count_assigned(host, -1)
         return last
 
-    def pick(self, queues: Iterable[int], now: float) -> Assignment | None:
-        """Choose a host and queue to assign from, trying the queues in this order."""
+    def next_assignment(self, queues: Iterable[int], now: float) -> Assignment | None:
+        """Choose a host, queue and worker, trying the queues in this order."""
         if not self._agendas or self._space(self._least_loaded()) <= 0:
             return None
         self._rings.end_rests(now + SOON_S)
@@ -124,23 +122,24 @@ class Scheduler:
                 self._rings.call_back(worker, self._has_room)
         for queue in queues:
             while (host := self._rings.first(queue)) is not None:
-                pick = None if host.aside else self._consider(host, queue, now)
-                if pick is not None:
+                assignment = None if host.aside else self._consider(host, queue, now)
+                if assignment is not None:
                     self._rings.pass_on(queue)
-                    return pick
+                    return assignment
                 self._rings.remove_first(queue)
         return None
 
-    def assign(self, pick: Assignment, urls: Sequence[Item]) -> None:
-        """Put URLs that were taken off the backend into the worker's queue."""
-        pick.host.domain.worker = pick.worker
-        self.dequeue(pick.host, pick.queue, len(urls))
-        self._put_into_queue(pick.host, urls)
+    def assign(self, assignment: Assignment, urls: Sequence[Item]) -> None:
+        """Put URLs that were taken from the backend into the worker's queue."""
+        host = assignment.host
+        host.domain.worker = assignment.worker
+        self.dequeue(host, assignment.queue, len(urls))
+        self._put_into_queue(host, urls)
 
-    # -- the workers' side -----------------------------------------------------------------------
+    # -- for the workers -------------------------------------------------------------------------
 
     def join(self, worker: int, now: float) -> None:
-        """Let a worker take part, or note that it still does."""
+        """Register a worker, or note that it is still alive."""
         agenda = self._agendas.get(worker)
         if agenda is None:
             self._agendas[worker] = Agenda(self._tickets, now, strict=self.rules.strict)
@@ -148,7 +147,7 @@ class Scheduler:
             agenda.seen_at = max(agenda.seen_at, now)
 
     def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
-        """Hand out up to so many URLs of hosts whose moment has come, within the budgets."""
+        """Lease up to `limit` URLs of hosts that are due, within the budgets."""
         agenda = self._agendas[worker]
         granted: list[Lease] = []
         while len(granted) < limit:
@@ -156,7 +155,7 @@ class Scheduler:
             if host is None or not self.budget.reserve():
                 break
             _, url_id = heapq.heappop(host.assigned)
-            agenda.cross_out_first()
+            agenda.remove_first()
             agenda.load -= 1
             self.assigned -= 1
             host.waiting -= 1
@@ -168,15 +167,15 @@ class Scheduler:
         return granted
 
     def wake_at(self, worker: int, now: float) -> float | None:
-        """Return when to ask for leases again; None: nobody knows.
+        """Return when to ask for leases again; None: unknown.
 
-        Now, if a host is ready: it waits only for what others have reserved of the budgets.
+        That is now if a host is ready and only waits for budget that others have reserved.
         """
         agenda = self._agendas[worker]
         return now if agenda.first(now) is not None else agenda.wake_at()
 
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
-        """Take a lease back and let the host rest until then; return what is called back for it."""
+        """End a lease and let the host rest until then; return the URLs recalled for it."""
         self.leases.end(lease)
         domain = lease.host.domain
         domain.busy -= 1
@@ -184,10 +183,10 @@ class Scheduler:
         return self.release_slot(lease.host, next_start, now)
 
     def acquire_slot(self, host: Host, now: float) -> float | None:
-        """Take one of the host's places for a request without a URL of its own (robots.txt).
+        """Take a slot of the host for a request without a task (robots.txt).
 
-        Return None if it may be sent now, else when to ask again: the place is kept until then. A
-        host that is always at work would never have one; but it gives only every other time.
+        Return None if it may be sent now, else when to ask again: the slot is kept until then,
+        because a busy host would never have a free one. Only every other slot is kept that way.
         """
         if host.in_progress >= self.rules.slots(host):
             return _promise(host, now + max(host.delay_s, ASK_AGAIN_S))
@@ -202,7 +201,7 @@ class Scheduler:
         return None
 
     def release_slot(self, host: Host, next_start: float, now: float) -> list[Item]:
-        """Take a place at a host back and let it rest; return what is called back for it."""
+        """Free a slot of a host and let it rest; return the URLs recalled for it."""
         host.in_progress -= 1
         host.next_start = max(host.next_start, next_start)
         recalled: list[Item] = []
@@ -214,16 +213,16 @@ class Scheduler:
         self.hosts.note_idle(host)
         return recalled
 
-    # -- now and then ----------------------------------------------------------------------------
+    # -- housekeeping ----------------------------------------------------------------------------
 
     def end_rests(self, now: float) -> int:
-        """Offer the hosts again whose long rest is nearly over; return how many."""
+        """Bring back the hosts whose long rest is nearly over; return how many."""
         return self._rings.end_rests(now + SOON_S)
 
     def dismiss_silent(self, now: float) -> list[tuple[Host, list[Item]]]:
-        """Let the workers go that give no sign of life; return what had been assigned to them.
+        """Remove the workers without a sign of life; return what was assigned to them.
 
-        One that has a lease stays until it is given back: its hosts must not change hands.
+        A worker with a lease stays until the lease ends: its hosts must not change workers before.
         """
         busy = {lease.worker for lease in self.leases.all()}
         gone = {
@@ -233,17 +232,17 @@ class Scheduler:
         }
         if not gone:
             return []
-        left = [one for one in self.hosts.all() if one.assigned and one.domain.worker in gone]
-        recalled = [(host, self._recall(host)) for host in left]
+        theirs = [one for one in self.hosts.all() if one.assigned and one.domain.worker in gone]
+        recalled = [(host, self._recall(host)) for host in theirs]
         for worker in gone:
             del self._agendas[worker]
             self._rings.call_all_back(worker)
         return recalled
 
-    # -- bookkeeping -----------------------------------------------------------------------------
+    # -- inside ----------------------------------------------------------------------------------
 
     def _consider(self, host: Host, queue: int, now: float) -> Assignment | None:
-        """Return what to assign of the host that has its turn in a queue; None: nothing for now."""
+        """Return what to assign of the host whose turn it is in a queue; None: nothing for now."""
         if self.rules.strict and host.stocked:
             queue = host.first_queue
         room = min(host.queued[queue], self.rules.room(host), ASSIGNED_AT_ONCE)
@@ -261,7 +260,7 @@ class Scheduler:
         return Assignment(host, queue, min(room, space), worker)
 
     def _holder(self, domain: Domain, now: float) -> int | None:
-        """Return the worker that serves the domain; None: whoever likes may have it."""
+        """Return the worker that serves the domain; None: it is free."""
         bound = domain.busy or domain.kept_until > now
         return domain.worker if bound and domain.worker in self._agendas else None
 
@@ -276,19 +275,19 @@ class Scheduler:
         return bool(host.stocked) and self.rules.room(host) > 0
 
     def _offer(self, host: Host) -> None:
-        """Let the router find the host, if something of it may be assigned."""
+        """Let the router find the host, if one of its URLs may be assigned."""
         if host.stocked & ~host.ringed and self.rules.room(host) > 0:
             self._rings.offer(host)
 
     def _announce(self, host: Host) -> None:
-        """Have the worker ask the host in time, if it has something to ask and may."""
+        """Enter the host into its worker's agenda, if it has assigned URLs and a free slot."""
         if host.in_progress >= self.rules.slots(host):
-            host.ticket = 0  # it may have had more places when it was entered
+            host.ticket = 0  # it may have had more slots when it was entered
         elif host.assigned:
             self._agenda_of(host).enter(host)
 
     def _agenda_of(self, host: Host) -> Agenda:
-        """Return the agenda of the worker that has URLs of the host."""
+        """Return the agenda of the worker that serves the host."""
         assert host.domain.worker is not None
         return self._agendas[host.domain.worker]
 
@@ -314,7 +313,7 @@ class Scheduler:
 
 
 def _promise(host: Host, moment: float) -> float:
-    """Keep a place of the host for whoever comes at that moment."""
+    """Keep the next slot of the host for a request without a task at that time."""
     if not host.taskless_last:
         host.promised_until = moment + PROMISE_S
     return moment

@@ -1,4 +1,4 @@
-"""What the scheduler goes by, and what that means for a host."""
+"""The settings of the scheduler, and the limits of a host that follow from them."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ MAX_ASSIGNED = 256
 
 
 class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How many requests, of which host, in which order."""
+    """The settings of the scheduler of one crawl."""
 
     queues: int = 10
     """The number of priority queues."""
@@ -19,23 +19,23 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     worker_queue: int = 10_000
     """How many URLs may be assigned to one worker."""
     domain_ttl_s: float = 300.0
-    """How long a worker keeps a domain without work."""
+    """How long a worker keeps a domain without URLs."""
     lease_s: float = 120.0
-    """How long a lease holds without being renewed, and a worker without a sign of life."""
+    """How long a lease is valid without renewal, and a worker without a sign of life."""
 
     def slots(self, host: Host) -> int:
-        """Return how many requests the host may get at a time: one, where it gets pauses."""
+        """Return how many requests to the host may run at once: one, if it has a delay."""
         return 1 if host.delay_s > 0 else self.host_connections
 
     def ahead(self, host: Host) -> int:
-        """Return how many URLs of the host may be assigned; others need room as well."""
+        """Return how many URLs of the host may be assigned: a part of the worker's queue."""
         return 1 if host.delay_s > 0 else max(1, min(MAX_ASSIGNED, self.worker_queue // 4))
 
     def room(self, host: Host) -> int:
-        """Return how many more may be assigned now.
+        """Return how many more URLs may be assigned now.
 
-        A host that gets pauses has time enough to wait for its next URL until nothing of it is in
-        work; meanwhile it takes up no room.
+        A host with a delay gets its next URL when none is in progress: its pause is long enough
+        for that, and meanwhile it takes up no room.
         """
         taken = len(host.assigned) + (host.in_progress if host.delay_s > 0 else 0)
         return self.ahead(host) - taken

@@ -6,37 +6,65 @@ survives the process, not a loss of power.
 """
 
 import contextlib
+import errno
 import os
 from collections.abc import Sequence
-from pathlib import Path
+
+# Paths are text, and the calls those of `os`: a Path object costs more than the system call.
 
 
-def write_hidden(path: str | Path, parts: Sequence[bytes], *, durable: bool = False) -> None:
-    """Write a file from its parts; OSError if that cannot be done to the end."""
+def write_file(
+    folder: str,
+    name: str,
+    parts: Sequence[bytes],
+    *,
+    durable: bool = False,
+    replace: bool = True,
+) -> None:
+    """Make the file consist of the parts; OSError leaves what was there untouched.
+
+    Without `replace` a file of that name that is there already is an error.
+    """
+    hidden, final = f"{folder}/.{name}.{os.getpid()}.part", f"{folder}/{name}"
+    try:
+        write_hidden(hidden, parts, durable=durable)
+        if replace:
+            os.replace(hidden, final)  # noqa: PTH105
+        else:
+            publish(hidden, final)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(hidden)  # noqa: PTH108
+        raise
+
+
+def write_hidden(path: str, parts: Sequence[bytes], *, durable: bool) -> None:
+    """Write the parts to a file; OSError if that cannot be done to the end."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o666)
     try:
         written = os.writev(descriptor, parts)
         if written < sum(map(len, parts)):
-            write_rest(descriptor, memoryview(b"".join(parts))[written:])
+            # The disk is full, or a limit or a signal came in between.
+            rest = memoryview(b"".join(parts))[written:]
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
         if durable:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def write_rest(descriptor: int, rest: memoryview) -> None:
-    """Go on after a short write: the disk is full, or a limit or a signal came in between."""
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
-def replace_atomically(hidden: str | Path, final: str | Path, parts: Sequence[bytes]) -> None:
-    """Make `final` consist of the parts, replacing what it was; OSError leaves that untouched."""
+def publish(hidden: str, final: str) -> None:
+    """Give a hidden file its name; FileExistsError if another file has it."""
     try:
-        write_hidden(hidden, parts)
-        os.replace(hidden, final)  # noqa: PTH105 -- a Path object costs more than the system call
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(hidden)  # noqa: PTH108 -- as above
+        os.link(hidden, final)
+    except FileExistsError:
         raise
+    except OSError:
+        # Some file systems have no hard links.
+        if os.path.lexists(final):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.rename(hidden, final)  # noqa: PTH104
+    else:
+        os.unlink(hidden)  # noqa: PTH108

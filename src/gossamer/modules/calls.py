@@ -1,4 +1,4 @@
-"""One call into other people's code, and how it ended: as a value, so that nothing escapes."""
+"""A call into a module's code. Whatever it raises is returned as a value, so nothing escapes."""
 
 import inspect
 import time
@@ -8,31 +8,31 @@ from enum import Enum, auto
 import msgspec
 
 
-class End(Enum):
+class CallStatus(Enum):
     """How a call ended."""
 
     RETURNED = auto()
     RAISED = auto()
     TIMED_OUT = auto()
-    """It was given up; it may still be running."""
+    """We stopped waiting for it; it may still be running."""
     MISSED = auto()
-    """It was never made, because an earlier one does not come back."""
+    """It was never made: an earlier call of the module has not returned."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class CallResult(msgspec.Struct, frozen=True):
     """What came of a call."""
 
-    end: End
+    status: CallStatus
     took_s: float = 0.0
     error: BaseException | None = None
     """What it raised."""
 
 
-MISSED = Ended(End.MISSED)
+MISSED = CallResult(CallStatus.MISSED)
 
 
-def make_call(function: Callable[..., object], arguments: tuple[object, ...]) -> Ended:
-    """Call a plain function; whatever it raises is returned, SystemExit too.
+def make_call(function: Callable[..., object], arguments: tuple[object, ...]) -> CallResult:
+    """Call a plain function; whatever it raises is in the result, SystemExit too.
 
     Only KeyboardInterrupt goes through: it is the user's, not the function's.
     """
@@ -44,14 +44,16 @@ def make_call(function: Callable[..., object], arguments: tuple[object, ...]) ->
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 -- containing it is what this is for
-        return Ended(End.RAISED, time.perf_counter() - started, error)
-    return Ended(End.RETURNED, time.perf_counter() - started)
+        return CallResult(CallStatus.RAISED, time.perf_counter() - started, error)
+    return CallResult(CallStatus.RETURNED, time.perf_counter() - started)
 
 
-async def make_async_call(function: Callable[..., object], arguments: tuple[object, ...]) -> Ended:
+async def make_async_call(
+    function: Callable[..., object], arguments: tuple[object, ...]
+) -> CallResult:
     """Call an async function and await it, as a task that may be cancelled.
 
-    SystemExit would end the event loop itself if it left the task; what is stranger ends the task.
+    SystemExit would end the event loop if it left the task. Any other BaseException ends the task.
     """
     started = time.perf_counter()
     try:
@@ -59,8 +61,8 @@ async def make_async_call(function: Callable[..., object], arguments: tuple[obje
         if inspect.isawaitable(result):
             await result
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- as above
-        return Ended(End.RAISED, time.perf_counter() - started, error)
-    return Ended(End.RETURNED, time.perf_counter() - started)
+        return CallResult(CallStatus.RAISED, time.perf_counter() - started, error)
+    return CallResult(CallStatus.RETURNED, time.perf_counter() - started)
 
 
 def refuse_awaitable(result: object) -> None:

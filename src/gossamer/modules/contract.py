@@ -1,4 +1,4 @@
-"""What a module is: user code that sees each page and has side effects only.
+"""The contract of a module: user code that sees each page and has side effects only.
 
 A module is a function that takes a `Page`, or an object with any of the methods below, each of
 them plain or `async`:
@@ -24,8 +24,8 @@ count or write twice drops in `open` what it has under an id that is not settled
 **What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on.
 The exception is `gossamer.CrawlError`, by which a module ends the crawl on purpose (`save` does it
 when the disk is full): the page is not settled and comes again when the crawl is continued.
-A call that takes longer than the time limit is given up: an async one is cancelled, a plain one is
-left alone in its thread, and until it returns the module misses what comes.
+A call that exceeds the time limit is not waited for: an async one is cancelled, a plain one is
+left alone in its thread, and until it returns the module misses the pages that come.
 
 What cannot be contained inside one process: C code that lets no other thread run, such as a
 regular expression with exponential backtracking. And a coroutine that ignores its cancellation
@@ -103,7 +103,7 @@ ModuleLike = PageFunction | Opens | TakesPages | FollowsDepth | Closes
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A module taken apart: its calls, checked, and where they are to be made."""
+    """A module's calls, checked, and where they are to be made."""
 
     name: str
     """As the user gave it."""
@@ -114,4 +114,4 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     on_loop: bool = False
     """Whether it is called on the event loop instead of in a thread of its own."""
     file: str | None = None
-    """The source file, to tell the user's own line in a traceback."""
+    """The source file, to find the user's own line in a traceback."""

@@ -1,10 +1,10 @@
-"""One module in a crawl: its calls are made where they belong, within their time, and counted."""
+"""The host of one module: it makes the module's calls, within their time, and counts them."""
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from gossamer.modules.calls import End, Ended, make_async_call, make_call
+from gossamer.modules.calls import CallResult, CallStatus, make_async_call, make_call
 from gossamer.modules.contract import Module
 from gossamer.modules.module_stats import ModuleStats
 from gossamer.modules.shape import is_async
@@ -18,58 +18,59 @@ class ModuleHost:
         self.module = module
         self.stats = ModuleStats(module.name, module.file, slow_after_s)
         self._thread: CallThread | None = None
-        self._tasks: set[asyncio.Task[Ended]] = set()
+        self._tasks: set[asyncio.Task[CallResult]] = set()
         """Kept here, because the event loop holds its tasks only weakly."""
 
     @property
     def takes_pages_directly(self) -> bool:
-        """Whether `page` can be called on the event loop without further ado."""
+        """Whether `page` is a plain function that is called on the event loop."""
         page = self.module.page
         return self.module.on_loop and page is not None and not is_async(page)
 
     def begin(
         self, function: Callable[..., object], arguments: tuple[object, ...], limit_s: float | None
-    ) -> asyncio.Future[Ended]:
-        """Start a call; the future tells how it ended and never raises.
+    ) -> asyncio.Future[CallResult]:
+        """Start a call; the future never raises.
 
-        Cancelling the future calls the call off, where that is still possible.
+        Cancelling the future cancels the call, where that is still possible.
         """
         loop = asyncio.get_running_loop()
         if not self.module.on_loop:
             if self._thread is None:
                 self._thread = CallThread(self.module.name, loop)
             return self._thread.begin(function, arguments, limit_s)
-        ended: asyncio.Future[Ended] = loop.create_future()
+        result: asyncio.Future[CallResult] = loop.create_future()
         if not is_async(function):
-            ended.set_result(make_call(function, arguments))
-            return ended
+            result.set_result(make_call(function, arguments))
+            return result
         task = loop.create_task(make_async_call(function, arguments))
         self._tasks.add(task)
-        task.add_done_callback(partial(self._finish, ended))
-        ended.add_done_callback(lambda _: task.cancel())
+        task.add_done_callback(partial(self._finish, result))
+        result.add_done_callback(lambda _: task.cancel())
         if limit_s is not None:
-            timer = loop.call_later(limit_s, settle, ended, Ended(End.TIMED_OUT, limit_s))
-            ended.add_done_callback(lambda _: timer.cancel())
-        return ended
+            timed_out = CallResult(CallStatus.TIMED_OUT, limit_s)
+            timer = loop.call_later(limit_s, set_result, result, timed_out)
+            result.add_done_callback(lambda _: timer.cancel())
+        return result
 
-    def leave(self) -> None:
-        """Let the thread end; one that is stuck is left to itself."""
+    def stop(self) -> None:
+        """Let the thread end; we do not wait for one that is stuck."""
         if self._thread is not None:
             self._thread.stop()
             self._thread = None
 
-    def _finish(self, ended: asyncio.Future[Ended], task: asyncio.Task[Ended]) -> None:
-        """Pass on how the task ended, if anybody still waits for it."""
+    def _finish(self, result: asyncio.Future[CallResult], task: asyncio.Task[CallResult]) -> None:
+        """Pass the task's result on, if anybody still waits for it."""
         self._tasks.discard(task)
         if task.cancelled():
-            settle(ended, Ended(End.RAISED, error=asyncio.CancelledError("it cancelled itself")))
-        elif (error := task.exception()) is not None:
-            settle(ended, Ended(End.RAISED, error=error))
+            error: BaseException | None = asyncio.CancelledError("it cancelled itself")
         else:
-            settle(ended, task.result())
+            error = task.exception()
+        raised = error is not None
+        set_result(result, CallResult(CallStatus.RAISED, error=error) if raised else task.result())
 
 
-def settle(future: asyncio.Future[Ended], ended: Ended) -> None:
+def set_result(future: asyncio.Future[CallResult], result: CallResult) -> None:
     """Set the result, unless the future has one already."""
     if not future.done():
-        future.set_result(ended)
+        future.set_result(result)

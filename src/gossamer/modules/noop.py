@@ -1,4 +1,4 @@
-"""`noop`: nothing, for a crawl whose own records are all that is wanted."""
+"""`noop`: a module that does nothing, for a crawl whose own records are enough."""
 
 from gossamer.model import Page
 

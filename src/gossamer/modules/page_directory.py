@@ -1,114 +1,108 @@
-"""The classic crawler's directory of pages: numbered files, and never one replaced."""
+"""The directory of saved pages: numbered files, for the module `save` and the classic crawler.
 
-import contextlib
-import errno
+`pages/17` holds the URL, the depth, then the body byte for byte. A file is whole or not there (see
+`atomic_files`).
+"""
+
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gossamer.errors import CrawlError, UsageError
-from gossamer.model import Url
-from gossamer.modules.atomic_files import write_hidden
-from gossamer.modules.page_file import hidden_name, is_integer, page_head
+from gossamer.model import Page
+from gossamer.modules.atomic_files import write_file
+from gossamer.modules.page_file import HIDDEN_NAME, is_integer, page_head, page_number, with_depth
 
 
 class PageDirectory:
-    """A directory that receives pages as files 1, 2, 3 …, each whole or not there at all.
+    """A directory that receives each page as a file, named by the page's number.
 
-    A page is written under a hidden name, made durable, and only then given its number; a number
-    is never given twice and no existing file is ever replaced.
+    A page that comes again replaces its file, so a crawl can be continued. With `fresh` it cannot:
+    the directory must hold no numbered file, none is ever replaced, and each is flushed to the
+    disk. `first_id` is the name of page 1.
     """
 
-    def __init__(self, path: Path, *, first_id: int = 1) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, first_id: int = 1, fresh: bool = False) -> None:
+        self.path = path
+        self.count = 0
+        """How many pages were saved here by this process."""
+        self._folder = str(path)
         self._first_id = first_id
-        self._next_id = first_id
-        self._check()
+        self._fresh = fresh
+        if fresh:
+            check_fresh(path)
 
-    @property
-    def path(self) -> Path:
-        """The directory."""
-        return self._path
+    def save(self, page: Page) -> None:
+        """Write the page; CrawlError if that cannot be done."""
+        head = page_head(page.url, page.depth)
+        self._write(page.id, (head, page.body), replace=not self._fresh)
+        self.count += 1
 
-    @property
-    def first_id(self) -> int:
-        """The number of the first page."""
-        return self._first_id
-
-    @property
-    def count(self) -> int:
-        """How many pages have been saved."""
-        return self._next_id - self._first_id
-
-    def save(self, url: Url, depth: int, body: bytes) -> int:
-        """Write one page and return its number; CrawlError if it cannot be written whole."""
-        number = self._next_id
-        hidden = self._path / hidden_name(number)
+    def set_depth(self, page_id: int, depth: int) -> None:
+        """Write another depth into a page's file; one that is not there was saved elsewhere."""
         try:
-            try:
-                write_hidden(hidden, (page_head(url, depth), body), durable=True)
-                self._publish(hidden, self._path / str(number))
-            finally:
-                # After a success the hidden name is gone or a second name of the page.
-                with contextlib.suppress(FileNotFoundError):
-                    hidden.unlink()
+            content = (self.path / self._name(page_id)).read_bytes()
+        except FileNotFoundError:
+            return
         except OSError as error:
-            raise CrawlError(
-                f"cannot write page {number} to {self._path}: {error.strerror}; "
-                f"the {self.count} pages before it are whole"
-            ) from error
-        self._next_id += 1
-        return number
+            raise self._failed(f"read page {self._name(page_id)} in", error) from error
+        self._write(page_id, (with_depth(content, depth),), replace=True)
 
-    def set_depth(self, number: int, depth: int) -> None:
-        """Write another depth into a page that was saved."""
-        file = self._path / str(number)
-        hidden = self._path / hidden_name(number)
+    def remove_unsettled(self, is_settled: Callable[[int], bool]) -> int:
+        """Remove what a crash left, half and unsettled pages; return how many pages stay.
+
+        Files with other names are not touched.
+        """
+        stay = 0
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                number = page_number(entry.name)
+                unsettled = number is not None and not is_settled(number)
+                if unsettled or HIDDEN_NAME.fullmatch(entry.name):
+                    os.unlink(entry.path)  # noqa: PTH108 -- scandir gives paths as text
+                elif number is not None and entry.stat().st_size > 0:
+                    stay += 1
+        return stay
+
+    def _name(self, page_id: int) -> str:
+        return str(page_id - 1 + self._first_id)
+
+    def _write(self, page_id: int, parts: Sequence[bytes], *, replace: bool) -> None:
+        name = self._name(page_id)
         try:
-            url, _, body = file.read_bytes().split(b"\n", 2)
-            write_hidden(hidden, (page_head(Url(url.decode()), depth), body), durable=True)
-            hidden.rename(file)
+            write_file(self._folder, name, parts, durable=self._fresh, replace=replace)
         except OSError as error:
-            raise CrawlError(
-                f"cannot write the depth of page {number} in {self._path}: {error.strerror}"
-            ) from error
+            raise self._failed(f"write page {name} to", error) from error
 
-    @staticmethod
-    def _publish(hidden: Path, final: Path) -> None:
-        """Give the file its name, refusing to replace another."""
-        try:
-            final.hardlink_to(hidden)
-        except FileExistsError:
-            raise
-        except OSError:
-            # Some file systems have no hard links.
-            if final.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-            hidden.rename(final)
+    def _failed(self, what: str, error: OSError) -> CrawlError:
+        """Return the error that ends the crawl: a page that is not saved must not be settled."""
+        if self._fresh:
+            advice = f"the {self.count} pages before it are whole"
+        else:
+            advice = "the pages before it are whole; fix this and run the same command again"
+        return CrawlError(f"cannot {what} {self.path}: {error.strerror}; {advice}")
 
-    def _check(self) -> None:
-        """Refuse a directory that pages cannot go to, with one sentence that says what to do."""
-        path = self._path
-        if not path.exists():
-            raise UsageError(f"page directory {path} does not exist: create it with 'mkdir {path}'")
-        if not path.is_dir():
-            raise UsageError(f"page directory {path} is not a directory: name one")
-        try:
-            numbered = sorted(entry.name for entry in path.iterdir() if is_integer(entry.name))
-            if not numbered:
-                self._probe()
-        except OSError as error:
-            raise UsageError(
-                f"page directory {path} cannot be written to ({error.strerror}): "
-                "change its permissions or name another"
-            ) from error
-        if numbered:
-            raise UsageError(
-                f"page directory {path} already holds numbered files (such as {numbered[0]!r}): "
-                "name an empty one; nothing is overwritten"
-            )
 
-    def _probe(self) -> None:
-        """Write and remove a file: permissions alone do not tell (read-only file systems, root)."""
-        probe = self._path / ".gossamer-probe"
-        probe.open("wb").close()
-        probe.unlink()
+def check_fresh(path: Path) -> None:
+    """Refuse a directory that new pages cannot go to; UsageError says what to do."""
+    if not path.exists():
+        raise UsageError(f"page directory {path} does not exist: create it with 'mkdir {path}'")
+    if not path.is_dir():
+        raise UsageError(f"page directory {path} is not a directory: name one")
+    try:
+        numbered = sorted(entry.name for entry in path.iterdir() if is_integer(entry.name))
+        if not numbered:
+            # Permissions alone do not tell: there are read-only file systems, and there is root.
+            probe = path / ".gossamer-probe"
+            probe.touch()
+            probe.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"page directory {path} cannot be written to ({error.strerror}): "
+            "change its permissions or name another"
+        ) from error
+    if numbered:
+        raise UsageError(
+            f"page directory {path} already holds numbered files (such as {numbered[0]!r}): "
+            "name an empty one; nothing is overwritten"
+        )

@@ -1,15 +1,9 @@
 """The form of a saved page: its name, and the two lines before the body."""
 
-import os
 import re
 
 HIDDEN_NAME = re.compile(r"\.-?[0-9]+\.[0-9]+\.part", re.ASCII)
-"""A page that is being written: its number and the process that writes it."""
-
-
-def hidden_name(number: int) -> str:
-    """Return the name under which a page is written."""
-    return f".{number}.{os.getpid()}.part"
+"""A page that is being written (see `atomic_files`): its number and the process that writes it."""
 
 
 def page_head(url: str, depth: int) -> bytes:

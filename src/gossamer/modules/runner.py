@@ -1,4 +1,4 @@
-"""Brings each page to each module, and keeps the modules' troubles away from the crawl.
+"""The runner of a crawl's modules: it brings each page to each of them.
 
 Why a plain module has a thread: called on the event loop, one `time.sleep` in it would stop every
 download. Handing a page over and back costs about 15 µs of CPU when pages come together, and some
@@ -10,14 +10,14 @@ from typing import NoReturn
 
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Page
-from gossamer.modules.calls import End, Ended, make_call
+from gossamer.modules.calls import CallResult, CallStatus, make_call
 from gossamer.modules.contract import Module, ModuleContext
-from gossamer.modules.failures import describe
 from gossamer.modules.module_host import ModuleHost
 from gossamer.modules.module_stats import ModuleReport
+from gossamer.plugins import describe
 
 TIME_LIMIT_S = 30.0
-"""After this a call with a page is given up."""
+"""How long we wait for a call with a page."""
 SLOW_AFTER_S = 0.1
 """A module that takes longer for a page is called slow."""
 CLOSE_LIMIT_S = 300.0
@@ -27,10 +27,10 @@ CLOSE_LIMIT_S = 300.0
 class ModuleRunner:
     """The modules of a crawl: opened together, given every page, closed together.
 
-    `deliver` returns when every module has taken the page, failed at it, or was given up: only then
-    may the page be settled, or a crash would keep it from a module for good. So no more pages wait
-    for a module than there are calls of `deliver` at work, and a crawl is as fast as its slowest
-    module.
+    `deliver` returns when every module has taken the page, failed at it, or exceeded its time: only
+    then may the page be settled, or a crash would keep it from a module for good. So no more pages
+    wait for a module than there are calls of `deliver` at work, and a crawl is as fast as its
+    slowest module.
     """
 
     def __init__(
@@ -43,29 +43,23 @@ class ModuleRunner:
     ) -> None:
         self._time_limit_s = time_limit_s
         self._close_limit_s = close_limit_s
-        self._module_hosts = [ModuleHost(module, slow_after_s) for module in modules]
-        takers = [(module_host, module_host.module.page) for module_host in self._module_hosts]
-        self._direct = [
-            (module_host, call)
-            for module_host, call in takers
-            if call and module_host.takes_pages_directly
-        ]
+        self._hosts = [ModuleHost(module, slow_after_s) for module in modules]
+        takers = [(host, host.module.page) for host in self._hosts]
+        self._direct = [(host, call) for host, call in takers if call and host.takes_pages_directly]
         self._awaited = [
-            (module_host, call)
-            for module_host, call in takers
-            if call and not module_host.takes_pages_directly
+            (host, call) for host, call in takers if call and not host.takes_pages_directly
         ]
         self._opened: list[ModuleHost] = []
 
     async def open(self, context: ModuleContext) -> None:
         """Open every module; GossamerError if one cannot, and then none is left open."""
         try:
-            for module_host in self._module_hosts:
-                if module_host.module.open is not None:
-                    ended = await module_host.begin(module_host.module.open, (context,), None)
-                    if ended.error is not None:
-                        refuse_to_start(module_host.module, ended.error)
-                self._opened.append(module_host)
+            for host in self._hosts:
+                if host.module.open is not None:
+                    result = await host.begin(host.module.open, (context,), None)
+                    if result.error is not None:
+                        refuse_to_start(host.module, result.error)
+                self._opened.append(host)
         except BaseException:
             await self.close()
             raise
@@ -73,19 +67,18 @@ class ModuleRunner:
     async def deliver(self, page: Page) -> None:
         """Give the page to every module; CrawlError only if one ends the crawl on purpose."""
         begun = [
-            (module_host, module_host.begin(call, (page,), self._time_limit_s))
-            for module_host, call in self._awaited
+            (host, host.begin(call, (page,), self._time_limit_s)) for host, call in self._awaited
         ]
         stop: GossamerError | None = None
-        for module_host, call in self._direct:
-            ended = make_call(call, (page,))
-            module_host.stats.note_page(page, ended)
-            stop = stop or on_purpose(ended)
+        for host, call in self._direct:
+            result = make_call(call, (page,))
+            host.stats.note_page(page, result)
+            stop = stop or on_purpose(result)
         try:
-            for module_host, future in begun:
-                ended = await future
-                module_host.stats.note_page(page, ended)
-                stop = stop or on_purpose(ended)
+            for host, future in begun:
+                result = await future
+                host.stats.note_page(page, result)
+                stop = stop or on_purpose(result)
         finally:
             for _, future in begun:
                 future.cancel()  # Only where this is cancelled itself; else all have ended.
@@ -94,37 +87,33 @@ class ModuleRunner:
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell the modules that a page delivered before has a shorter path; as `deliver`."""
-        for module_host in self._module_hosts:
-            if module_host.module.depth_changed is None:
+        for host in self._hosts:
+            if (call := host.module.depth_changed) is None:
                 continue
-            arguments = (page_id, depth)
-            ended = await module_host.begin(
-                module_host.module.depth_changed, arguments, self._time_limit_s
-            )
-            if ended.end is not End.RETURNED:
-                module_host.stats.note_trouble(f"the new depth of page {page_id}", ended)
-            if (stop := on_purpose(ended)) is not None:
+            result = await host.begin(call, (page_id, depth), self._time_limit_s)
+            if result.status is not CallStatus.RETURNED:
+                host.stats.note_trouble(f"the new depth of page {page_id}", result)
+            if (stop := on_purpose(result)) is not None:
                 raise stop
 
     async def close(self) -> None:
-        """Close what was opened, the last one first; troubles are told and counted."""
+        """Close what was opened, the last one first; troubles are logged and counted."""
         while self._opened:
-            module_host = self._opened.pop()
-            if module_host.module.close is not None:
-                ended = await module_host.begin(module_host.module.close, (), self._close_limit_s)
-                module_host.stats.note_close(ended)
-            module_host.stats.summarise()
-        for module_host in self._module_hosts:
-            module_host.leave()
+            host = self._opened.pop()
+            if host.module.close is not None:
+                host.stats.note_close(await host.begin(host.module.close, (), self._close_limit_s))
+            host.stats.summarise()
+        for host in self._hosts:
+            host.stop()
 
     def report(self) -> list[ModuleReport]:
-        """Return how each module has fared so far, in the order given."""
-        return [module_host.stats.report() for module_host in self._module_hosts]
+        """Return the counts of each module so far, in the order given."""
+        return [host.stats.report() for host in self._hosts]
 
 
-def on_purpose(ended: Ended) -> GossamerError | None:
+def on_purpose(result: CallResult) -> GossamerError | None:
     """Return the error by which a module ends the crawl, if it does."""
-    return ended.error if isinstance(ended.error, GossamerError) else None
+    return result.error if isinstance(result.error, GossamerError) else None
 
 
 def refuse_to_start(module: Module, error: BaseException) -> NoReturn:

@@ -1,4 +1,4 @@
-"""From any object to a `Module`: what it offers, checked before the crawl starts."""
+"""Making a `Module` of any object: its methods, checked before the crawl starts."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from gossamer.errors import UsageError
 from gossamer.modules.contract import Module
-from gossamer.modules.failures import describe
+from gossamer.plugins import describe
 
 Call = Callable[..., Any]
 
@@ -60,7 +60,7 @@ def instantiated(cls: type, name: str) -> object:
         return cls()
     except Exception as error:
         raise UsageError(
-            f"module {name} could not be made: {describe(error, source_file(cls))}"
+            f"module {name} could not be created: {describe(error, source_file(cls))}"
         ) from error
 
 

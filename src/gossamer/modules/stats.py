@@ -1,4 +1,4 @@
-"""`stats`: what kind of pages there were, as numbers in `stats.json`.
+"""`stats`: counts of the pages by depth, content type and host, in `stats.json`.
 
 The numbers are exact for every page delivered since the file was last written, and the file is
 written every 10 seconds and at the end. A crawl that is continued goes on with the numbers of its
@@ -7,7 +7,6 @@ before a crash are missing from it (the next start says how many).
 """
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,7 +15,7 @@ import msgspec
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
-from gossamer.modules.atomic_files import replace_atomically
+from gossamer.modules.atomic_files import write_file
 from gossamer.modules.contract import ModuleContext
 from gossamer.urls import host_key
 
@@ -109,9 +108,8 @@ class Stats:
     def _write(self) -> None:
         self._numbers.recent = runs(self._recent)
         content = msgspec.json.format(msgspec.json.encode(self._numbers))
-        hidden = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
         try:
-            replace_atomically(hidden, self._path, (content, b"\n"))
+            write_file(str(self._path.parent), self._path.name, (content, b"\n"))
         except OSError as error:
             raise CrawlError(f"cannot write {self._path}: {error.strerror}") from error
         self._due = self._clock() + INTERVAL_S

@@ -1,13 +1,13 @@
-"""How a crawl shows itself: events and counters in, words for people or machines out.
+"""The output of a crawl: progress, messages and summary, for people or for programs.
 
-A crawl tells an `Observer` (of `control`) what happens. `open_observer` chooses one: a live display
-in a terminal (`live`, `panel`), plain lines elsewhere (`lines`, with the classic words for every
-step when asked), or one JSON object a line (`jsonlog`); `summary` has the last words of each.
-Whatever they show was perhaps written by a stranger and is made safe here (`escape`), and none of
-them can stop the crawl, not even by a reader that goes away (`outlet`).
+A crawl reports to an `Observer` (of `coordinator`). `open_observer` chooses one: a live display in
+a terminal (`live`, `panel`), plain lines elsewhere (`lines`, on request with a line for every step,
+`classic`), or one JSON object per line (`jsonlog`); `summary` is the end of each. Text of unknown
+origin is escaped (`escape`), and no output can stop the crawl, not even a reader that goes away
+(`outlet`).
 """
 
-from gossamer.observe.choose import Look, Wish, choose, open_observer
+from gossamer.observe.choose import DisplayOptions, DisplayStyle, choose, open_observer
 from gossamer.observe.classic import progress_line
 from gossamer.observe.escape import printable
 from gossamer.observe.jsonlog import JsonLog
@@ -16,13 +16,13 @@ from gossamer.observe.outlet import Outlet
 from gossamer.observe.summary import SummaryRecord, ending, summary_record, summary_text
 
 __all__ = [
+    "DisplayOptions",
+    "DisplayStyle",
     "ErrorsOnly",
     "JsonLog",
-    "Look",
     "Outlet",
     "PlainLines",
     "SummaryRecord",
-    "Wish",
     "choose",
     "ending",
     "open_observer",

@@ -1,4 +1,4 @@
-"""Which observer a crawl gets, by what was asked for and where it is shown."""
+"""The choice of the observer of a crawl, by the options and the kind of terminal."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -15,12 +15,12 @@ from gossamer.observe.lines import ErrorsOnly, PlainLines
 from gossamer.observe.logs import logging_to
 from gossamer.observe.outlet import Outlet
 
-# Terminals that cannot move the cursor; an unknown one is taken for such a one.
+# Terminals that cannot move the cursor, or may not be able to.
 SIMPLE_TERMINALS = {"", "dumb", "unknown"}
 
 
-class Look(Enum):
-    """The ways in which a crawl can show itself."""
+class DisplayStyle(Enum):
+    """The styles in which a crawl can be displayed."""
 
     LIVE = auto()
     LINES = auto()
@@ -29,48 +29,48 @@ class Look(Enum):
     JSON = auto()
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user asked for."""
+class DisplayOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of the display."""
 
     log_format: LogFormat = "text"
     verbose: bool = False
     quiet: bool = False
 
 
-def choose(wish: Wish, *, terminal: bool) -> Look:
-    """Return the look for a wish on a terminal (that can move its cursor) or elsewhere."""
-    if wish.log_format == "json":
-        return Look.JSON
-    if wish.quiet:
-        return Look.ERRORS
-    if wish.verbose:
-        return Look.EVERY_STEP
-    return Look.LIVE if terminal else Look.LINES
+def choose(options: DisplayOptions, *, terminal: bool) -> DisplayStyle:
+    """Return the style for a terminal (that can move its cursor) or another output."""
+    if options.log_format == "json":
+        return DisplayStyle.JSON
+    if options.quiet:
+        return DisplayStyle.ERRORS
+    if options.verbose:
+        return DisplayStyle.EVERY_STEP
+    return DisplayStyle.LIVE if terminal else DisplayStyle.LINES
 
 
 @contextmanager
 def open_observer(
-    wish: Wish, out: TextIO | None, err: TextIO | None, environment: Mapping[str, str]
+    options: DisplayOptions, out: TextIO | None, err: TextIO | None, environment: Mapping[str, str]
 ) -> Iterator[Observer]:
-    """Give a crawl its observer, to which all logging goes too, and leave the streams in order."""
+    """Open the observer of a crawl, which also gets all logging."""
     error = Outlet(err)
     terminal = error.isatty() and environment.get("TERM", "") not in SIMPLE_TERMINALS
     observer: Observer
-    match choose(wish, terminal=terminal):
-        case Look.LIVE:
+    match choose(options, terminal=terminal):
+        case DisplayStyle.LIVE:
             from gossamer.observe.live import LiveDisplay  # noqa: PLC0415 -- rich takes time to load
 
             with LiveDisplay(error, time.monotonic) as observer, logging_to(observer):
                 yield observer
             return
-        case Look.JSON:
-            level: LogLevel = "error" if wish.quiet else "debug" if wish.verbose else "info"
+        case DisplayStyle.JSON:
+            level: LogLevel = "error" if options.quiet else "debug" if options.verbose else "info"
             observer = JsonLog(error, time.time, level)
-        case Look.ERRORS:
+        case DisplayStyle.ERRORS:
             observer = ErrorsOnly(error)
-        case Look.EVERY_STEP:
+        case DisplayStyle.EVERY_STEP:
             observer = PlainLines(error, events=Outlet(out))
-        case Look.LINES:
+        case DisplayStyle.LINES:
             observer = PlainLines(error)
     with logging_to(observer):
         yield observer

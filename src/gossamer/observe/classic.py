@@ -1,4 +1,4 @@
-"""The progress lines of the classic crawler: depth, indentation, a word, the URL."""
+"""The progress lines of the classic crawler: depth, indentation, a word and the URL."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,7 +7,7 @@ from gossamer.model import Event, EventKind, Outcome
 from gossamer.observe.escape import printable
 
 MAX_INDENT = 40
-"""Where the indentation stops: the classic depth is at most 10, a trap has no bottom."""
+"""The limit of the indentation: the depth of a spider trap has none."""
 MAX_LINE = 4096
 
 EVENT_WORDS: Mapping[EventKind, str] = MappingProxyType(
@@ -48,13 +48,13 @@ OUTCOME_WORDS: Mapping[Outcome, str] = MappingProxyType(
         Outcome.GAVE_UP: "GaveUp",
     }
 )
-"""One word of at most nine letters for every way a URL can end without a page."""
+"""One word of at most nine letters for every outcome without a page."""
 
 
 def progress_line(event: Event) -> str:
-    """Return one line: depth in two columns, one space a level, the word in nine, the URL."""
+    """Return one line: depth in two columns, a space for each level, the word in nine, the URL."""
     word = EVENT_WORDS[event.kind] if event.outcome is None else OUTCOME_WORDS[event.outcome]
     detail = f" ({event.detail})" if event.detail else ""
     indent = " " * min(event.depth, MAX_INDENT)
-    # A link that is no URL is shown as the page has it, and a page can have anything.
+    # A link that is not a URL is shown as the page has it, which may be anything.
     return printable(f"{event.depth:2d} {indent}{word:>9s}: {event.url}{detail}", MAX_LINE)

@@ -1,8 +1,8 @@
-"""What others print while the live display stands at the bottom of the terminal.
+"""The redirection of standard output and error while the live display is on the terminal.
 
-A module may print a line for every page. Left alone, it would write into the middle of the
-display; drawing the display anew for each line would cost more than the crawl. So what is printed
-is held back, and goes out above the display when that is drawn next.
+A module may print a line for every page, which would get into the middle of the display; redrawing
+the display for each line would cost more than the crawl. So what is printed is held back, and is
+written above the display when that is drawn next.
 """
 
 import io
@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import BinaryIO, TextIO, cast
 
 MAX_HELD = 65_536
-"""So many characters are not held back any longer."""
+"""From so many characters on, the text is written at once."""
 
 
 class Held:
-    """Text that waits to be shown; safe between threads."""
+    """The buffer of text that is held back; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,14 +25,14 @@ class Held:
         self._length = 0
 
     def add(self, text: str) -> bool:
-        """Keep the text; return whether it has become too much to wait."""
+        """Add text; return whether it must be written at once."""
         with self._lock:
             self._text.append(text)
             self._length += len(text)
             return self._length >= MAX_HELD
 
     def take(self, *, everything: bool = False) -> str:
-        """Hand over the lines that are complete, and at the end the rest as well."""
+        """Return and remove the complete lines, or everything."""
         with self._lock:
             text = "".join(self._text)
             cut = len(text) if everything or len(text) >= MAX_HELD else text.rfind("\n") + 1
@@ -42,7 +42,7 @@ class Held:
 
 
 class HeldStream(io.TextIOBase):
-    """Stands in for a standard stream that is a terminal."""
+    """The replacement of a standard stream that is a terminal."""
 
     def __init__(self, original: TextIO, held: Held, release: Callable[[], None]) -> None:
         self._original = original
@@ -50,42 +50,42 @@ class HeldStream(io.TextIOBase):
         self._release = release
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]  # read only is all that is needed
+    def encoding(self) -> str:  # type: ignore[override]  # here read only
         """The character coding of the terminal."""
         return self._original.encoding
 
     @property
     def buffer(self) -> BinaryIO:
-        """The way for bytes, which goes past this."""
+        """The stream for bytes, which are not held back."""
         return self._original.buffer
 
     def write(self, text: str) -> int:
-        """LeaseGuard the text back."""
+        """Hold the text back."""
         if self._held.add(text):
             self._release()
         return len(text)
 
     def isatty(self) -> bool:
-        """Return what the original says."""
+        """Return whether the original is a terminal."""
         return self._original.isatty()
 
     def fileno(self) -> int:
-        """Return the terminal's number."""
+        """Return the descriptor of the original."""
         return self._original.fileno()
 
 
 @contextmanager
 def detour(held: Held, release: Callable[[], None]) -> Iterator[None]:
-    """LeaseGuard back what is printed to standard streams that are terminals."""
+    """Hold back what is printed to standard streams that are terminals."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_stand_in(stream, held, release) for stream in before)
+    sys.stdout, sys.stderr = (_replacement(stream, held, release) for stream in before)
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-def _stand_in(stream: TextIO | None, held: Held, release: Callable[[], None]) -> TextIO:
+def _replacement(stream: TextIO | None, held: Held, release: Callable[[], None]) -> TextIO:
     if stream is None or not stream.isatty():
         return cast("TextIO", stream)
     return cast("TextIO", HeldStream(stream, held, release))

@@ -1,7 +1,6 @@
-"""Numbers as people read them: 12,345 pages, 3.4 MB, 1m 05s, 1,234 pages/s.
+"""Numbers formatted for people: 12,345 pages, 3.4 MB, 1m 05s, 1,234 pages/s.
 
-They are rounded and never wider than a column allows for; the exact forms, which can be read back,
-are those of `gossamer.config`.
+They are rounded to fit into a column; `gossamer.config` has exact forms, which can be parsed.
 """
 
 import math
@@ -34,7 +33,7 @@ def size(size_bytes: int) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Return 1,234 or, where it is small, 4.2."""
+    """Return 1,234 or, if it is small, 4.2."""
     return _digits(per_second) if math.isfinite(per_second) else "-"
 
 
@@ -61,7 +60,7 @@ def _short_span(seconds: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Return one decimal below 10, unless it is 0, and none from there on."""
+    """Return the number with one decimal below 10, unless it is 0, otherwise without."""
     if value < 0.05:
         return "0"
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"

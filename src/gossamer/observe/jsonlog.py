@@ -1,13 +1,13 @@
-"""Progress for machines: one JSON object a line.
+"""Progress for programs: one JSON object per line.
 
-Every object has `time`, `level`, `event`, and after them what belongs to the event:
+Every object has `time`, `level`, `event`, and the fields of the event:
 
     progress   info    the counters of the crawl, every few seconds
     message    any     `message` and its fields
     summary    info    the last line of a crawl (`SummaryRecord`)
-    fetched …  debug   every step, if asked for: `url`, `depth`, `outcome`, `detail`
+    fetched …  debug   every step, on request: `url`, `depth`, `outcome`, `detail`
 
-The lines are pure ASCII without control characters, so that they are safe to look at as well.
+The lines are ASCII without control characters, so they are safe on a terminal, too.
 """
 
 import json
@@ -25,7 +25,7 @@ from gossamer.observe.rate_limit import RateLimit
 from gossamer.observe.summary import summary_record
 
 INTERVAL_S = 5.0
-# Text from outside is cut like everywhere else; a URL is never longer than this.
+# Text of unknown origin is cut, as everywhere; a URL is never longer than this.
 MAX_TEXT = 4096
 
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -33,7 +33,7 @@ SEVERITY = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 
 
 class JsonLog:
-    """Writes what happens, from a level on; the steps of the crawl have the level `debug`."""
+    """An observer that writes JSON lines from a level on; steps have the level `debug`."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class JsonLog:
 
     @property
     def wants_events(self) -> bool:
-        """Whether every step is told."""
+        """Whether every step is written."""
         return self._least == "debug" and self._outlet.failure is None
 
     def event(self, event: Event) -> None:
@@ -61,7 +61,7 @@ class JsonLog:
             self._outlet.write(self._line("debug", event.kind, fields))
 
     def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
-        """Write the counters, if that was long ago and somebody reads them."""
+        """Write the counters, if it is time and the stream is ready."""
         self._outlet.flush()
         if self._rate_limit.due(snapshot.elapsed_s) and self._outlet.ready():
             self._write("info", "progress", msgspec.structs.asdict(snapshot))
@@ -82,22 +82,22 @@ class JsonLog:
     def _line(self, level: LogLevel, event: str, fields: dict[str, object]) -> str:
         moment = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
         head = {"time": moment.replace("+00:00", "Z"), "level": level, "event": event}
-        told = {name: sane(value) for name, value in fields.items() if name not in head}
+        rest = {name: plain(value) for name, value in fields.items() if name not in head}
         # Python escapes everything but printable ASCII, lone surrogates too.
-        return f"{json.dumps(head | told)}\n"
+        return f"{json.dumps(head | rest)}\n"
 
 
-def sane(value: object) -> object:
-    """Return the value as JSON can have it: bounded text, no numbers that are none."""
+def plain(value: object) -> object:
+    """Return the value in a form that JSON allows: bounded text, finite numbers."""
     match value:
         case str():
             return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
         case float():
             return round(value, 3) if math.isfinite(value) else None
         case msgspec.Struct():
-            return sane(msgspec.structs.asdict(value))
+            return plain(msgspec.structs.asdict(value))
         case dict():
-            return {name: sane(one) for name, one in value.items()}
+            return {name: plain(one) for name, one in value.items()}
         case list():
-            return [sane(one) for one in value]
+            return [plain(one) for one in value]
     return value

@@ -1,4 +1,4 @@
-"""Progress as plain lines: for pipes, files and terminals that cannot do more."""
+"""Progress as plain lines, for pipes, files and simple terminals."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,16 @@ INTERVAL_S = 5.0
 
 
 def say_line(outlet: Outlet, level: Level, text: str) -> None:
-    """Write a message as one line that tells whose it is and how serious."""
+    """Write a message as one line, with its level."""
     label = "" if level == "info" else f"{level}: "
     outlet.line(f"gossamer: {label}{text}")
 
 
 class PlainLines:
-    """A line every few seconds and the summary, on standard error.
+    """An observer that writes a line every few seconds and the summary, to standard error.
 
-    With `events` also the classic words for every step, on standard output. They are passed on
-    at once to a terminal, and to a pipe or file in blocks, at the latest with the next tick.
+    With `events` it also writes the classic line of every step, to standard output: at once to a
+    terminal, and in blocks to a pipe or file, at the latest with the next tick.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class PlainLines:
 
     @property
     def wants_events(self) -> bool:
-        """Whether every step is told."""
+        """Whether every step is written."""
         return self._events is not None and self._events.failure is None
 
     def event(self, event: Event) -> None:
@@ -45,7 +45,7 @@ class PlainLines:
             self._events.write(f"{progress_line(event)}\n")
 
     def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
-        """Write where the crawl stands, if that was long ago and somebody reads it."""
+        """Write the state of the crawl, if it is time and the stream is ready."""
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
             self._error.line(status_line(snapshot))
@@ -65,7 +65,7 @@ class PlainLines:
 
 
 class ErrorsOnly:
-    """Nothing but errors, on standard error."""
+    """An observer that writes errors only, to standard error."""
 
     wants_events = False
 

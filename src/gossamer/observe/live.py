@@ -1,8 +1,7 @@
-"""The live display: a few lines at the bottom of the terminal that follow the crawl.
+"""The live display: a few lines at the bottom of the terminal that show the state of the crawl.
 
-It is drawn at most four times a second, by the crawl's own ticks and messages: there is no thread
-that draws on the side. The cursor is never hidden, so nothing has to be restored, however the
-process ends.
+It is drawn at most four times a second, at ticks and messages of the crawl, without a thread of its
+own. The cursor is never hidden, so nothing has to be restored, however the process ends.
 """
 
 import threading
@@ -28,22 +27,22 @@ MAX_FRAMES_PER_S = 4
 
 
 class TerminalConsole(Console):
-    """A terminal whose cursor stays visible."""
+    """A console that never hides the cursor."""
 
     def show_cursor(self, show: bool = True) -> bool:
-        """Do nothing: a cursor that was hidden stays so when the process is killed or stopped."""
+        """Do nothing: a hidden cursor would stay hidden if the process is killed or stopped."""
         return False
 
 
 class LiveDisplay:
-    """Shows the crawl in a terminal, from the first tick until `close` or the end of `with`."""
+    """An observer that displays the crawl in a terminal, until `close` or the end of `with`."""
 
     wants_events = False
 
     def __init__(self, outlet: Outlet, clock: Callable[[], float]) -> None:
         self._outlet = outlet
         self._clock = clock
-        # Whether this is a terminal was decided outside: FORCE_COLOR and the like have no say.
+        # The caller has checked that this is a terminal: FORCE_COLOR and the like are ignored.
         self._console = TerminalConsole(
             file=cast("IO[str]", outlet), force_terminal=True, force_interactive=True
         )
@@ -72,16 +71,16 @@ class LiveDisplay:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the display away and leave the terminal as any command does."""
+        """Remove the display from the terminal."""
         self._end()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the display as things stand."""
+        """Render the current display."""
         if self._state is not None:
             yield Panel(*self._state, self._messages.latest(MESSAGES))
 
     def event(self, event: Event) -> None:
-        """Ignore it: nobody can read that fast."""
+        """Ignore it: there are too many to read."""
 
     def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
         """Show the state of the crawl."""
@@ -90,23 +89,23 @@ class LiveDisplay:
             self._draw_if_due()
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
-        """Show a message for a while; warnings and errors are told again at the end."""
+        """Show a message for a while; warnings and errors are repeated at the end."""
         with self._lock:
             self._messages.add(level, sentence(message, fields))
             self._draw_if_due()
 
     def close(self, summary: Summary) -> None:
-        """Put the summary in the place of the display."""
+        """Replace the display by the summary."""
         self._end()
         self._outlet.line(summary_text(summary))
 
     def _draw_if_due(self) -> None:
-        # A terminal that was stopped (Ctrl-S) is not waited for.
+        # Do not wait for a terminal that was stopped (Ctrl-S).
         if self._state is not None and self._rate_limit.due(self._clock()) and self._outlet.ready():
             self._draw()
 
     def _draw(self) -> None:
-        """Write what was held back, and below it the display, in one piece."""
+        """Write what was held back, and the display below it, in one piece."""
         with self._lock:
             text = self._held.take()
             if self._state is None:

@@ -1,4 +1,4 @@
-"""Python's own logging, led to the observer: modules and libraries speak through it."""
+"""The bridge from Python's logging, which modules and libraries use, to the observer."""
 
 import logging
 import traceback
@@ -9,14 +9,14 @@ from gossamer.coordinator import Level, Observer
 
 
 class ObserverHandler(logging.Handler):
-    """Says every record to an observer."""
+    """A logging handler that passes every record to an observer."""
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(logging.WARNING)
         self._observer = observer
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say one record, with the exception that belongs to it in one line."""
+        """Pass one record, with its exception on one line."""
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
         if record.name.startswith("gossamer."):
             self._observer.say(level, _text(record))
@@ -26,7 +26,7 @@ class ObserverHandler(logging.Handler):
 
 @contextmanager
 def logging_to(observer: Observer) -> Iterator[None]:
-    """Lead warnings and errors of all loggers to the observer, instead of anywhere else."""
+    """Send warnings and errors of all loggers to the observer only."""
     root = logging.getLogger()
     before = root.handlers[:]
     root.handlers[:] = [ObserverHandler(observer)]
@@ -40,10 +40,10 @@ def _text(record: logging.LogRecord) -> str:
     try:
         text = record.getMessage()
     except (KeyError, TypeError, ValueError):
-        # The arguments do not fit the format: a mistake of the caller, and no reason to say less.
+        # The arguments do not fit the format: show both.
         text = f"{record.msg} {record.args}"
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return text
-    # The library's own words: they survive an exception whose __str__ raises.
+    # This works even for an exception whose __str__ raises.
     return f"{text}: {''.join(traceback.format_exception_only(error)).strip()}"

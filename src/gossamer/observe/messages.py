@@ -1,4 +1,4 @@
-"""Messages in words: one line each, safe to show, and a short memory for them."""
+"""Messages as single safe lines, and the list of the last ones."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -10,14 +10,14 @@ from gossamer.observe.escape import printable
 
 MAX_REMEMBERED = 20
 
-Fields = Mapping[str, str | int | float]
+MessageFields = Mapping[str, str | int | float]
 
 
-def sentence(message: str, fields: Fields) -> str:
+def sentence(message: str, fields: MessageFields) -> str:
     """Return `the message (host=a.test, tries=3)` on one line."""
     if fields:
-        told = ", ".join(f"{name}={_value(value)}" for name, value in fields.items())
-        message = f"{message} ({told})"
+        listed = ", ".join(f"{name}={_value(value)}" for name, value in fields.items())
+        message = f"{message} ({listed})"
     return printable(message)
 
 
@@ -26,7 +26,7 @@ def _value(value: str | float) -> str:
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message and how often it came in a row."""
+    """A message and how often it was repeated in a row."""
 
     level: Level
     text: str
@@ -39,7 +39,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Messages:
-    """The last messages, and the last serious ones; one that repeats itself takes one place."""
+    """The last messages, and the last serious ones; a repeated one is one entry."""
 
     def __init__(self) -> None:
         self._latest: deque[Message] = deque(maxlen=MAX_REMEMBERED)
@@ -47,7 +47,7 @@ class Messages:
         self._serious_ever = 0
 
     def add(self, level: Level, text: str) -> None:
-        """Remember a message, at the price of the oldest."""
+        """Add a message; the oldest may be dropped."""
         serious = level != "info"
         times = 1
         if self._latest and (self._latest[-1].level, self._latest[-1].text) == (level, text):
@@ -66,8 +66,8 @@ class Messages:
         return list(self._latest)[-number:]
 
     def serious(self) -> Iterator[str]:
-        """Yield the warnings and errors that are remembered, and how many are not."""
+        """Yield the last warnings and errors, and before them how many are not shown."""
         forgotten = self._serious_ever - len(self._serious)
         if forgotten:
-            yield f"earlier warnings that are not shown: {forgotten:,}"
+            yield f"earlier warnings not shown: {forgotten:,}"
         yield from map(str, self._serious)

@@ -1,4 +1,4 @@
-"""A stream to write to that never raises: the crawl matters more than being watched."""
+"""An output stream that never raises, so that its failure cannot stop the crawl."""
 
 import contextlib
 import os
@@ -7,14 +7,14 @@ from typing import TextIO
 
 
 class Outlet:
-    """Passes text on to a stream until the first failure, and from then on nowhere.
+    """A stream that is written to until its first failure, and then ignored.
 
     The reader of a pipe may go away (`| head`), a terminal may be closed, a disk may be full.
-    It has of a text file what `rich.console.Console` needs.
+    It has the methods of a text file that `rich.console.Console` needs.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
-        # A process that was started without a standard error has None in its place.
+        # In a process that was started without standard error, sys.stderr is None.
         self._stream = stream
         self.failure: OSError | ValueError | None = None
         """Why nothing is written any more."""
@@ -31,42 +31,42 @@ class Outlet:
     def ready(self) -> bool:
         """Return whether a short text can be written at once.
 
-        A terminal that was stopped (Ctrl-S) and a pipe whose reader sleeps are not ready; waiting
-        for them would hold up the crawl.
+        A terminal that was stopped (Ctrl-S) and a pipe that is not read are not ready; waiting for
+        them would delay the crawl.
         """
         if self._stream is None or self.failure is not None:
             return False
         try:
             return bool(select.select([], [self._stream], [], 0)[1])
         except (OSError, ValueError):
-            # Not a real file, or a closed one: writing to it does not wait.
+            # Not a real file, or a closed one: writing to it does not block.
             return True
 
     def write(self, text: str) -> int:
-        """Write the text, if there is still somebody to read it."""
+        """Write the text, unless an earlier write has failed."""
         if self._stream is not None and self.failure is None:
             try:
                 self._put(self._stream, text)
             except BlockingIOError:
-                pass  # A stream that does not wait is full: this text is lost, not the next.
+                pass  # A non-blocking stream is full: this text is lost, not the next.
             except (OSError, ValueError) as error:
-                self._fall_silent(self._stream, error)
+                self._fail(self._stream, error)
         return len(text)
 
     def line(self, text: str) -> None:
-        """Write a line that is to be seen at once."""
+        """Write a line and flush it."""
         self.write(f"{text}\n")
         self.flush()
 
     def flush(self) -> None:
-        """Pass on what the stream holds back."""
+        """Flush the stream."""
         if self._stream is not None and self.failure is None:
             try:
                 self._stream.flush()
             except BlockingIOError:
                 pass
             except (OSError, ValueError) as error:
-                self._fall_silent(self._stream, error)
+                self._fail(self._stream, error)
 
     @staticmethod
     def _put(stream: TextIO, text: str) -> None:
@@ -76,8 +76,8 @@ class Outlet:
             coding = stream.encoding
             stream.write(text.encode(coding, "replace").decode(coding))
 
-    def _fall_silent(self, stream: TextIO, error: OSError | ValueError) -> None:
-        """Remember the failure, and keep the interpreter from meeting it again when it exits."""
+    def _fail(self, stream: TextIO, error: OSError | ValueError) -> None:
+        """Note the failure, and keep the interpreter from failing again at exit."""
         self.failure = error
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)

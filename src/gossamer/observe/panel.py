@@ -1,7 +1,7 @@
-"""What the live display shows, laid out for the size of the terminal.
+"""The layout of the live display, for the size of the terminal.
 
-Its height depends on the terminal alone, never on what there is to show: a display that grows and
-shrinks is hard to read. Text goes in as `rich.text.Text`, in which markup means nothing.
+Its height depends on the terminal alone and not on the contents: a display that grows and shrinks
+is hard to read. All text is `rich.text.Text`, in which markup is not interpreted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 MAX_WIDTH = 100
 ROWS = 6
-"""Lines for outcomes, and beside them for hosts with their heading."""
+"""The number of lines for outcomes, and beside them for the heading and the hosts."""
 MESSAGES = 3
 FULL_HEIGHT = 3 + 1 + ROWS + 1 + MESSAGES + 1
 
@@ -33,21 +33,21 @@ OUTCOMES_WIDTH = 28
 NOW_WIDTH = 14
 FIGURE_WIDTH = 9
 HOST_FIGURES = {"waiting": 72, "pages": 96, "mean": 96}
-"""From which width of the display on they are shown; the hosts themselves from 56 on."""
+"""The minimum width of the display for each; that for the hosts themselves comes next."""
 WIDTH_FOR_HOSTS = 56
 
 STYLES = {"info": "", "warning": "yellow", "error": "bold red"}
 
 
 class Panel(msgspec.Struct, frozen=True):
-    """The display at one moment."""
+    """One frame of the display."""
 
     snapshot: Snapshot
     hosts: Sequence[HostView]
     messages: Sequence[Message]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lay the display out for this terminal; its last line is empty, for the cursor."""
+        """Render the frame for this terminal; its last line is empty, for the cursor."""
         width = min(options.max_width, MAX_WIDTH)
         yield self._bar(width)
         yield _line("   ".join(achieved(self.snapshot)))
@@ -96,12 +96,12 @@ class Panel(msgspec.Struct, frozen=True):
 
 
 def _exactly(number: int, items: Iterable[T]) -> Iterator[T | None]:
-    """Yield so many: the first of the items, and None where there are none left."""
+    """Yield exactly `number` items: the first ones, then None."""
     return islice(chain(items, repeat(None)), number)
 
 
 def _column(text: str, width: int) -> str:
-    """Return the text cut and filled to the width, two spaces at its end."""
+    """Return the text cut and padded to the width, with two spaces at its end."""
     cut = text if len(text) <= width - 2 else f"{text[: width - 3]}…"
     return cut.ljust(width)
 

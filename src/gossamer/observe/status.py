@@ -1,4 +1,4 @@
-"""The state of a crawl in words, as the live display and the plain lines share them."""
+"""The state of a crawl in words, for the live display and the plain lines."""
 
 from gossamer.coordinator import HostView
 from gossamer.model import Outcome, Snapshot
@@ -7,7 +7,7 @@ from gossamer.observe.figures import count, counted, rate, size, span
 
 
 def achieved(snapshot: Snapshot) -> list[str]:
-    """Return what has been done, against the budgets, most important first."""
+    """Return what has been done of the budgets, the most important first."""
     return [
         f"{count(snapshot.pages)} of {counted(snapshot.max_pages, 'page')}",
         f"{rate(snapshot.pages_per_s)} pages/s",
@@ -25,7 +25,7 @@ def ahead(snapshot: Snapshot) -> list[str]:
 
 
 def status_line(snapshot: Snapshot) -> str:
-    """Return the most important on one line, as a rule of less than 80 columns."""
+    """Return the most important figures on one line, usually of less than 80 columns."""
     pages, speed, _ = achieved(snapshot)
     waiting, in_progress, _ = ahead(snapshot)
     took, got = span(snapshot.elapsed_s), size(snapshot.bytes)
@@ -33,14 +33,14 @@ def status_line(snapshot: Snapshot) -> str:
 
 
 def nearest_budget(snapshot: Snapshot) -> tuple[float, str]:
-    """Return the share of the budget that will end the crawl first, and its name."""
+    """Return the larger used share of the two budgets, and its name."""
     pages = snapshot.pages / max(1, snapshot.max_pages)
     size_share = snapshot.bytes / max(1, snapshot.max_bytes)
     return (pages, "page budget") if pages >= size_share else (size_share, "byte budget")
 
 
 def outcome_counts(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """Return how URLs ended, in words: the fetched ones, then the rest, most frequent first."""
+    """Return the counts of outcomes, in words: fetched first, then the most frequent."""
     found = [(name, number) for name, number in snapshot.outcomes.items() if number]
     found.sort(key=lambda one: (one[0] != Outcome.FETCHED, -one[1], one[0]))
     return [(printable(name.replace("_", " ")), number) for name, number in found]

@@ -1,4 +1,4 @@
-"""The last words about a crawl: for people as text, for machines as a record."""
+"""The summary at the end of a crawl: as text for people, as a record for programs."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from gossamer.observe.figures import count, counted, rate, size, span
 from gossamer.observe.status import outcome_counts
 
 WORDS_WIDTH = 60
-"""Where sentences are wrapped, so that all fits into 80 columns."""
+"""The width of sentences, so that everything fits into 80 columns."""
 
 
 class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A summary for machines: flat, with the end of the crawl as a code and in words."""
+    """A summary for programs, with the end of the crawl as a code and in words."""
 
     pages: int
     bytes: int
@@ -61,7 +61,7 @@ def summary_record(summary: Summary) -> SummaryRecord:
 
 
 def summary_text(summary: Summary) -> str:
-    """Return the summary as lines of text: a sentence, then what there is to know by subject."""
+    """Return the summary as lines of text: a sentence, then the figures by subject."""
     subjects = [(label, lines) for label, lines in _subjects(summary) if lines]
     column = max(len(label) for label, _ in subjects) + 4
     text = [_headline(summary), ""]
@@ -72,24 +72,20 @@ def summary_text(summary: Summary) -> str:
 
 
 def ending(summary: Summary) -> str:
-    """Return in words what ended the crawl and what it left."""
+    """Return in words what ended the crawl and what is left."""
     last = summary.snapshot
     words = {
-        "complete": "every URL that was found is settled",
+        "complete": "finished: no URLs left",
         "max-pages": f"the page budget (--max-pages {last.max_pages}) was reached",
         "max-bytes": f"the byte budget (--max-bytes {format_size(last.max_bytes)}) was reached",
         "interrupted": "it was interrupted",
     }
     left = []
     if last.waiting:
-        left.append(f"{counted(last.waiting, 'URL')} {_was(last.waiting)} waiting")
+        left.append(f"{counted(last.waiting, 'URL')} waiting")
     if last.in_progress:
-        left.append(f"{count(last.in_progress)} {_was(last.in_progress)} in progress")
+        left.append(f"{count(last.in_progress)} in progress")
     return "; ".join([words.get(summary.ended_by) or printable(summary.ended_by), *left])
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"
 
 
 def _headline(summary: Summary) -> str:
@@ -112,7 +108,7 @@ def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
     )
     yield "Modules", [line for module in summary.modules for line in _module(module)]
     yield "Ended", _wrapped(ending(summary))
-    # What is to be copied is left on one line.
+    # Not wrapped, so that they can be copied.
     yield "Results", [printable(summary.directory)]
     yield "Continue with", [printable(summary.continue_with)] if summary.continue_with else []
 
@@ -122,7 +118,7 @@ def _wrapped(words: str) -> list[str]:
 
 
 def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the rows with figures ranged right and words left."""
+    """Return the rows with figures aligned right and words left."""
     width = max((len(figure) for figure, _ in rows), default=0)
     return [f"{figure:>{width}}  {words}" for figure, words in rows]
 
@@ -133,15 +129,15 @@ def _host(host: HostView) -> str:
 
 
 def _module(module: ModuleReport) -> Iterator[str]:
-    told = [counted(module.pages, "page")]
+    counts = [counted(module.pages, "page")]
     if module.errors:
-        told.append(counted(module.errors, "error"))
+        counts.append(counted(module.errors, "error"))
     if module.timed_out:
-        told.append(f"{count(module.timed_out)} given up")
+        counts.append(f"{count(module.timed_out)} given up")
     if module.slow:
-        told.append(f"{count(module.slow)} slow")
+        counts.append(f"{count(module.slow)} slow")
     if module.missed:
-        told.append(f"{count(module.missed)} missed")
-    yield from _wrapped(f"{printable(module.name)}: {', '.join(told)}")
+        counts.append(f"{count(module.missed)} missed")
+    yield from _wrapped(f"{printable(module.name)}: {', '.join(counts)}")
     if module.last_error:
         yield from (f"  {line}" for line in _wrapped(f"last error: {printable(module.last_error)}"))

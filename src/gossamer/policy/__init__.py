@@ -1,16 +1,15 @@
-"""Pure decisions: what may be fetched, and when. Time is an argument, nothing here waits or asks.
+"""The policies of a polite crawler, as pure functions: no I/O, and time is an argument.
 
-- `robots`, `robots_rule`, `robots_state`: what robots.txt allows us, and for how long we know it.
-- `directives`: what a page says about following its links.
-- `addresses`, `special_networks`: which addresses may be contacted.
-- `failures`: what each cause of failure means.
-- `politeness`: when a host may be asked again.
+- `robots`, `robots_rule`, `robots_state`: what robots.txt allows, and for how long that is valid.
+- `directives`: whether a page allows following its links.
+- `addresses`, `special_networks`: which IP addresses may be contacted.
+- `failures`, `retry`: what each cause of failure means, and whether to try again.
+- `rests`: how long a host is left alone after a request.
 """
 
 from gossamer.policy.addresses import AddressPolicy, AddressVerdict
 from gossamer.policy.directives import may_follow
 from gossamer.policy.failures import TREATMENTS, Treatment, cause_of_status
-from gossamer.policy.politeness import Pacing
 from gossamer.policy.robots import (
     MAX_ROBOTS_BYTES,
     RobotsRules,
@@ -25,7 +24,6 @@ __all__ = [
     "TREATMENTS",
     "AddressPolicy",
     "AddressVerdict",
-    "Pacing",
     "RobotsRules",
     "RobotsState",
     "RobotsVerdict",

@@ -1,9 +1,9 @@
-"""Which addresses may be contacted: the public internet, and what the operator allowed.
+"""The address policy: contact the public internet, and what the operator allowed.
 
 A page, a redirect or a name server can name any address. Gossamer runs inside somebody's network,
-so an address of that network is contacted only when the operator, not the web, asked for it. The
-judgement is over the address of the connection about to be opened: a name cannot change its
-meaning between the check and the use.
+so an address of that network is contacted only if the operator, not the web, asked for it. The
+checked address is that of the connection about to be opened: a name cannot change its meaning
+between the check and the use.
 """
 
 import re
@@ -32,7 +32,7 @@ _LOOPBACK = (ip_address("127.0.0.1"), ip_address("::1"))
 
 
 class AddressVerdict(msgspec.Struct, frozen=True):
-    """Whether an address may be contacted; if not, why, in words."""
+    """Whether an address may be contacted; if not, why."""
 
     allowed: bool
     reason: str = ""
@@ -42,7 +42,7 @@ _ALLOWED = AddressVerdict(allowed=True)
 
 
 class AddressPolicy(msgspec.Struct, frozen=True):
-    """Allows global unicast addresses, and beyond them exactly what the operator named."""
+    """A policy that allows global unicast addresses, and otherwise only what the operator named."""
 
     networks: tuple[Network, ...] = ()
     """Networks allowed on every port."""
@@ -70,10 +70,10 @@ class AddressPolicy(msgspec.Struct, frozen=True):
         return cls(tuple(networks), frozenset(endpoints), frozenset(host_names))
 
     def allowing_seed(self, url: Url) -> Self:
-        """Return the policy that also allows the address and port a seed spells out.
+        """Return the policy that also allows the address and port that a seed contains.
 
-        `localhost` spells out the loopback addresses. Any other name allows nothing: its address
-        is the word of a name server, not of the operator.
+        `localhost` means the loopback addresses. Any other name allows nothing: its address comes
+        from a name server, not from the operator.
         """
         host, port = host_of(url), port_of(url)
         if host == "localhost":
@@ -134,7 +134,7 @@ def _parse_network(text: str) -> Network | None:
         return None
     if "/" in text and network.network_address != ip_address(text.partition("/")[0]):
         raise UsageError(
-            f"The allowed network {shown(text)} does not begin where its prefix length says; "
+            f"The allowed network {shown(text)} does not fit its prefix length; "
             f"did you mean {network}?"
         )
     if isinstance(network, IPv4Network) or not network.subnet_of(IPV4_MAPPED):
@@ -155,8 +155,8 @@ def _parse_endpoint(text: str) -> tuple[Address, int] | None:
 def _parse_host_name(text: str) -> str:
     url = normalise(f"http://{text}/") if _HOST_NAME.fullmatch(text) else None
     host = None if url is None else host_of(url).removesuffix(".")
-    # The URL standard reads "10.1" and "0x7f.1" as IPv4 addresses; whoever types that here
-    # more likely means a network.
+    # The URL standard reads "10.1" and "0x7f.1" as IPv4 addresses; here they more likely mean a
+    # network.
     if host is None or _parse_address(host) is not None:
         raise UsageError(
             f"{shown(text)} cannot be allowed: give a network (10.0.0.0/8), an address "

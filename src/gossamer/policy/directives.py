@@ -1,8 +1,8 @@
-"""What a page says about its own links: X-Robots-Tag headers and robots meta elements.
+"""The robots directives of a page: X-Robots-Tag headers and robots meta elements.
 
-No standard fixes their grammar. What is read here is what the large search engines document: lists
-of words after commas, some with a value after a colon, and in the header an agent's name before a
-colon. Words for everybody and words for us add up; nothing takes a restriction back.
+No standard defines their grammar. This follows what the large search engines document: lists of
+words separated by commas, some with a value after a colon, and in the header an agent's name before
+a colon. Words for all agents and words for us add up; nothing lifts a restriction.
 """
 
 import re
@@ -20,7 +20,7 @@ _SEPARATOR = re.compile("[,;]")
 
 
 def may_follow(agent: str, header_values: Sequence[str], metas: Sequence[tuple[str, str]]) -> bool:
-    """Tell whether an agent with this product token may follow the page's links.
+    """Return whether an agent with this product token may follow the page's links.
 
     `header_values` are the values of all X-Robots-Tag fields, `metas` the name and the content of
     all meta elements that have both.
@@ -43,8 +43,8 @@ def _words_for(
 def _header_words(agent: str, value: str) -> Iterator[str]:
     """Yield the words of a header field that concern the agent.
 
-    A name holds until the next one: "noindex, otherbot: nofollow, noarchive" says both last words
-    to otherbot alone.
+    A name is valid until the next one: in "noindex, otherbot: nofollow, noarchive" the last two
+    words are for otherbot alone.
     """
     concerned = True
     for part in _SEPARATOR.split(value.lower()):

@@ -1,7 +1,7 @@
-"""What follows from each cause of failure: one table, so that every part draws the same conclusion.
+"""The table of failures: what each cause means for the URL and for its host.
 
 A failure that may pass is tried again; one that the server will repeat is not. A failure of the
-host meets its other pages just the same, so it counts against the host and not the page alone.
+host would affect its other pages too, so it counts against the host and not only the page.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ class Treatment(NamedTuple):
     retry: bool
     """Whether a second try may end better."""
     host_level: bool
-    """Whether the host's other URLs would have fared the same."""
+    """Whether the host's other URLs would have failed too."""
 
 
 TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
     {
-        # No answer, because of the host. A name may only have met a busy name server.
+        # No answer, because of the host. A name may fail because its name server is busy.
         Cause.NAME_NOT_FOUND: Treatment(Outcome.DNS_FAILED, True, True),
         Cause.CONNECTION_REFUSED: Treatment(Outcome.CONNECTION_FAILED, True, True),
         Cause.CONNECT_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
@@ -32,9 +32,9 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
         Cause.CERTIFICATE_INVALID: Treatment(Outcome.TLS_FAILED, False, True),
         Cause.ADDRESS_REFUSED: Treatment(Outcome.ADDRESS_REFUSED, False, True),
-        # The server may have closed it just before the request: that says nothing of the page.
+        # The server may have closed it just before the request: no fault of the page.
         Cause.KEPT_CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
-        # Half an answer. Whoever kept sending until the very end of our patience will do it again.
+        # Half an answer. A server that was still sending at the time limit will do so again.
         Cause.CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
         Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, False),
         Cause.TOTAL_TIMEOUT: Treatment(Outcome.TIMED_OUT, False, False),
@@ -61,7 +61,7 @@ _STATUSES: Mapping[int, Cause] = MappingProxyType(
         HTTPStatus.NOT_FOUND: Cause.STATUS_NOT_FOUND,
         HTTPStatus.GONE: Cause.STATUS_GONE,
         HTTPStatus.TOO_MANY_REQUESTS: Cause.STATUS_RATE_LIMITED,
-        # Nothing, or a part of something, where a plain GET asks for the whole.
+        # Nothing, or only a part, although a plain GET asks for all of it.
         HTTPStatus.NO_CONTENT: Cause.STATUS_UNEXPECTED,
         HTTPStatus.RESET_CONTENT: Cause.STATUS_UNEXPECTED,
         HTTPStatus.PARTIAL_CONTENT: Cause.STATUS_UNEXPECTED,

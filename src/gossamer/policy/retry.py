@@ -1,4 +1,4 @@
-"""Whether a failed attempt is worth another, and when a server wants it."""
+"""The retry policy: whether to try again after a failure, and the wait that a server asks for."""
 
 from http import HTTPStatus
 
@@ -6,23 +6,23 @@ from gossamer.model import Cause, Headers
 from gossamer.policy.failures import TREATMENTS
 
 MAX_ATTEMPTS = 2
-"""A single retry for what may pass."""
+"""One retry for a failure that may pass."""
 
 MAX_ASKED_ATTEMPTS = 5
-"""More patience with a server that only asks us to come again later."""
+"""More retries for a server that asks us to come back later."""
 
 
 def may_retry(cause: Cause | None, attempt: int, *, asked: bool) -> bool:
-    """Tell whether to try again after this many attempts; `asked` by the server to do so."""
+    """Return whether to try again after this many attempts; `asked`: the server asked us to."""
     if cause is None or not TREATMENTS[cause].retry:
         return False
     return attempt < (MAX_ASKED_ATTEMPTS if asked else MAX_ATTEMPTS)
 
 
 def asks_to_wait(status: int | None, headers: Headers) -> bool:
-    """Tell whether an answer means: not now.
+    """Return whether an answer asks us to come back later.
 
-    A 503 alone is as often one broken page as a busy server; with a Retry-After it is a wish.
+    A 503 alone is as often one broken page as a busy server; with a Retry-After it is a request.
     """
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         return headers.get("retry-after") is not None
@@ -30,14 +30,14 @@ def asks_to_wait(status: int | None, headers: Headers) -> bool:
 
 
 def retry_after_s(headers: Headers) -> float | None:
-    """Return how long the server asks us to wait; None if it does not or makes no sense.
+    """Return how long the server asks us to wait; None if it does not, or the value is invalid.
 
-    A date is taken relative to the server's own Date, so that its clock need not agree with ours.
+    A date is read relative to the server's own Date, so that its clock need not agree with ours.
     """
     value = (headers.get("retry-after") or "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:9]) or None
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 -- hardly ever, and large
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 -- large and rarely needed
 
     try:
         until = parsedate_to_datetime(value)

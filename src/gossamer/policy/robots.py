@@ -1,13 +1,12 @@
-"""What a robots.txt says to us: RFC 9309, and what its readers agreed on beside it.
+"""The parser and matcher of robots.txt: RFC 9309, and common practice beside it.
 
-The file is a stranger's: whatever its bytes, reading it ends soon, raises nothing, and keeps only
-the rules that concern us. Where site owners commonly slip and plainly mean one thing, we read what
-they mean, as Google's parser does: a forgotten colon, a misspelt "disallow", words or a version
-after the agent's name. Where Google would fetch more than the standard allows, we follow the
-standard.
+The file is untrusted: whatever its bytes, parsing takes bounded time, raises nothing, and keeps
+only the rules for our agent. Common mistakes with a clear meaning are understood, as by Google's
+parser: a missing colon, a misspelt "disallow", words or a version after the agent's name. Where
+Google would fetch more than the standard allows, we follow the standard.
 
-Written here rather than taken from a library, because the differences lie in the grouping of lines
-and in the choice of the agent, and those cannot be added from outside.
+No library is used, because libraries differ from this in how they group lines and choose the agent,
+which cannot be changed from outside.
 """
 
 import re
@@ -21,16 +20,16 @@ from gossamer.model import Cause, Outcome, Url
 from gossamer.policy.robots_rule import RobotsRule, read_rule, rule_targets
 
 MAX_ROBOTS_BYTES: Final = 500 * 1024
-"""How much of a robots.txt is read: the least that RFC 9309, section 2.5, asks for."""
+"""How much of a robots.txt is read: the minimum of RFC 9309, section 2.5."""
 
 MAX_CRAWL_DELAY_S: Final = 300.0
-"""The longest Crawl-delay that is kept: beyond it a crawl would never end."""
+"""The longest Crawl-delay that is obeyed: with a longer one a crawl would never end."""
 
 MAX_SEARCHED_OCTETS: Final = 5_000_000
-"""How much of URLs the stars of a file may search for one verdict: a tenth of a second at worst.
+"""How many octets the wildcards of a file may search for one verdict: 0.1 s at worst.
 
-Hundreds of stars and the longest URL that is fetched stay below it. Files above it exist to keep
-crawlers busy, and to be refused is the one answer that wrongs nobody.
+Hundreds of wildcards with the longest URL stay below it. Files above it are made to keep crawlers
+busy, and the safe answer is to deny the URL.
 """
 
 _PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
@@ -70,9 +69,9 @@ class RobotsVerdict(msgspec.Struct, frozen=True):
     """Whether a URL may be fetched, and why."""
 
     refusal: Outcome | None = None
-    """None: it may. ROBOTS_DENIED: a rule forbids it. ROBOTS_UNREACHABLE: nobody knows yet."""
+    """None: it may. ROBOTS_DENIED: a rule forbids it. ROBOTS_UNREACHABLE: not known yet."""
     reason: str = ""
-    """The rule or the trouble that decided, for people; empty if no rule is about the URL."""
+    """The rule or the trouble that decided, for people; empty if no rule matches the URL."""
     retry_at: float | None = None
     """When to ask again; set exactly when robots.txt is unreachable."""
     cause: Cause | None = None
@@ -85,7 +84,7 @@ class RobotsVerdict(msgspec.Struct, frozen=True):
 
 
 class RobotsRules:
-    """What a robots.txt says to one agent. Without rules everything is allowed."""
+    """The rules of a robots.txt for one agent. Without rules everything is allowed."""
 
     __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules", "sitemaps")
 
@@ -96,25 +95,25 @@ class RobotsRules:
         sitemaps: Iterable[str] = (),
     ) -> None:
         self.rules = tuple(sorted(rules, key=lambda rule: (-rule.octets, not rule.allows)))
-        """In the order in which they decide: the longest first, of equals the one that allows."""
+        """In the order of precedence: the longest first, of equals the one that allows."""
         self.crawl_delay_s = crawl_delay_s
         """The pause that the agent's group asks for between requests."""
         self.sitemaps = tuple(sitemaps)
         """The sitemaps named anywhere in the file, as written."""
-        # Most URLs begin with none of the plain prefixes: one look rules out all of them.
+        # Most URLs start with none of the plain prefixes: one check excludes all of them.
         self._prefixes = tuple(rule.pieces[0] for rule in self.rules if rule.is_prefix)
         self._patterns = tuple(rule for rule in self.rules if not rule.is_prefix)
         self._searches = sum(len(rule.pieces) - 1 for rule in self._patterns)
 
     @property
     def footprint_bytes(self) -> int:
-        """About how much memory the rules take."""
-        # Somewhat more than measured, whatever the shape of the file.
+        """The approximate memory of the rules."""
+        # Somewhat more than measured, for every kind of file.
         rules = sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
         return rules + sum(80 + len(sitemap) for sitemap in self.sitemaps)
 
     def judge(self, url: Url) -> RobotsVerdict:
-        """Return the verdict of the most specific rule about this URL (section 2.2.2)."""
+        """Return the verdict of the most specific rule that matches this URL (section 2.2.2)."""
         targets = rule_targets(url)
         if targets[0] == b"/robots.txt":
             return RobotsVerdict(reason="robots.txt itself is always allowed")
@@ -130,7 +129,7 @@ class RobotsRules:
 
 
 def product_token(user_agent: str) -> str:
-    """Return the name by which a robots.txt addresses this User-Agent (section 2.2.1).
+    """Return the name of this User-Agent in a robots.txt (section 2.2.1).
 
     It is the first word, without the version: letters, hyphens and underscores. In the form
     "Mozilla/5.0 (compatible; ExampleBot/0.1)" it is the first word in the parentheses.
@@ -141,7 +140,7 @@ def product_token(user_agent: str) -> str:
 
 
 def parse_robots(body: bytes, agent: str) -> RobotsRules:
-    """Return what this robots.txt says to the agent with this product token."""
+    """Return the rules of this robots.txt for the agent with this product token."""
     reader = _Reader(agent.lower())
     for number, line in enumerate(_readable(body).splitlines(), start=1):
         if line:
@@ -154,23 +153,23 @@ def _readable(body: bytes) -> bytes:
     cut = len(body) >= MAX_ROBOTS_BYTES
     text = _without_mark(body[:MAX_ROBOTS_BYTES])
     if cut:
-        # Half a line would say something else: "/private" becomes "/".
+        # Half a line has another meaning: "/private" becomes "/".
         text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
     return text
 
 
 def _without_mark(body: bytes) -> bytes:
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        # Section 2.2.2 leaves it to us to bridge other encodings; some editors save UTF-16.
+        # Section 2.2.2 permits other encodings; some editors save UTF-16.
         return body.decode("utf-16", "replace").encode()
-    for size in (3, 2, 1):  # as in Google's parser, a mark that lost its end is a mark
+    for size in (3, 2, 1):  # as in Google's parser, a part of the mark counts
         if body.startswith(b"\xef\xbb\xbf"[:size]):
             return body[size:]
     return body
 
 
 class _Group:
-    """The rules of one agent, gathered from all groups that name it."""
+    """The rules of one agent, merged from all groups that name it."""
 
     def __init__(self) -> None:
         self.named = False
@@ -180,17 +179,17 @@ class _Group:
 
 
 class _Reader:
-    """Reads line by line; keeps the rules for our agent and, as a fallback, those for "*"."""
+    """A parser, line by line, of the rules for our agent and, as a fallback, those for "*"."""
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._ours = _Group()
-        self._everybodys = _Group()
+        self._fallback = _Group()
         self._in_rules = False
         self._sitemaps: list[str] = []
 
     def read(self, number: int, line: bytes) -> None:
-        """Take in one line."""
+        """Read one line."""
         name, value = _split(line)
         match _FIELDS.get(name):
             case _Field.USER_AGENT:
@@ -205,16 +204,16 @@ class _Reader:
                 self._sitemaps.append(value.decode("utf-8", "replace"))
 
     def result(self) -> RobotsRules:
-        """Return what holds for our agent: its own groups, or else those of everybody."""
-        group = self._ours if self._ours.named else self._everybodys
+        """Return the rules for our agent: of its own groups, or else of those for "*"."""
+        group = self._ours if self._ours.named else self._fallback
         return RobotsRules(group.rules, group.crawl_delay_s, self._sitemaps)
 
     def _read_agent(self, value: bytes) -> None:
-        # Only rules end the list of agents: section 2.2.4 forbids that other lines do.
+        # Only rules end the list of agents, not other lines (section 2.2.4).
         if self._in_rules:
-            self._in_rules = self._ours.open = self._everybodys.open = False
+            self._in_rules = self._ours.open = self._fallback.open = False
         if value[:1] == b"*" and not value[1:2].strip():
-            group = self._everybodys
+            group = self._fallback
         elif product_token(value.decode("ascii", "replace")).lower() == self._agent:
             group = self._ours
         else:
@@ -223,7 +222,7 @@ class _Reader:
 
     def _read_rule(self, allows: bool, path: bytes, number: int) -> None:
         self._in_rules = True
-        groups = [group for group in (self._ours, self._everybodys) if group.open]
+        groups = [group for group in (self._ours, self._fallback) if group.open]
         if groups and (rule := read_rule(allows, path, number)):
             for group in groups:
                 group.rules.append(rule)
@@ -235,7 +234,7 @@ class _Reader:
             return
         if not delay_s >= 0:  # negative, or not a number
             return
-        for group in (self._ours, self._everybodys):
+        for group in (self._ours, self._fallback):
             if group.open:
                 longest = max(delay_s, group.crawl_delay_s or 0.0)
                 group.crawl_delay_s = min(longest, MAX_CRAWL_DELAY_S)

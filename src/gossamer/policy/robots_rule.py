@@ -1,9 +1,9 @@
-"""One rule of a robots.txt: how its path is read, and which URLs it matches.
+"""One rule of a robots.txt: how its path is parsed, and which URLs it matches.
 
-Both sides are compared as octets with the percent-encoding undone (RFC 9309, section 2.2.2), so a
-character and its escape are the same wherever they mean the same. Two exceptions keep what RFC 3986
-keeps apart: in a path an escaped slash or question mark is data, not a delimiter, and an escaped
-percent sign stays as it is, or "%252F" would become "%2F".
+Both sides are compared as octets after percent-decoding (RFC 9309, section 2.2.2), so a character
+and its escape are equal wherever they mean the same. There are two exceptions, because RFC 3986
+distinguishes them: in a path an escaped slash or question mark is data, not a delimiter, and an
+escaped percent sign stays as it is, or "%252F" would become "%2F".
 """
 
 import re
@@ -27,26 +27,26 @@ class RobotsRule(msgspec.Struct, frozen=True, gc=False):
 
     allows: bool
     written: bytes
-    """The path as it stands in the file."""
+    """The path as written in the file."""
     line: int
     """The number of its line, from 1."""
     pieces: tuple[bytes, ...]
-    """What stands between the stars, unescaped: one piece is a plain prefix."""
+    """The parts between the wildcards, unescaped: a single one is a plain prefix."""
     anchored: bool
-    """Whether the path ends in a dollar: the match must reach the end of the URL."""
+    """Whether the path ends with a dollar: the match must reach the end of the URL."""
     octets: int
     """The length that decides between rules."""
 
     @property
     def is_prefix(self) -> bool:
-        """Whether the rule matches exactly the URLs that begin with its one piece."""
+        """Whether the rule matches exactly the URLs that start with its one piece."""
         return len(self.pieces) == 1 and not self.anchored
 
     def matches(self, target: bytes) -> bool:
-        """Tell whether the rule is about this target (see `rule_targets`).
+        """Return whether the rule matches this target (see `rule_targets`).
 
-        Every piece is taken where it first fits: what is left for the later pieces is then longest,
-        so that no other choice needs trying and stars cannot multiply the work.
+        Every piece is matched where it first fits: that leaves most for the later pieces, so no
+        other choice needs trying, and wildcards cannot multiply the work.
         """
         pieces = self.pieces
         if not target.startswith(pieces[0]):
@@ -71,8 +71,8 @@ class RobotsRule(msgspec.Struct, frozen=True, gc=False):
 def read_rule(allows: bool, written: bytes, line: int) -> RobotsRule | None:
     """Return the rule of an Allow or Disallow line; None if its path can match nothing.
 
-    An empty path is no rule by the standard; one that begins neither with a slash nor with a star
-    is none by its grammar.
+    By the standard an empty path is not a rule, nor is one that starts with neither a slash nor a
+    wildcard.
     """
     if not written.startswith((b"/", b"*")):
         return None
@@ -93,8 +93,8 @@ def rule_targets(url: Url) -> tuple[bytes, ...]:
     """Return the path and query of a URL in the forms that rules are matched against.
 
     Mostly one. A query with an escaped slash or question mark has two: unescaped, because there
-    both are plain data, and as written, for rules that spell the escape but whose question mark is
-    hidden in a star ("/*url=%2F").
+    both are plain data, and as written, for rules that contain the escape but whose question mark
+    is covered by a wildcard ("/*url=%2F").
     """
     start = url.find("/", url.find("//") + 2)
     text = url[start:].encode("utf-8", "replace") if start >= 0 else b"/"
@@ -122,5 +122,5 @@ def _unescape(text: bytes, kept: frozenset[int]) -> bytes:
 
 
 def _encoded_length(piece: bytes) -> int:
-    """Count octets as the standard compares them: those beyond ASCII are three, percent-encoded."""
+    """Count octets as the standard does: each that is not ASCII is three, percent-encoded."""
     return len(piece) if piece.isascii() else len(piece) + 2 * sum(octet > 0x7F for octet in piece)

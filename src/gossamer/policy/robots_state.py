@@ -1,15 +1,15 @@
-"""What an answer to the request for /robots.txt means, and for how long (RFC 9309, 2.3.1 and 2.4).
+"""The state of a robots.txt: what an answer means, and for how long (RFC 9309, 2.3.1 and 2.4).
 
-- An answer with a body: its rules hold, for 24 hours.
+- An answer with a body: its rules are valid for 24 hours.
 - "Unavailable" (a status of 400 to 499, or redirects that lead nowhere): everything is allowed,
   for 24 hours.
 - "Unreachable" (429, 500 and above, no answer, a broken one): everything is forbidden until a later
   attempt succeeds. If there is a copy of the rules, it stays in force instead, for at most 30 days.
-  The standard would let a crawler then take the silence for consent; we do not. A 429 is the
-  server's wish to be left alone, so it counts here, as it does with Google.
+  The standard would then let a crawler fetch everything; we do not. With a 429 the server asks to
+  be left alone, so it counts here, as it does with Google.
 
-Cache-Control is not looked at: on robots.txt it is mostly a default of the server's software, and
-a crawler that fetched the file anew every minute because of "no-cache" would be less polite, not
+Cache-Control is ignored: on robots.txt it is mostly a default of the server's software, and a
+crawler that fetched the file again every minute because of "no-cache" would be less polite, not
 more.
 """
 
@@ -23,23 +23,23 @@ from gossamer.policy.retry import asks_to_wait, retry_after_s
 from gossamer.policy.robots import RobotsRules, RobotsVerdict, parse_robots
 
 MAX_AGE_S: Final = 24 * 3600.0
-"""How long rules hold before they are fetched again: section 2.4 says no more than this."""
+"""How long rules are valid: section 2.4 says no longer than this."""
 
 MAX_STALE_AGE_S: Final = 30 * 24 * 3600.0
-"""How long a copy stays in force while the file is unreachable."""
+"""How long a copy is used while the file is unreachable."""
 
 FIRST_RETRY_S: Final = 60.0
-"""After an answer that says: not now."""
+"""The pause after an answer that asks us to come back later."""
 FIRST_NETWORK_RETRY_S: Final = 5.0
-"""After no answer, which more often passes by itself."""
+"""The pause after no answer, a failure that passes more often."""
 MAX_RETRY_S: Final = 3600.0
 
 
 class RobotsState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an authority's robots.txt."""
+    """What is known about the robots.txt of an authority."""
 
     rules: RobotsRules | None
-    """What holds now; None: the file is unreachable, and everything is forbidden for now."""
+    """The valid rules; None: the file is unreachable, and everything is forbidden for now."""
     check_at: float
     """When the file is to be fetched again."""
     copied_at: float | None = None
@@ -63,7 +63,7 @@ class RobotsState(msgspec.Struct, frozen=True, kw_only=True):
 def decide_robots(
     response: Response, agent: str, previous: RobotsState | None, now: float
 ) -> RobotsState:
-    """Return what holds after this answer, the last one of a chain of redirects."""
+    """Return the state after this answer, the last one of a chain of redirects."""
     if _is_file(response):
         rules = parse_robots(response.body, agent)
         return RobotsState(rules=rules, check_at=now + MAX_AGE_S, copied_at=now)
@@ -75,7 +75,7 @@ def decide_robots(
 def _is_file(response: Response) -> bool:
     if response.outcome is Outcome.FETCHED:
         return True
-    # An empty answer, said in so many words, is a file without rules.
+    # An explicitly empty answer is a file without rules.
     return response.status in {HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT}
 
 

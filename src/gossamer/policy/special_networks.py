@@ -1,7 +1,7 @@
-"""Which IP addresses are on the public internet, from IANA's registries of special purposes.
+"""The IP networks with a special purpose, from IANA's registries; all others are public.
 
 Python's `ipaddress.is_global` is not used: its answer for the same address changed between
-3.11 and 3.13, and it looks through IPv4-mapped addresses only. An IPv6 address can carry an
+3.11 and 3.13, and it unwraps IPv4-mapped addresses only. An IPv6 address can contain an
 IPv4 address in other ways too, and a router or a tunnel of the operator may send it there.
 """
 
@@ -62,15 +62,15 @@ _ISATAP_UNIVERSAL_BIT = 0x0200_0000
 
 
 class Embedded(NamedTuple):
-    """The IPv4 addresses that an IPv6 address carries."""
+    """The IPv4 addresses inside an IPv6 address."""
 
     addresses: tuple[IPv4Address, ...]
     is_all: bool
-    """Whether they say it all, or the IPv6 address is one in its own right besides."""
+    """Whether only they matter; otherwise the IPv6 address itself is checked, too."""
 
 
 def special_use(address: Address) -> str | None:
-    """Return what else an address is for, None when it is one of the public internet."""
+    """Return the special purpose of an address, None if it is on the public internet."""
     if isinstance(address, IPv4Address):
         return next((use for network, use in _IPV4_SPECIAL if address in network), None)
     use = next((use for network, use in _IPV6_SPECIAL if address in network), None)
@@ -95,7 +95,7 @@ def embedded_ipv4(address: IPv6Address) -> Embedded:
 
 
 def unmapped(address: Address) -> Address:
-    """Return the IPv4 address that an IPv4-mapped one stands for, else the address itself."""
+    """Return the IPv4 address of an IPv4-mapped one, else the address itself."""
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return address

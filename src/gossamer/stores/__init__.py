@@ -6,8 +6,7 @@ number of processes share.
 """
 
 from gossamer.stores.contract import Link, Store, Task, UrlState
-from gossamer.stores.embedded.backend import Backend
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.rules import StoreRules
 
-__all__ = ["Backend", "EmbeddedStore", "Link", "Store", "StoreRules", "Task", "UrlState"]
+__all__ = ["EmbeddedStore", "Link", "Store", "StoreRules", "Task", "UrlState"]

@@ -1,21 +1,20 @@
-"""What every store promises.
+"""The contract of a store, and the records that go in and out of one.
 
-A store holds one crawl: which URLs are known, where each of them stands, what came of it, who works
-on what, and when a host may be asked again. Each method is one atomic step: it happens whole or not
-at all, also when the process dies in the middle. `now` is given by the caller, in seconds since the
-epoch.
+A store holds one crawl: the known URLs with their states and outcomes, the leases, and when each
+host may be fetched from again. Each method is one atomic step: it happens completely or not at all,
+even if the process dies in the middle. The caller gives `now`, in seconds since the epoch.
 
-A URL stands in exactly one place:
+A URL is in exactly one state:
 
     unscored   in the URL queue, waiting for the prioritiser
-    queued    in a priority queue, waiting for the router
-    assigned      in the queue of the worker that serves its domain
-    in progress    leased by that worker
-    finished   with exactly one outcome
-    beyond     known, but farther away than the depth limit: not part of the crawl unless a shorter
-               path is found
+    queued     in a priority queue, waiting for the router
+    assigned   in the queue of the worker that serves its domain
+    leased     in progress at that worker
+    done       finished, with exactly one outcome
+    too deep   known, but deeper than the depth limit: not part of the crawl unless a shorter path
+               is found
 
-The first three are together what people call waiting.
+To people the first three are shown as waiting.
 """
 
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 
 
 class UrlState(IntEnum):
-    """Where a URL stands."""
+    """The state of a URL."""
 
     UNSCORED = 0
     QUEUED = 1
@@ -40,21 +39,21 @@ class UrlState(IntEnum):
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
-    """A URL in scope, with everything it is filed under."""
+    """A URL in scope, with its keys."""
 
     url: Url
     key: bytes
-    """16 bytes: the hash of its fingerprint. URLs with one key are one page."""
+    """16 bytes: the hash of its fingerprint. URLs with the same key count as one."""
     host: HostKey
     domain: str
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One URL to work on, and the right to do so."""
+    """One URL to work on, with its lease."""
 
     url_id: int
     lease: int
-    """The number of the lease; it grows, and only the newest of a URL counts."""
+    """The number of the lease; numbers grow, and only the newest of a URL is valid."""
     url: Url
     host: HostKey
     depth: int
@@ -63,50 +62,50 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     hops: int
     """How many redirects led here from the last link."""
     hopeless: bool = False
-    """The host has failed so often that it is not asked any more."""
+    """The host has failed so often that it is given up."""
 
 
 class Leased(msgspec.Struct, frozen=True):
-    """What a worker got."""
+    """The answer to a request for leases."""
 
     tasks: list[Task]
     wake_at: float | None
-    """When to ask again, if nothing else happens before; None: nobody knows.
+    """When to ask again, unless something happens before; None: unknown.
 
-    Not later than now: a host is ready, and waits for what others have reserved of the budgets.
+    If it is not later than now, a host is ready and only waits for budget that others reserved.
     """
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """The answer to a page that wants to be kept."""
+    """The answer to the claim of a page number."""
 
     page_id: int | None
-    """Its number; None if it may not be kept."""
+    """The number of the page; None if it may not be kept."""
     duplicate_of: int | None = None
-    """The page with the same content, or with one that is similar to it."""
+    """The page with identical or similar content."""
     similarity: float | None = None
-    """How much it is similar to that page, from 0 to 1; None: the content is the same."""
+    """The similarity to that page, from 0 to 1; None: the content is identical."""
     lost: bool = False
-    """The lease was no longer ours."""
+    """The lease was not valid any more."""
 
 
 class HostFeedback(msgspec.Struct, frozen=True, kw_only=True):
-    """What a visit tells about how the host wants to be treated."""
+    """What a request showed about its host: its duration, its failure, the pause it asks for."""
 
     ended: float
     """When the last byte of the last request to the host arrived."""
     took_s: float = 0.0
-    """How long the host took to answer."""
+    """The duration of the request."""
     failed: bool = False
-    """Whether the host itself failed, and not only this page."""
+    """Whether the host failed, and not only this page."""
     answered: bool = True
-    """Whether it said anything at all."""
+    """Whether the host answered at all."""
     crawl_delay_s: float | None = None
     retry_after_s: float | None = None
 
 
 class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page worth keeping."""
+    """A page to keep."""
 
     page_id: int
     size: int
@@ -120,39 +119,39 @@ class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that came of one task, to be recorded in one step."""
+    """The result of one task, to be recorded in one step."""
 
     task: Task
     outcome: Outcome
-    """How the URL ended; with `retry` only how this attempt did."""
+    """The outcome of the URL; with `retry`, of this attempt only."""
     retry: bool = False
-    """The URL goes back to wait for another attempt."""
+    """The URL is queued again for another attempt."""
     cause: Cause | None = None
     detail: str = ""
     status: int | None = None
     size: int = 0
-    """How many bytes of body were downloaded."""
+    """The size of the downloaded body."""
     page: KeptPage | None = None
     links: Sequence[Link] = ()
     redirect: bool = False
-    """Whether the one link is the target of a redirect, which costs no depth."""
+    """Whether the only link is the target of a redirect, which does not add to the depth."""
     feedback: HostFeedback | None = None
-    """None when no request was sent."""
+    """None if no request was sent."""
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """What became of a settlement."""
+    """The answer to a settlement."""
 
     accepted: bool
-    """False: the lease was no longer ours, and nothing changed."""
+    """False: the lease was not valid any more, and nothing changed."""
     new_links: Sequence[bytes] = ()
-    """The keys of the links that wait now and did not before."""
+    """The keys of the links that are waiting now and were not before."""
     nearer: Sequence[tuple[int, int]] = ()
-    """Pages, by number, to which a shorter path was found, with their new depth."""
+    """The numbers of pages to which a shorter path was found, with their new depth."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One try at a URL."""
+    """One attempt to fetch a URL."""
 
     at: float
     outcome: Outcome
@@ -162,7 +161,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of one URL."""
+    """Everything known about one URL."""
 
     id: int
     url: Url
@@ -171,7 +170,7 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
     state: UrlState
     depth: int
     parent: int | None
-    """The URL it was found on, on the shortest path."""
+    """The URL before it on the shortest path."""
     score: float | None
     queue: int | None
     outcome: Outcome | None
@@ -181,7 +180,7 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: float | None
     attempts: int
     duplicate_of: int | None = None
-    """The page that it repeats, if it ended as a duplicate or as similar."""
+    """The page that it repeats, if its outcome is DUPLICATE or SIMILAR."""
 
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,22 +198,31 @@ class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """One host at one moment, as far as it is worth showing."""
+    """The figures of one host, for display."""
 
     host: str
     waiting: int
     in_progress: int
     pages: int
     failures: int
-    """Requests that failed."""
+    """How many requests failed."""
     next_in_s: float
-    """How long until it may be asked again; 0 or less: at once."""
+    """How long until its next request; 0 or less: now."""
     mean_ms: float
     """The mean duration of its requests."""
 
 
+class Numbering(msgspec.Struct, frozen=True):
+    """Which numbers of pages are taken for good."""
+
+    last_page: int
+    """The largest number of a page."""
+    gaps: frozenset[int]
+    """The smaller numbers that are still free."""
+
+
 class Store(Protocol):
-    """One crawl, kept."""
+    """The store of one crawl."""
 
     async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
         """Add seeds at depth 0; return how many are new."""
@@ -223,73 +231,82 @@ class Store(Protocol):
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
 
     async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
-        """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
+        """Move URLs from the URL queue into the priority queues; skip those already moved."""
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Assign URLs to workers: for each draw, from the first of its queues that has any."""
 
     async def join(self, worker: int, now: float) -> None:
-        """Let a worker take part, or say that it still does.
+        """Register a worker, or note that it is still alive.
 
-        One that says nothing for the time of a lease, and asks for none, is taken for dead.
+        A worker that neither does this nor asks for leases for the time of a lease counts as dead.
         """
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
-        """Hand out URLs whose hosts may be asked now, within the budgets."""
+        """Lease URLs of hosts that are due now, within the budgets."""
 
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
-        """Extend leases; return the tasks whose lease was lost."""
+        """Extend leases; return the tasks whose lease is lost."""
 
     async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
-        """Give a page its number, unless its content or one that is similar to it was kept.
+        """Give a page its number, unless identical or similar content is kept already.
 
-        Only what was kept within the TTL counts, and what others have claimed and not settled. The
-        same content comes first, then the page that it is similar to most; of several, the first.
-        Without a sketch only the same content is recognised.
+        It is compared with pages that were kept within the TTL or are claimed by others. Identical
+        content wins, then the most similar page; of several, the first. Without a sketch only
+        identical content is recognised.
 
-        Asked again, it answers the same. The number is free again if the page is not kept.
+        A repeated claim gets the same answer. If the page is not kept, its number is free again.
         """
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
-        """Record everything that came of a task, if its lease is still the newest."""
+        """Record the result of a task, if its lease is still valid."""
+
+    async def numbering(self) -> Numbering:
+        """Return which numbers of pages are taken for good."""
+
+    async def note(self, name: str) -> bytes | None:
+        """Return a note that is stored with the crawl."""
+
+    async def put_note(self, name: str, value: bytes) -> None:
+        """Store a note with the crawl."""
 
     async def pending_depth_changes(self) -> list[tuple[int, int]]:
-        """Return the pages of which the modules know a larger depth, with their depth."""
+        """Return the pages whose new depth was not reported to the modules yet, with that depth."""
 
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
-        """Note that the modules know the depth of these pages."""
+        """Note that these depths were reported to the modules."""
 
     async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
-        """Give a task back undone; False if the lease was lost.
+        """Give a task back unfinished; False if the lease is lost.
 
-        Without a pace nobody knows what its host was asked: it gets one full delay.
+        Without feedback it is unknown when the last request ended: the host gets a full delay.
         """
 
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take the host's place for a request without a task; None: now, else when to ask again."""
+        """Take a slot of the host without a task; None: it is taken, else when to ask again."""
 
     async def release_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Give a slot without a task back."""
+        """Free a slot that was taken without a task."""
 
     async def reap(self, now: float) -> int:
-        """Give back what the dead have left, and forget what has expired; to be called often.
+        """Release the URLs of dead workers, and forget what has expired; to be called often.
 
-        Return how much the router has to look at again.
+        Return how many changes the router has to consider.
         """
 
     async def ended_by(self) -> str | None:
         """Return what ended the crawl: `complete`, `max-pages`, `max-bytes`; None: nothing yet."""
 
     async def snapshot(self, now: float) -> Snapshot:
-        """Count."""
+        """Return a snapshot of the counters."""
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
-        """Return the hosts with most to do, and the slowest ones, at most so many of each."""
+        """Return the busiest hosts and the slowest ones, at most `limit` of each."""
 
     async def commit(self) -> None:
         """Make everything so far durable."""
 
     async def close(self) -> None:
-        """Make everything durable and let go."""
+        """Make everything durable and release the store."""

@@ -1,4 +1,4 @@
-"""The rules of a crawl that every store keeps to."""
+"""The limits of a crawl, which every store enforces."""
 
 import msgspec
 
@@ -6,11 +6,11 @@ from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 
 REPEATED = frozenset({Outcome.DUPLICATE, Outcome.SIMILAR})
-"""How a URL ends whose page repeats another."""
+"""The outcomes of a URL whose page repeats another."""
 
 
 class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a crawl is limited to."""
+    """The limits of one crawl."""
 
     scheduler: SchedulerRules = SchedulerRules()
     max_depth: int | None = None
@@ -18,6 +18,6 @@ class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = 50_000_000
     max_page_bytes: int = 500_000
     ttl_s: float = 3600.0
-    """How long a finished link and a content are remembered."""
+    """How long a finished URL and a content are remembered."""
     similarity: float | None = 0.9
-    """How much like another a page must be not to be kept; None: all are kept, also the same."""
+    """From which similarity on a page is dropped; None: all are kept, also identical ones."""

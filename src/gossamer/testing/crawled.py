@@ -1,4 +1,4 @@
-"""A crawl of a simulated web, and all that came of it: what a test asks about a crawl."""
+"""Crawls of a simulated web, and their results for assertions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,15 +7,15 @@ from typing import Any, Protocol
 import msgspec
 
 from gossamer.coordinator import Summary, crawl
-from gossamer.coordinator.directory import CrawlDirectory
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import ModuleLike
 from gossamer.stores.contract import UrlRecord
+from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
 class Served(Protocol):
-    """A web that can be crawled: a `Web`, or one that another process serves."""
+    """A web to crawl: a `Web`, or one that another process serves."""
 
     @property
     def address(self) -> tuple[str, int]:
@@ -23,36 +23,36 @@ class Served(Protocol):
 
     @property
     def dns(self) -> Mapping[str, str]:
-        """The table of names that leads there."""
+        """The name table that leads there."""
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a crawl."""
+    """The result of a crawl."""
 
     summary: Summary
     urls: dict[Url, UrlRecord]
-    """Every URL that the crawl knows, as its store has it."""
+    """Every known URL, as stored."""
     pages: list[Page]
-    """The pages as a module sees them, in the order of delivery."""
+    """The pages in the order of delivery to a module."""
     reported_depths: dict[int, int]
-    """The depth of each page, by its number, as a module knows it in the end."""
+    """The last depth of each page that was reported to a module, by page number."""
 
     def outcome(self, url: str) -> Outcome | None:
-        """Return how a URL ended."""
+        """Return the outcome of a URL."""
         return self.urls[Url(url)].outcome
 
     def outcomes(self) -> dict[str, Outcome | None]:
-        """Return how every URL ended; None where it did not."""
+        """Return the outcome of every URL; None if it is not finished."""
         return {url: record.outcome for url, record in self.urls.items()}
 
     def depths(self) -> dict[str, int]:
-        """Return the depth of every page that was fetched."""
+        """Return the depth of every fetched page."""
         fetched = Outcome.FETCHED
         return {url: one.depth for url, one in self.urls.items() if one.outcome is fetched}
 
 
-class Witness:
-    """A module that remembers what it was told."""
+class PageRecorder:
+    """A module that records pages and their depths."""
 
     on_loop = True
 
@@ -61,12 +61,12 @@ class Witness:
         self.depths: dict[int, int] = {}
 
     def page(self, page: Page) -> None:
-        """Remember a page."""
+        """Record a page."""
         self.pages.append(page)
         self.depths[page.id] = page.depth
 
     def depth_changed(self, page_id: int, depth: int) -> None:
-        """Remember the new depth."""
+        """Record the new depth."""
         self.depths[page_id] = depth
 
 
@@ -77,10 +77,10 @@ async def crawl_into(
     modules: Sequence[ModuleLike | str] = (),
     **options: object,
 ) -> Crawled:
-    """Crawl a web from the seeds, with the state in that directory, and tell all about it.
+    """Crawl a web from the seeds, with the state in that directory, and return the result.
 
-    The options are those of `gossamer.crawl`. Unless they say otherwise, there is no delay, and
-    pages with the same content are kept.
+    The options are those of `gossamer.crawl`. By default there is no delay, and pages with
+    identical content are kept.
     """
     host, port = web.address
     given: dict[str, Any] = {
@@ -90,13 +90,13 @@ async def crawl_into(
         "similarity": "off",
         **options,
     }
-    witness = Witness()
-    summary = await crawl(*seeds, module=[witness, *modules], dns=web.dns, **given)
+    recorder = PageRecorder()
+    summary = await crawl(*seeds, module=[recorder, *modules], dns=web.dns, **given)
     return Crawled(
         summary=summary,
         urls=read_urls(directory),
-        pages=witness.pages,
-        reported_depths=witness.depths,
+        pages=recorder.pages,
+        reported_depths=recorder.depths,
     )
 
 

@@ -1,6 +1,6 @@
-"""A little handmade site to crawl when there is no other: the demonstration, and a first test.
+"""The demonstration site: a dozen pages to crawl without a network.
 
-A dozen pages about a spider and what every crawler meets: a cycle, repeated links, a redirect,
+They are about a spider, and have what every crawler meets: a cycle, repeated links, a redirect,
 a missing page, one that robots.txt forbids, a link that leaves the site and one to a picture.
 """
 
@@ -147,7 +147,7 @@ In the morning there is a new one, and you are back at <a href="/">the beginning
 def demo_site(web: Web) -> str:
     """Describe the demonstration site on a running web and return the URL to start from.
 
-    The URL goes by address, so that it can be crawled without a table of names.
+    The URL has an IP address, so that it can be crawled without a name table.
     """
     site = web.site(LOOPBACK)
     for path, title, text in _PAGES:

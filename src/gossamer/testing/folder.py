@@ -1,4 +1,4 @@
-"""A directory as a web site: so that real documentation can be crawled without a network."""
+"""A directory served as a web site, to crawl real documentation without a network."""
 
 import mimetypes
 from pathlib import Path
@@ -8,20 +8,20 @@ from gossamer.testing.replies import NOT_FOUND, Prepared, Reply, prepare
 
 
 class Folder:
-    """Answers targets under a prefix with the files of a directory, and never with others.
+    """The answers for targets under a prefix: the files of a directory, and never others.
 
-    A file is read when it is first asked for, and kept.
+    A file is read at the first request, and cached.
     """
 
     def __init__(self, prefix: str, root: Path) -> None:
         self._prefix = prefix
         self._root = root.resolve()
-        # Its own table: the same types on every machine, whatever /etc/mime.types says.
+        # A table of our own: the same types on every machine, whatever /etc/mime.types says.
         self._types = mimetypes.MimeTypes()
         self._kept: dict[str, Prepared] = {}
 
     def answer(self, target: str) -> Prepared:
-        """Return the file, the way to a directory's slash, or 404."""
+        """Return the file, a redirect to a directory's slash, or 404."""
         path = target.partition("?")[0]
         kept = self._kept.get(path)
         if kept is not None:
@@ -29,24 +29,24 @@ class Folder:
         try:
             return self._find(path)
         except (OSError, RuntimeError, ValueError):
-            # Not there or not readable, a loop of symbolic links, a NUL in the name.
+            # Missing or not readable, a loop of symbolic links, a NUL in the name.
             return NOT_FOUND
 
     def _find(self, path: str) -> Prepared:
-        place = (self._root / unquote(path.removeprefix(self._prefix))).resolve()
-        if not place.is_relative_to(self._root):
+        file = (self._root / unquote(path.removeprefix(self._prefix))).resolve()
+        if not file.is_relative_to(self._root):
             return NOT_FOUND
-        if place.is_dir():
+        if file.is_dir():
             if not path.endswith("/"):
                 return prepare(Reply(status=301, headers={"Location": f"{path}/"}))
-            place = (place / "index.html").resolve()
-            if not place.is_relative_to(self._root):
+            file = (file / "index.html").resolve()
+            if not file.is_relative_to(self._root):
                 return NOT_FOUND
         elif path.endswith("/"):
             return NOT_FOUND
-        kind, coding = self._types.guess_type(place.name)
+        kind, coding = self._types.guess_type(file.name)
         if kind is None or coding is not None:
             kind = "application/octet-stream"
-        found = prepare(Reply(headers={"Content-Type": kind}, body=place.read_bytes()))
+        found = prepare(Reply(headers={"Content-Type": kind}, body=file.read_bytes()))
         self._kept[path] = found
         return found

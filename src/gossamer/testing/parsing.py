@@ -1,17 +1,17 @@
-"""A request's header, from bytes to what the server must know: a pure function of its input."""
+"""The parser of request headers."""
 
 import msgspec
 
 MAX_HEADER_BYTES = 65_536
-"""A request whose header is longer is refused."""
+"""Longer request headers are refused."""
 
 
 class Request(msgspec.Struct, gc=False):
-    """A request, as far as this server cares."""
+    """A parsed request, with the parts that this server needs."""
 
     method: str
     target: str
-    """The path and query as they stood on the request line."""
+    """The path and query as on the request line."""
     host: str
     """The name in the Host field, in lower case, without port; empty if there was none."""
     header: bytes
@@ -21,9 +21,9 @@ class Request(msgspec.Struct, gc=False):
 
 
 def parse_request(head: bytes) -> Request | None:
-    """Return the request whose header this is (without the final empty line), None if it is bad.
+    """Parse a request header (without the final empty line); None if it is invalid.
 
-    A request with a body counts as bad, since nothing here takes one.
+    A request with a body counts as invalid, since nothing here accepts one.
     """
     line, _, header = head.partition(b"\r\n")
     words = line.split(b" ")

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on an asyncio transport: requests are read one after another, answers are played."""
+"""The HTTP/1.1 protocol of the simulated web, on an asyncio transport."""
 
 import asyncio
 import socket
@@ -23,11 +23,11 @@ from gossamer.testing.replies import (
 )
 
 Answerer: TypeAlias = Callable[[str, str], Prepared | Raw]
-"""Gives the answer to a host and a target."""
+"""Returns the answer for a host and a target."""
 
 
-class Switchboard:
-    """What the connections of a server share: who answers, who records, and who is on the line."""
+class ServerContext:
+    """What the connections of a server share: the answers, the log, and the open connections."""
 
     def __init__(self, answerer: Answerer, log: RequestLog) -> None:
         self.answerer = answerer
@@ -36,59 +36,59 @@ class Switchboard:
         self.connections: set[Connection] = set()
         self.is_closing = False
 
-    async def hang_up(self) -> None:
-        """Drop every connection and return when all are gone."""
+    async def abort_all(self) -> None:
+        """Drop every connection and return when all are closed."""
         self.is_closing = True
         for connection in self.connections.copy():
             connection.abort()
-            await connection.gone.wait()
+            await connection.closed.wait()
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection: every request recorded, answered in order, one at a time."""
+    """A connection of one client: requests are recorded and answered in order."""
 
     _transport: asyncio.Transport
 
-    def __init__(self, switchboard: Switchboard) -> None:
-        self.gone = asyncio.Event()
-        self._switchboard = switchboard
-        self._number = next(switchboard.numbers)
+    def __init__(self, context: ServerContext) -> None:
+        self.closed = asyncio.Event()
+        self._context = context
+        self._number = next(context.numbers)
         self._buffer = b""
-        self._is_deaf = False
+        self._ignores_input = False
         self._writable = asyncio.Event()
         self._writable.set()
         self._answering: asyncio.Task[None] | None = None
         self._unfinished: RequestRecord | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Join those on the line."""
+        """Register the connection."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
-        self._switchboard.connections.add(self)
-        if self._switchboard.is_closing:
+        self._context.connections.add(self)
+        if self._context.is_closing:
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop whatever was being said: the client, or we, have left."""
-        self._stop_listening()
+        """Stop answering: one side has closed the connection."""
+        self._ignore_input()
         if self._answering is not None:
             self._answering.cancel()
         if self._unfinished is not None:
             self._unfinished.ended = time.monotonic()
-        self._switchboard.connections.discard(self)
-        self.gone.set()
+        self._context.connections.discard(self)
+        self.closed.set()
 
     def pause_writing(self) -> None:
-        """Wait: the client reads more slowly than we write."""
+        """Stop sending: the client reads more slowly than we write."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Continue sending."""
         self._writable.set()
         self._serve()
 
     def data_received(self, data: bytes) -> None:
-        """Serve what is complete and keep the rest."""
-        if not self._is_deaf:
+        """Answer complete requests and buffer the rest."""
+        if not self._ignores_input:
             self._buffer += data
             self._serve()
 
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _serve(self) -> None:
-        """Answer the whole requests in the buffer, each when the one before it is answered."""
+        """Answer the complete requests in the buffer, one after the other."""
         while self._buffer and self._answering is None and self._writable.is_set():
             end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)
             if end < 0:
@@ -116,16 +116,16 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _refuse(self, status: int) -> None:
-        """Answer a request that cannot be served, and leave closing to the client.
+        """Answer an invalid request, and let the client close the connection.
 
-        To close with bytes unread would reset the connection, and the client might never see
-        the answer (RFC 9112, section 9.6).
+        Closing with unread bytes would reset the connection, and the client might never see the
+        answer (RFC 9112, section 9.6).
         """
-        self._stop_listening()
+        self._ignore_input()
         self._transport.write(prepare(Reply(status=status, headers={"Connection": "close"})).whole)
         if self._transport.can_write_eof():
             self._transport.write_eof()
-        else:  # TLS knows no half-closed connection
+        else:  # TLS has no half-closed connections
             self._transport.close()
 
     def _answer(self, request: Request) -> None:
@@ -137,10 +137,10 @@ class Connection(asyncio.Protocol):
             connection=self._number,
             started=time.monotonic(),
         )
-        self._switchboard.log.add(record)
-        answer = self._switchboard.answerer(request.host, request.target)
+        self._context.log.add(record)
+        answer = self._context.answerer(request.host, request.target)
         if isinstance(answer, Raw):
-            self._stop_listening()
+            self._ignore_input()
             self._unfinished = record
             self._answering = asyncio.create_task(self._play(answer, record))
             return
@@ -155,11 +155,11 @@ class Connection(asyncio.Protocol):
             self._send(content, record, closes=closes)
 
     def _send(self, content: bytes, record: RequestRecord, *, closes: bool) -> None:
-        # Noted before the write, so that a client that has the last byte finds it noted.
+        # Set before the write, so that it is set when the client has the last byte.
         record.ended = time.monotonic()
         self._transport.write(content)
         if closes:
-            self._stop_listening()
+            self._ignore_input()
             self._transport.close()
 
     async def _send_later(
@@ -175,7 +175,7 @@ class Connection(asyncio.Protocol):
         for step in answer.steps:
             match step:
                 case bytes():
-                    await self._say(step, record)
+                    await self._write(step, record)
                 case Pause():
                     await asyncio.sleep(step.seconds)
                 case Repeat():
@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
                 case KeepOpen():
                     return
                 case Reset():
-                    self._make_end_a_reset()
+                    self._close_with_reset()
                     end = self._transport.abort
                     break
                 case Close():
@@ -192,21 +192,21 @@ class Connection(asyncio.Protocol):
         self._unfinished = None
         end()
 
-    async def _say(self, content: bytes, record: RequestRecord) -> None:
+    async def _write(self, content: bytes, record: RequestRecord) -> None:
         await self._writable.wait()
         record.ended = time.monotonic()
         self._transport.write(content)
 
     async def _repeat(self, step: Repeat, record: RequestRecord) -> None:
         for _ in count() if step.times is None else range(step.times):
-            await self._say(step.chunk, record)
+            await self._write(step.chunk, record)
             await asyncio.sleep(step.every_s)
 
-    def _make_end_a_reset(self) -> None:
-        """Ask for RST instead of FIN: SO_LINGER with a time of zero (socket(7))."""
+    def _close_with_reset(self) -> None:
+        """Close with RST instead of FIN: SO_LINGER with a time of zero (socket(7))."""
         connected: socket.socket = self._transport.get_extra_info("socket")
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
-    def _stop_listening(self) -> None:
-        self._is_deaf = True
+    def _ignore_input(self) -> None:
+        self._ignores_input = True
         self._buffer = b""

@@ -1,4 +1,4 @@
-"""What the server saw, in its own time: the only honest witness of a client's politeness."""
+"""The log of requests as the server saw them, with its own times: the proof of politeness."""
 
 import math
 import threading
@@ -10,22 +10,22 @@ from gossamer.model import Headers
 
 
 class RequestRecord(msgspec.Struct, gc=False):
-    """One request as the server saw it; moments are seconds of `time.monotonic()`."""
+    """One request as the server saw it; times are seconds of `time.monotonic()`."""
 
     host: str
     """The name in the Host field, in lower case, without port."""
     path: str
-    """The target as it stood on the request line, with its query."""
+    """The target as on the request line, with its query."""
     method: str
     header: bytes
-    """The header fields as they came, without the request line."""
+    """The header fields as received, without the request line."""
     connection: int
-    """The number of the connection it came on: requests with one number shared a connection."""
+    """The number of its connection: requests with the same number shared a connection."""
     started: float
     """When the request's header was complete."""
     ended: float = math.inf
-    """When the last byte so far was handed to the transport; infinite before the first. A raw
-    answer, and one the client did not wait for, ends with its connection."""
+    """When the last byte so far was written; infinite before the first. A raw answer, and one
+    that the client did not wait for, ends with its connection."""
 
     @property
     def headers(self) -> Headers:
@@ -36,14 +36,14 @@ class RequestRecord(msgspec.Struct, gc=False):
 
 
 class RequestLog:
-    """The requests in the order they came; written by the server's thread, read by any."""
+    """The log of requests in their order; written by the server's thread, read by any."""
 
     def __init__(self) -> None:
         self._records: list[RequestRecord] = []
         self._arrival = threading.Condition()
 
     def add(self, record: RequestRecord) -> None:
-        """Append a request and wake who waits for it."""
+        """Append a request and notify waiting threads."""
         with self._arrival:
             self._records.append(record)
             self._arrival.notify_all()
@@ -71,7 +71,7 @@ def min_gap_s(records: Iterable[RequestRecord]) -> float | None:
 
     Negative when two requests to a host overlapped; None when no host had two requests.
     """
-    # Neighbours suffice: who overlaps with an earlier request overlaps less than its successor did.
+    # Neighbours suffice: an overlap with an earlier request is smaller than that with the next one.
     last: dict[str, RequestRecord] = {}
     gaps: list[float] = []
     for record in sorted(records, key=lambda record: record.started):

@@ -1,4 +1,4 @@
-"""What a server can say: a well-formed `Reply`, or `Raw` steps that put any misdeed on the wire."""
+"""The answers of a server: a well-formed `Reply`, or `Raw` steps for any kind of misbehaviour."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -19,11 +19,11 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     headers: HeaderFields = ()
     body: bytes | str = b""
     delay_s: float = 0.0
-    """How long the server thinks before the first byte."""
+    """How long the server waits before the first byte."""
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """Say nothing for a while."""
+    """Send nothing for a while."""
 
     seconds: float
 
@@ -37,24 +37,24 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Close(msgspec.Struct, frozen=True):
-    """Close the connection in good order (FIN)."""
+    """Close the connection properly (FIN)."""
 
 
 class Reset(msgspec.Struct, frozen=True):
-    """Break the connection off (RST)."""
+    """Reset the connection (RST)."""
 
 
 class KeepOpen(msgspec.Struct, frozen=True):
-    """Keep the connection open and silent until the client leaves."""
+    """Keep the connection open and silent until the client closes it."""
 
 
-Step: TypeAlias = bytes | Pause | Repeat | Close | Reset | KeepOpen
+RawStep: TypeAlias = bytes | Pause | Repeat | Close | Reset | KeepOpen
 
 
 class Raw(msgspec.Struct, frozen=True):
     """Exact bytes and timing; the connection closes after the last step unless it is KeepOpen."""
 
-    steps: Sequence[Step]
+    steps: Sequence[RawStep]
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -65,11 +65,11 @@ class Prepared(msgspec.Struct, frozen=True):
     """The part that also answers HEAD."""
     delay_s: float
     closes: bool
-    """Whether the reply itself announces the end of the connection."""
+    """Whether the reply has `Connection: close`."""
 
 
 def prepare(reply: Reply) -> Prepared:
-    """Return the bytes of a reply, with the fields filled in that it did not give."""
+    """Return the bytes of a reply, with missing header fields filled in."""
     body = reply.body.encode() if isinstance(reply.body, str) else reply.body
     given = reply.headers
     fields = list(given.items()) if isinstance(given, Mapping) else list(given)
@@ -90,12 +90,12 @@ def prepare(reply: Reply) -> Prepared:
 
 
 def _has_content(status: int) -> bool:
-    """Tell whether an answer of that status can have content (RFC 9110, section 6.4.1)."""
+    """Return whether an answer of that status can have content (RFC 9110, section 6.4.1)."""
     return status >= 200 and status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
 def _reason(status: int) -> str:
-    """Return the usual phrase for a status, or nothing for one that has none."""
+    """Return the reason phrase of a status, empty if it has none."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:
@@ -103,4 +103,4 @@ def _reason(status: int) -> str:
 
 
 NOT_FOUND = prepare(Reply(status=404, headers={"Content-Type": TEXT_TYPE}, body="Not found.\n"))
-"""What an unknown path answers."""
+"""The answer for an unknown path."""

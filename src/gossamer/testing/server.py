@@ -1,4 +1,4 @@
-"""The thread that serves the simulated web: an event loop of its own, begun and ended cleanly."""
+"""The server thread of the simulated web, with an event loop of its own."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections.abc import Callable
 
-from gossamer.testing.protocol import Answerer, Connection, Switchboard
+from gossamer.testing.protocol import Answerer, Connection, ServerContext
 from gossamer.testing.records import RequestLog
 
 new_event_loop: Callable[[], asyncio.AbstractEventLoop]
@@ -15,7 +15,7 @@ try:
     import uvloop
 except ImportError:
     new_event_loop = asyncio.new_event_loop
-else:  # half the time for a request
+else:  # a request takes half the time
     new_event_loop = uvloop.new_event_loop
 
 LOOPBACK = "127.0.0.1"
@@ -23,16 +23,16 @@ _LAST_HANDSHAKES_S = 0.05
 
 
 class ServerThread:
-    """A server that listens once this is made, and is gone with all it opened after `stop`.
+    """A server that listens from construction until `stop`, which closes everything it opened.
 
     It accepts connections itself: an asyncio server that is closed loses those it was just
     accepting, and they stay open until the garbage collector finds them.
     """
 
     def __init__(self, answerer: Answerer, log: RequestLog, tls: ssl.SSLContext | None) -> None:
-        self._switchboard = Switchboard(answerer, log)
+        self._context = ServerContext(answerer, log)
         self._tls = tls
-        # Listening already: a client that comes before the thread is ready waits in the backlog.
+        # Listening already: clients that connect before the thread is ready wait in the backlog.
         self._listener = socket.create_server((LOOPBACK, 0), backlog=1024)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
@@ -57,19 +57,19 @@ class ServerThread:
         self._loop.remove_reader(self._listener)
         if self._arriving:
             await asyncio.wait(self._arriving, timeout=_LAST_HANDSHAKES_S)
-        await self._switchboard.hang_up()
+        await self._context.abort_all()
 
     def _accept(self) -> None:
         try:
             client, _ = self._listener.accept()
-        except OSError:  # it has left again, or there are too many; the loop will call once more
+        except OSError:  # it is gone, or there are too many; the loop calls again
             return
         task = self._loop.create_task(self._admit(client))
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
     async def _admit(self, client: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # it left, or we could not agree on TLS
+        with contextlib.suppress(OSError):  # it is gone, or the TLS handshake failed
             await self._loop.connect_accepted_socket(
-                lambda: Connection(self._switchboard), client, ssl=self._tls
+                lambda: Connection(self._context), client, ssl=self._tls
             )

@@ -1,4 +1,4 @@
-"""One host of the simulated web: which path answers what."""
+"""One host of the simulated web: its paths and their answers."""
 
 from collections.abc import Callable, Iterable
 from html import escape
@@ -14,16 +14,16 @@ from gossamer.testing.replies import (
     HeaderFields,
     Prepared,
     Raw,
+    RawStep,
     Reply,
-    Step,
     prepare,
 )
 
-Answer: TypeAlias = Reply | Raw
+SiteAnswer: TypeAlias = Reply | Raw
 
 
 class Site:
-    """Describes one host; may go on describing while the server runs.
+    """One host; answers may be added while the server runs.
 
     A path registered with a query answers exactly that query; one without answers any.
     """
@@ -46,7 +46,7 @@ class Site:
         self.reply(path, Reply(headers={"Content-Type": HTML_TYPE}, body=body))
 
     def redirect(self, path: str, target: str, status: int = 301) -> None:
-        """Answer with a redirect; the target goes into Location as it is."""
+        """Answer with a redirect; the target is sent unchanged as Location."""
         self.reply(path, Reply(status=status, headers={"Location": target}))
 
     def status(self, path: str, status: int, headers: HeaderFields = ()) -> None:
@@ -54,14 +54,14 @@ class Site:
         self.reply(path, Reply(status=status, headers=headers))
 
     def robots(self, text: str | bytes) -> None:
-        """Answer /robots.txt with this text; without, it is not found."""
+        """Answer /robots.txt with this text; by default it is not found."""
         self.reply("/robots.txt", Reply(headers={"Content-Type": TEXT_TYPE}, body=text))
 
-    def raw(self, path: str, *steps: Step) -> None:
+    def raw(self, path: str, *steps: RawStep) -> None:
         """Answer with exactly these bytes and pauses, whatever the method."""
         self.reply(path, Raw(steps))
 
-    def reply(self, path: str, *answers: Answer) -> None:
+    def reply(self, path: str, *answers: SiteAnswer) -> None:
         """Answer the first request with the first answer and so on; the last one repeats."""
         _check_path(path)
         if not answers:
@@ -72,21 +72,21 @@ class Site:
         """Serve the files of a directory under a prefix that ends in a slash."""
         _check_path(prefix)
         if not prefix.endswith("/"):
-            raise UsageError(f"A folder's prefix ends in a slash, this one does not: {prefix!r}.")
+            raise UsageError(f"The prefix of a folder must end with a slash: {prefix!r}.")
         if not root.is_dir():
-            raise UsageError(f"There is no such directory to serve: {root}.")
+            raise UsageError(f"There is no directory {root}.")
         self._prefixes[prefix] = Folder(prefix, root).answer
 
-    def under(self, prefix: str, answer: Callable[[str], Answer | None]) -> None:
-        """Let a function answer every target (path and query) that begins so; None is a 404.
+    def under(self, prefix: str, answer: Callable[[str], SiteAnswer | None]) -> None:
+        """Let a function answer every target (path and query) with this prefix; None is a 404.
 
-        It runs in the server's thread. This is how a site becomes endless: a maze, a calendar.
+        It runs in the server's thread. With it a site can be endless, such as a calendar.
         """
         _check_path(prefix)
         self._prefixes[prefix] = lambda target: _ready(answer(target))
 
     def answer(self, target: str) -> Prepared | Raw:
-        """Return what the next request for this target gets."""
+        """Return the answer for the next request of this target."""
         route = self._routes.get(target)
         if route is None and "?" in target:
             route = self._routes.get(target.partition("?")[0])
@@ -106,7 +106,7 @@ class _Route:
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
 
-def _ready(answer: Answer | None) -> Prepared | Raw:
+def _ready(answer: SiteAnswer | None) -> Prepared | Raw:
     if answer is None:
         return NOT_FOUND
     return prepare(answer) if isinstance(answer, Reply) else answer
@@ -114,7 +114,7 @@ def _ready(answer: Answer | None) -> Prepared | Raw:
 
 def _check_path(path: str) -> None:
     if not path.startswith("/"):
-        raise UsageError(f"A path begins with a slash, this one does not: {path!r}.")
+        raise UsageError(f"A path must start with a slash: {path!r}.")
 
 
 def _page(links: Iterable[str], title: str, text: str) -> str:

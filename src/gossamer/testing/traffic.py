@@ -1,4 +1,4 @@
-"""The server's log of a whole crawl, drawn together into what a test asks of it."""
+"""The statistics of the server's log of a crawl."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -9,22 +9,22 @@ from gossamer.testing.records import RequestRecord, min_gap_s
 
 
 class HostTraffic(msgspec.Struct, frozen=True):
-    """What one host saw of its visitors."""
+    """The statistics of one host."""
 
     requests: int
     min_gap_s: float | None
     """From the end of a request to the start of the next; negative when two overlapped, None
     when there were not two."""
     most_at_once: int
-    """How many requests were being answered at the same moment, at most."""
+    """The most requests that ran at the same time."""
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """What all hosts saw."""
+    """The statistics of all hosts."""
 
     hosts: dict[str, HostTraffic]
     repeated: dict[str, int]
-    """How often each URL was asked for that was asked for more than once."""
+    """The URLs that were requested more than once, with the number of requests."""
 
     @property
     def requests(self) -> int:
@@ -39,12 +39,12 @@ class Traffic(msgspec.Struct, frozen=True):
 
     @property
     def most_at_once(self) -> int:
-        """The most requests that one host answered at the same moment."""
+        """The most requests to one host that ran at the same time."""
         return max((host.most_at_once for host in self.hosts.values()), default=0)
 
 
 def traffic_of(records: Iterable[RequestRecord], now: float) -> Traffic:
-    """Return what the requests came to; one that is not answered yet goes on until `now`."""
+    """Return the statistics of requests; unanswered ones last until `now`."""
     by_host: defaultdict[str, list[RequestRecord]] = defaultdict(list)
     times: Counter[str] = Counter()
     for record in records:
@@ -59,8 +59,8 @@ def traffic_of(records: Iterable[RequestRecord], now: float) -> Traffic:
 
 
 def most_at_once(records: Iterable[RequestRecord]) -> int:
-    """Return how many of the requests were being answered at the same moment, at most."""
-    # At one and the same moment the end of a request comes before the start of the next.
+    """Return the most requests that ran at the same time."""
+    # At the same time, the end of a request comes before the start of the next.
     steps = sorted(step for record in records for step in ((record.started, 1), (record.ended, -1)))
     most = current = 0
     for _, change in steps:

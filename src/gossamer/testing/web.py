@@ -1,4 +1,4 @@
-"""The simulated web's server and its lifetime."""
+"""The simulated web: its server and its sites."""
 
 import ssl
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from gossamer.testing.site import Site
 
 
 class Web:
-    """Any number of hosts behind one loopback port, told apart by the Host field.
+    """Any number of hosts behind one loopback port, distinguished by the Host field.
 
     The server has a thread and an event loop of its own, for `with` and `async with` alike, so
-    a test may block, run a command in another process, or have its own loop. A host that is no
-    site (such as the address itself) is answered by the first site described.
+    a test may block, run a command in another process, or have its own loop. A host that is not
+    a site (such as the address itself) is answered by the first site.
     """
 
     def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
@@ -30,7 +30,7 @@ class Web:
 
     def __enter__(self) -> Self:
         self._server = ServerThread(self._answer, self._log, self._tls)
-        self._dns.update(dict.fromkeys(self._sites, self._place))
+        self._dns.update(dict.fromkeys(self._sites, self._location))
         return self
 
     def __exit__(
@@ -44,7 +44,7 @@ class Web:
             server.stop()
 
     async def __aenter__(self) -> Self:
-        return self.__enter__()  # blocks for the millisecond a thread takes to start
+        return self.__enter__()  # blocks for a millisecond, until the thread is started
 
     async def __aexit__(
         self,
@@ -55,11 +55,11 @@ class Web:
         self.__exit__(exc_type, exc, traceback)
 
     def site(self, name: str) -> Site:
-        """Return the site of that host name, made when first asked for."""
+        """Return the site of that host name, created on first use."""
         name = name.lower()
         if name not in self._sites:
             if self._server is not None:
-                self._dns[name] = self._place
+                self._dns[name] = self._location
             self._sites[name] = Site(name)
             self._first_site = self._first_site or self._sites[name]
         return self._sites[name]
@@ -78,8 +78,8 @@ class Web:
 
     @property
     def base_url(self) -> str:
-        """The URL of the address itself, for clients without a table of names."""
-        return f"{self._scheme}://{self._place}"
+        """The URL of the address itself, for clients without a name table."""
+        return f"{self._scheme}://{self._location}"
 
     def url(self, host: str, path: str = "/") -> str:
         """Return the URL of a path on a host of this web."""
@@ -107,7 +107,7 @@ class Web:
         return "http" if self._tls is None else "https"
 
     @property
-    def _place(self) -> str:
+    def _location(self) -> str:
         address, port = self.address
         return f"{address}:{port}"
 

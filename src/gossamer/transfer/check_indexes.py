@@ -6,7 +6,7 @@ looked at only where nobody works, for they could not be had at one moment with 
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gossamer.stores.contract import UrlState
@@ -19,10 +19,20 @@ _COUNTED = {
     "urls": "SELECT count(*) FROM urls",
     "unscored": "SELECT count(*) FROM urls WHERE state = 0",
     "in_progress": "SELECT count(*) FROM urls WHERE state = 3",
+    "too_deep": "SELECT count(*) FROM urls WHERE state = 5",
     "pages": "SELECT count(*) FROM pages",
+    "started": "SELECT coalesce(min(at), 0) FROM attempts",
+    "last": "SELECT coalesce(max(at), 0) FROM attempts",
 }
 _WAITING = "SELECT count(*) FROM urls WHERE state IN (1, 2)"
 _OUTCOMES = "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
+_DEPTHS = """
+SELECT 'urls:' || depth, count(*) FROM urls GROUP BY depth
+UNION ALL SELECT 'done:' || depth, count(*) FROM urls WHERE state = 4 GROUP BY depth
+UNION ALL SELECT 'pages:' || depth, count(*) FROM urls
+WHERE state = 4 AND page IS NOT NULL GROUP BY depth
+"""
+_QUEUES = "SELECT queue, count(*) FROM urls WHERE state IN (1, 2) GROUP BY queue"
 
 _MISFILED = """
 SELECT url || ' waits, and is in no queue' FROM urls
@@ -70,11 +80,20 @@ def _miscounted(connection: sqlite3.Connection, state: CopiedCrawl) -> Iterator[
     counted = state.counts.get("queued", 0) + state.counts.get("assigned", 0)
     if waiting != counted:
         yield f"scored and waiting: {counted:g} counted, {waiting} there"
-    ended = dict(connection.execute(_OUTCOMES))
-    for outcome in sorted(ended.keys() | state.outcomes.keys()):
-        there, count = ended.get(outcome, 0), state.outcomes.get(outcome, 0)
+    yield from _differences(connection, _OUTCOMES, "ended as {}", state.outcomes)
+    yield from _differences(connection, _DEPTHS, "at depth, {}", state.depths)
+    yield from _differences(connection, _QUEUES, "in queue {}", state.queue_counts)
+
+
+def _differences(
+    connection: sqlite3.Connection, query: str, words: str, counted: Mapping[Any, int]
+) -> Iterator[str]:
+    """Yield where the counters of a hash are not what a query counts."""
+    found = dict(connection.execute(query))
+    for name in sorted({*found, *counted}):
+        there, count = found.get(name, 0), counted.get(name, 0)
         if there != count:
-            yield f"ended as {outcome}: {count} counted, {there} there"
+            yield f"{words.format(name)}: {count} counted, {there} there"
 
 
 async def _unleased(crawl: CrawlClient, connection: sqlite3.Connection) -> list[str]:

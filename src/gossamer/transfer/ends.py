@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from gossamer.cluster import frontier_role, shared_crawl
+from gossamer.cluster import frontier_role
 from gossamer.config import StoreAddress
-from gossamer.coordinator.directory import DATABASE, CrawlDirectory, find_crawl
 from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.embedded.directory import DATABASE, CrawlDirectory, find_crawl
 from gossamer.stores.embedded.sqlite.file import make_tables
+from gossamer.stores.redis import opening
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.alive import is_at_work
 from gossamer.stores.redis.checks import require
@@ -20,6 +21,7 @@ from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.open import NAME, delete_crawl
 from gossamer.stores.redis.probe import check
+from gossamer.stores.registry import kind_of
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer.export import export
 from gossamer.transfer.migrate import MigrationEnd, Tell, crawl_name, is_written, read_file_tables
@@ -27,27 +29,22 @@ from gossamer.transfer.restore import restore
 
 FILE_ENDINGS = {".sqlite", ".sqlite3", ".db"}
 """Where nothing is yet, a path that ends so is a file; any other is a directory."""
-ROLES = (frontier_role.ROLE, shared_crawl.ROLE)
+ROLES = (frontier_role.ROLE, opening.ROLE)
 STOP_THEM = "stop its 'gossamer crawl', frontiers and workers first, and let them end"
 
 
 def migration_end(
-    address: StoreAddress,
-    crawl: str | None,
-    *,
-    allow_insecure: bool = False,
+    address: StoreAddress, crawl: str | None, *, allow_insecure: bool = False
 ) -> MigrationEnd:
-    """Return the store at that address."""
-    match address.scheme:
-        case "redis":
-            place = parse_address(address.url)
-            return SharedStoreEnd(place, crawl, allow_insecure=allow_insecure)
-        case "sqlite":
-            path = find_crawl(None, Path()) if address.path is None else address.path
-            is_file = path.is_file() or (not path.is_dir() and path.suffix in FILE_ENDINGS)
-            return FileEnd(path if is_file else path / DATABASE)
-        case _:
-            raise UsageError("a crawl in memory cannot be moved: it is gone with its process")
+    """Return the store at that address, as one that a crawl can be moved from or to."""
+    kind = kind_of(address)
+    if kind.shared:
+        return SharedStoreEnd(parse_address(address.url), crawl, allow_insecure=allow_insecure)
+    if not kind.in_directory:
+        raise UsageError("a crawl in memory cannot be moved: it is gone with its process")
+    path = find_crawl(None, Path()) if address.path is None else address.path
+    is_file = path.is_file() or (not path.is_dir() and path.suffix in FILE_ENDINGS)
+    return FileEnd(path if is_file else path / DATABASE)
 
 
 class FileEnd:

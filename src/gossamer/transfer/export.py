@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from gossamer.errors import CrawlError
+from gossamer.stores.redis import library
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import NOBODY, UNREADABLE, UrlRow, read_host, read_url
-from gossamer.stores.redis.scripts import script
 from gossamer.stores.redis.unpack import unpack_page
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer.export_state import CopiedCrawl, read_state, with_notes
@@ -132,9 +132,9 @@ class _Copy:
 
     async def catch_up(self, rules: StoreRules) -> CopiedCrawl:
         """Read again what was changed meanwhile, until it can be had in one step."""
-        source, start = script("catch_up").source.decode(), self._crawl.prefix
+        start = self._crawl.prefix
         while True:
-            answer: Any = await self._client.eval(source, 1, start, self._since, FEW)
+            answer = await library.call(self._client, "catch_up", start, self._since, FEW)
             if answer is None:
                 raise CrawlError("the store was silent for too long to copy the crawl: try again")
             self._since, ids = int(answer[0]), [*map(int, answer[1])]

@@ -25,6 +25,11 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     rules: StoreRules
     counts: dict[str, float]
     outcomes: dict[str, int]
+    depths: dict[str, int] = {}
+    """How many URLs are known, done and have a page, by depth (`depths` in `stores/redis/keys.py`).
+    """
+    queue_counts: dict[int, int] = {}
+    """How many URLs are queued or assigned, by priority queue."""
     pending_depth_changes: list[int]
     """Pages of which the modules know a larger depth."""
     last_seen: float | None
@@ -61,13 +66,15 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_state(answer: Sequence[Any], rules: StoreRules) -> CopiedCrawl:
-    """Return what the step that was the moment has answered (`lua/catch_up.lua`)."""
-    (seconds, micros), counts, outcomes, pending_depth_changes, seen = answer
+    """Return what the step that was the moment has answered (`lua/steps/catch_up.lua`)."""
+    (seconds, micros), counts, outcomes, pending_depth_changes, seen, depths, queues = answer
     return CopiedCrawl(
         now=int(seconds) + int(micros) / 1e6,
         rules=rules,
         counts={name.decode(): float(value) for name, value in _pairs(counts)},
         outcomes={name.decode(): int(value) for name, value in _pairs(outcomes)},
+        depths={name.decode(): int(value) for name, value in _pairs(depths)},
+        queue_counts={int(queue): int(value) for queue, value in _pairs(queues)},
         pending_depth_changes=sorted(int(page) for page, _ in _pairs(pending_depth_changes)),
         last_seen=float(seen[1]) if seen else None,
     )

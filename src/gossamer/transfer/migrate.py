@@ -1,7 +1,7 @@
 """Moves a crawl from one store to another, where it goes on; the one that it came from stays.
 
 In between it is in the tables of a file, whatever the stores are: those of the source itself, or a
-copy of a shared crawl (`shared_view`).
+copy of a shared crawl (`export`).
 """
 
 import sqlite3
@@ -12,12 +12,12 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.coordinator.directory import is_locked, name_for
 from gossamer.coordinator.stored_options import StoredOptions, read_options
 from gossamer.errors import CrawlError, UsageError
 from gossamer.frontier import SchedulerRules
+from gossamer.stores.embedded.directory import is_locked, name_for
 from gossamer.stores.embedded.sqlite.file import check_version
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.embedded.sqlite.queries import count_pages, read_note
 from gossamer.stores.embedded.sqlite.readonly import reading
 from gossamer.stores.rules import StoreRules
 from gossamer.urls import parse_seed
@@ -59,15 +59,14 @@ def migrate(
     """Bring a crawl from its store to another one, and say how it goes on there."""
     target.check_free(replace=replace)
     with source.look(tell) as tables:
-        reader = SqliteReader(tables)
-        options = read_options(reader.note("options"), source)
+        options = read_options(read_note(tables, "options"), source)
         target.take_in(tables, rules_of(options, tables), tell)
         (urls,) = tables.execute("SELECT count(*) FROM urls").fetchone()
         return Migrated(
             source=str(source),
             target=str(target),
             urls=urls,
-            pages=reader.page_count(),
+            pages=count_pages(tables),
             continue_with=target.continue_with(list(options.seeds) if options else []),
         )
 
@@ -92,7 +91,7 @@ def rules_of(options: StoredOptions | None, tables: sqlite3.Connection) -> Store
 
 def crawl_name(tables: sqlite3.Connection) -> str:
     """Return what a crawl is called that has no name: it is made from its first seed."""
-    options = read_options(SqliteReader(tables).note("options"), "the crawl")
+    options = read_options(read_note(tables, "options"), "the crawl")
     if options is None:
         raise UsageError("which name is the crawl to have there? Give it one with --name")
     return name_for(parse_seed(options.seeds[0]))

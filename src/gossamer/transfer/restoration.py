@@ -10,9 +10,11 @@ import msgspec
 from redis.asyncio.client import Pipeline
 from redis.typing import EncodableT
 
+from gossamer.frontier import QueueTable
 from gossamer.stores.contract import UrlState
 from gossamer.stores.embedded import host_registry
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
+from gossamer.stores.redis.constants import LONGEST_MS
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import (
     NOBODY,
@@ -23,7 +25,6 @@ from gossamer.stores.redis.records import (
     write_targets,
     write_url,
 )
-from gossamer.stores.redis.scripts import LONGEST_MS
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer import tables
 from gossamer.transfer.export_state import LEASES_OF_A_START
@@ -78,8 +79,11 @@ class Restoration:
         self._crawl = crawl
         self._client = crawl.client
         self._rules = rules
+        self._table = QueueTable(rules.scheduler.queues)
         self._states: Counter[int] = Counter()
         self._outcomes: Counter[str] = Counter()
+        self._depths: Counter[str] = Counter()
+        self._queues: Counter[int] = Counter()
         self._counts: Fields = {}
 
     def __repr__(self) -> str:
@@ -101,6 +105,7 @@ class Restoration:
             "line": total,
             "unscored": self._states[UrlState.UNSCORED],
             "queued": self._states[UrlState.QUEUED],
+            "too_deep": self._states[UrlState.TOO_DEEP],
         }
 
     def _take_url(
@@ -112,13 +117,18 @@ class Restoration:
         if url.targets:
             portion.targets[url.id] = write_targets(url.links())
         self._states[record.state] += 1
+        self._depths[f"urls:{record.depth}"] += 1
         match record.state:
             case UrlState.UNSCORED:
                 portion.line[str(url.id)] = url.id
             case UrlState.QUEUED:
                 portion.queued[url.host][name_of(url.id)] = record.score
+                self._queues[self._table.queue_of(record.score)] += 1
             case UrlState.DONE:
                 self._outcomes[url.outcome] += 1
+                self._depths[f"done:{record.depth}"] += 1
+                if record.page:
+                    self._depths[f"pages:{record.depth}"] += 1
 
     async def _write(self, portion: _Portion) -> None:
         async with self._client.pipeline(transaction=False) as pipe:
@@ -221,7 +231,10 @@ class Restoration:
         """Write the counters."""
         found = notes.counters
         starts = int(found.get("starts", b"0"))
+        started, last = tables.attempted_between(self._db)
         self._counts |= {
+            "started": started,
+            "last": last,
             "bytes": int(found.get("bytes", b"0")),
             "closed": _ENDED.get(found.get("closed", b""), 0),
             "unsure": max(float(found.get("unsure_since", b"-inf")), 0.0),
@@ -230,8 +243,13 @@ class Restoration:
         }
         async with self._client.pipeline(transaction=False) as pipe:
             pipe.hset(self._key("counts"), mapping=self._counts)
-            for outcome, count in self._outcomes.items():
-                pipe.hset(self._key("outcomes"), outcome, count)
+            for name, counted in (
+                ("outcomes", self._outcomes),
+                ("depths", self._depths),
+                ("queue_counts", self._queues),
+            ):
+                for field, count in counted.items():
+                    pipe.hset(self._key(name), str(field), count)
             await pipe.execute()
 
     def _key(self, name: str) -> str:

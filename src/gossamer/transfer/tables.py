@@ -205,6 +205,12 @@ def _attempts(db: sqlite3.Connection) -> Iterator[tuple[int, list[PackedAttempt]
         )
 
 
+def attempted_between(db: sqlite3.Connection) -> tuple[float, float]:
+    """Return when the first and the last attempt ended; zeros if there was none."""
+    first, last = db.execute("SELECT min(at), max(at) FROM attempts").fetchone()
+    return first or 0.0, last or 0.0
+
+
 def hosts(db: sqlite3.Connection) -> Iterator[TableHost]:
     """Yield every host."""
     return map(TableHost._make, db.execute(_HOSTS))

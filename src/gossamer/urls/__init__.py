@@ -1,12 +1,11 @@
-"""URLs: text in, text out.
+"""URLs: normal forms, fingerprints, keys of hosts, registered domains and scopes.
 
-Every URL enters by `normalise`, `resolve` (links) or `parse_seed` (people) and is from then on a
-`Url`: the normal form, by which pages are fetched. `fingerprint` gives the stronger form by which
-they are compared. The functions of `keys` and `Domains` cut out what politeness, robots.txt and
-scope go by, and a `Scope` says which URLs belong to the crawl, and why.
+Every URL enters through `normalise`, `resolve` (links) or `parse_seed` (typed by people), which
+return a `Url`: the normal form, in which pages are fetched. `fingerprint` returns the stronger form
+in which they are compared. `keys` and `Domains` extract the parts that politeness, robots.txt and
+scope need, and a `Scope` decides which URLs belong to the crawl, and why.
 
-Whatever text comes in, nothing here raises or takes long; only what a person typed is answered
-with an error.
+Whatever the text, nothing here raises or takes long; only what a person typed raises an error.
 """
 
 from gossamer.urls.display import shown

@@ -1,10 +1,10 @@
-"""Text of unknown origin, made safe to show to a person."""
+"""The quoting of untrusted text, so that it is safe to show."""
 
 
 def shown(text: str, limit: int = 100) -> str:
     """Return the text in quotes, cut, with control and invisible characters escaped.
 
-    A terminal never sees an escape sequence or a change of writing direction from outside.
+    So no escape sequence or change of writing direction reaches a terminal.
     """
     escaped = repr(text[:limit])
     if len(text) <= limit and len(escaped) <= limit + 2:

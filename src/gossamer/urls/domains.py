@@ -1,4 +1,4 @@
-"""Which hosts belong together: the registered domain, by the public suffix list."""
+"""Registered domains of hosts, by the public suffix list."""
 
 from functools import cached_property, lru_cache
 
@@ -6,17 +6,17 @@ from publicsuffixlist import PublicSuffixList
 
 
 class Domains:
-    """Finds registered domains and remembers the recent ones.
+    """A finder of registered domains, with a cache.
 
-    Suffixes of private owners count (`github.io`): their customers are strangers to each other.
-    The list is read on first use, which takes about a tenth of a second.
+    Private suffixes (`github.io`) count as suffixes: their subdomains have different owners. The
+    list is read on first use, which takes about a tenth of a second.
     """
 
     def __init__(self, cache_size: int = 65_536) -> None:
         self._cached = lru_cache(cache_size)(self._find)
 
     def registered_domain(self, host: str) -> str:
-        """Return the domain somebody registered, of which the host (in normal form) is a part.
+        """Return the registered domain of a host in normal form.
 
         An IP address, a single label and a public suffix are their own domain.
         """
@@ -28,7 +28,7 @@ class Domains:
 
     def _find(self, host: str) -> str:
         name = host.removesuffix(".")
-        # The WHATWG host parser takes every host whose last label is a number for an IPv4 address.
+        # For the WHATWG host parser every host whose last label is a number is an IPv4 address.
         if name.startswith("[") or name.rpartition(".")[2].isdigit():
             return name
         return self._suffixes.privatesuffix(name) or name

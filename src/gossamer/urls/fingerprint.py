@@ -1,6 +1,6 @@
-"""The comparing form of a URL: spellings that lead to one page in practice, made one text.
+"""Fingerprints of URLs: equal for spellings that lead to the same page in practice.
 
-It is stronger than the standards allow (RFC 3986 gives no licence to sort a query), so a page is
+This goes further than the standards allow (RFC 3986 does not permit sorting a query), so a page is
 always fetched by the URL that was found; the fingerprint only decides whether it was seen before.
 """
 
@@ -28,7 +28,7 @@ _ASP_NET_SESSION = re.compile(r"/\((?:[AFSX]\([0-9A-Za-z_-]+\))+\)(?=/)")
 
 
 def fingerprint(url: Url) -> Fingerprint:
-    """Return the text that is equal for URLs that are taken for the same page.
+    """Return a text that is equal for URLs that count as the same page.
 
     Session ids, tracking parameters, empty and repeated parameters, doubled slashes and the dot
     after the host are left out; parameters are sorted by name, those of one name keep their order.

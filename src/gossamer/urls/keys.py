@@ -1,15 +1,15 @@
-"""The parts of a URL that other things are kept by: cheap cuts of the normal form, no parsing.
+"""The parts of a URL that serve as keys, sliced from the normal form without parsing.
 
 A normal form is `scheme://host[:port]/…`: the host is in lower case and never empty, the port is
-there only when it is not the scheme's own, and the first slash from the ninth character on begins
-the path. An IPv6 address keeps its brackets, so that a colon always means a port.
+there only when it is not the scheme's default, and the first slash from the ninth character on
+starts the path. An IPv6 address keeps its brackets, so that a colon always means a port.
 """
 
 from gossamer.model import HostKey, Url
 
 
 def authority(url: Url) -> str:
-    """Return `scheme://host[:port]`, the key under which one robots.txt holds (RFC 9309, 2.3)."""
+    """Return `scheme://host[:port]`, for which one robots.txt is valid (RFC 9309, 2.3)."""
     return url[: url.find("/", 8)]
 
 
@@ -20,14 +20,14 @@ def location(url: Url) -> str:
 
 
 def host_of(url: Url) -> str:
-    """Return the host as it stands in the URL, without port; IPv6 addresses in brackets."""
+    """Return the host as it is in the URL, without port; IPv6 addresses in brackets."""
     found = url[8 if url[4] == "s" else 7 : url.find("/", 8)]
     colon = found.rfind(":")
     return found[:colon] if colon > found.rfind("]") else found
 
 
 def host_key(url: Url) -> HostKey:
-    """Return the name politeness goes by: the host without port and trailing dot."""
+    """Return the key of the host for politeness: without port and trailing dot."""
     return HostKey(host_of(url).removesuffix("."))
 
 

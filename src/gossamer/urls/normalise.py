@@ -1,9 +1,9 @@
-"""Text in, normal form out: the one way by which a URL enters Gossamer.
+"""The normal form of URLs: every URL enters Gossamer through this module.
 
-Parsing is the WHATWG URL standard's, by ada: it is what browsers do with the links that people
-write (spaces, backslashes, `0x7f.1`, Unicode host names), so we fetch what the author of a page
-sees. RFC 3986 section 6.2.2 adds what the standard leaves alone: equal spellings of an escape.
-What could change the meaning stays: the case of paths, the order of queries, doubled slashes.
+The ada library parses by the WHATWG URL standard, as browsers do with the links that people write
+(spaces, backslashes, `0x7f.1`, Unicode host names), so we fetch what the author of a page sees. RFC
+3986 section 6.2.2 adds what the standard leaves alone: equal spellings of an escape. What could
+change the meaning stays: the case of paths, the order of queries, doubled slashes.
 """
 
 import re
@@ -17,14 +17,14 @@ MAX_URL_LENGTH = 8192
 """The longest normal form that is kept; RFC 9110 section 4.1 asks for at least 8000."""
 
 MAX_TEXT_LENGTH = 4 * MAX_URL_LENGTH
-"""The longest text that is looked at: white space, escapes and the fragment may yet vanish."""
+"""The longest text that is parsed: white space, escapes and the fragment may be removed."""
 
-# RFC 3986 section 2.3: these mean the same escaped or not, and are better not.
+# RFC 3986 section 2.3: these mean the same escaped or not, and should not be escaped.
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _UNRESERVED_BY_CODE = {f"{ord(character):02X}": character for character in _UNRESERVED}
 _HEX_DIGITS = frozenset("0123456789ABCDEFabcdef")
 
-# An escape that is not in normal form, and the stray "%" or "%4" that may stand right before it.
+# An escape that is not in normal form, and a stray "%" or "%4" right before it.
 _ABNORMAL_ESCAPE = re.compile(
     r"""(%[0-9A-Fa-f]?)?
         %( [0-9A-Fa-f][a-f] | [a-f][0-9A-F]                                 # in lower case
@@ -36,7 +36,7 @@ _SLASHES = re.compile(r"//+")
 
 
 def normalise(text: str) -> Url | None:
-    """Return the normal form of an absolute URL, None when it is no usable http(s) URL."""
+    """Return the normal form of an absolute URL, None if it is not a usable http(s) URL."""
     if len(text) > MAX_TEXT_LENGTH:
         return None
     try:
@@ -47,7 +47,7 @@ def normalise(text: str) -> Url | None:
 
 
 def resolve(href: str, base: str, encoding: str | None = None) -> Url | None:
-    """Return the normal form of a link found on the page `base`, None when it is unusable.
+    """Return the normal form of a link found on the page `base`, None if it is unusable.
 
     `encoding` is the page's character encoding, for the links whose query is not ASCII.
     """
@@ -63,9 +63,9 @@ def resolve(href: str, base: str, encoding: str | None = None) -> Url | None:
 
 
 def merge_slashes(url: Url) -> Url:
-    """Return the URL with every run of slashes in its path made one.
+    """Return the URL with every run of slashes in its path merged into one.
 
-    Servers may tell `/a//b` from `/a/b`, so this is not part of the normal form.
+    Servers may distinguish `/a//b` from `/a/b`, so this is not part of the normal form.
     """
     if url.find("//", 8) < 0:
         return url
@@ -75,7 +75,7 @@ def merge_slashes(url: Url) -> Url:
 
 
 def _normal_form(href: str) -> Url | None:
-    """Finish a URL as the standard serialises it; most links need none of the steps."""
+    """Finish the normal form of a serialised URL; most links need none of the steps."""
     if not href.startswith(("http://", "https://")):
         return None
     fragment = href.find("#")
@@ -98,7 +98,7 @@ def _without_credentials(href: str) -> str:
 
 
 def _has_empty_label(href: str) -> bool:
-    """Tell whether the host is `.`, `a..b` or the like, which the standard lets pass.
+    """Return whether the host is `.`, `a..b` or the like, which the standard allows.
 
     No such name can be resolved (RFC 1035 section 3.1), and the key of `.` would be empty.
     """

@@ -1,4 +1,4 @@
-"""Links whose query is written in the letters of an old character encoding.
+"""The escaping of queries in the character encoding of the page.
 
 Browsers send the query of such a link in the encoding of its page (WHATWG URL, "percent-encode
 after encoding"), the path always in UTF-8. A server that expects windows-1251 finds nothing under
@@ -12,10 +12,10 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def encode_query(href: str, encoding: str) -> str:
-    """Return the link with the letters of its query escaped in the page's encoding.
+    """Return the link with its query escaped in the page's encoding.
 
-    Letters that the encoding lacks become `&#…;`, escaped, as in browsers. An encoding that is
-    unknown, or that the standard replaces by UTF-8 for output, leaves the link as it is.
+    Characters that the encoding lacks become `&#…;`, escaped, as in browsers. With an encoding that
+    is unknown, or that the standard replaces by UTF-8 for output, the link stays as it is.
     """
     if encoding.lower().replace("_", "-").startswith("utf"):
         return href

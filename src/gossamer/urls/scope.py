@@ -1,9 +1,9 @@
-"""Which URLs belong to a crawl, and in words a person understands why one does or does not.
+"""The scope of a crawl: which URLs belong to it, and why, in words for people.
 
 host     the seeds' network locations: host name and port. http and https on their own ports are
          one location; another port is another server, and another scope.
 domain   the seeds' registered domains with all their hosts and ports, by the public suffix list.
-prefix   URLs that begin, in normal form, with a seed up to the last slash of its path.
+prefix   URLs under a seed's directory: they start with the seed up to the last slash of its path.
 any      every http and https URL.
 
 Exclude and include patterns narrow each of these: a URL that matches an exclude pattern is out,
@@ -27,13 +27,13 @@ ScopeKind = Literal["host", "domain", "prefix", "any"]
 
 
 class ScopeDecision(msgspec.Struct, frozen=True):
-    """What a scope says of a URL: true when it is accepted."""
+    """The decision of a scope about a URL: true if it is accepted."""
 
     accepted: bool
     rule: str
     """The rule that decided: `scope host`, `scope domain`, …, `include`, `exclude`."""
     reason: str
-    """What the rule found, as the rest of a sentence about `subject`."""
+    """The reason, as the rest of a sentence about `subject`."""
     subject: Callable[[Url], str] = str
     """Which part of the URL the sentence is about."""
 
@@ -41,12 +41,12 @@ class ScopeDecision(msgspec.Struct, frozen=True):
         return self.accepted
 
     def explain(self, url: Url) -> str:
-        """Return the verdict on that URL as one sentence."""
+        """Return the decision about that URL as one sentence."""
         return f"{self.rule}: {self.subject(url)} {self.reason}"
 
 
 class ScopeRule(msgspec.Struct, frozen=True):
-    """One way to draw the borders of a crawl."""
+    """The test of one kind of scope, with the decisions that it leads to."""
 
     admits: Callable[[Url], bool]
     accepted: ScopeDecision
@@ -54,7 +54,7 @@ class ScopeRule(msgspec.Struct, frozen=True):
 
 
 class Scope:
-    """Judges URLs by one rule and by the patterns of the user."""
+    """A scope: one rule, and the include and exclude patterns of the user."""
 
     def __init__(
         self, rule: ScopeRule, include: Iterable[str] = (), exclude: Iterable[str] = ()
@@ -87,7 +87,7 @@ class Scope:
     def for_prefix(
         cls, prefix: str, include: Iterable[str] = (), exclude: Iterable[str] = ()
     ) -> Self:
-        """Return the scope of the URLs that begin with the normal form of `prefix`.
+        """Return the scope of the URLs that start with the normal form of `prefix`.
 
         The normal form has a slash after the host, so `http://a.example` does not admit
         `http://a.example.evil/`.
@@ -118,10 +118,10 @@ def _rule_for(kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None) ->
         case "prefix":
             return _prefix_rule([_directory(seed) for seed in seeds])
         case "any":
-            verdict = ScopeDecision(
+            accepted = ScopeDecision(
                 True, "scope any", "is accepted, as is every http and https URL"
             )
-            return ScopeRule(lambda url: True, verdict, verdict)
+            return ScopeRule(lambda url: True, accepted, accepted)
         case _:
             raise UsageError(
                 f"the scope {shown(kind)} is unknown; it is one of host, domain, prefix and any"
@@ -163,7 +163,7 @@ def _directory(url: Url) -> str:
 
 
 def _compiled(pattern: str, role: str) -> re.Pattern[str]:
-    # A URL is at most MAX_URL_LENGTH long: that bounds what a pattern is run on.
+    # A URL is at most MAX_URL_LENGTH long, which bounds the input of a pattern.
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""URLs typed by people: the same normal form, and a sentence that helps when there is none."""
+"""URLs typed by people: their normal form, or a message that says what is wrong."""
 
 import re
 
@@ -13,9 +13,9 @@ _HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(?:[/?#]|\Z)")
 
 
 def parse_seed(text: str, role: str = "seed URL") -> Url:
-    """Return the normal form of a typed URL; raise `UsageError` that says what is wrong with it.
+    """Return the normal form of a typed URL, or raise `UsageError` that says what is wrong.
 
-    `role` names the URL in that sentence.
+    `role` names the URL in the message.
     """
     url = normalise(text)
     if url is None:

@@ -1,8 +1,8 @@
-"""The query parameters that do not name a page, by which fingerprints ignore them.
+"""The query parameters that fingerprints ignore, because they do not identify a page.
 
-A name that stands here wrongly makes two pages one, and one of them is never fetched; a name that
-is missing costs a few fetches, which the comparison of contents catches. So only names that are
-used for nothing else stand here. All are compared in lower case.
+A wrong name here merges two pages, and one of them is never fetched; a missing name costs a few
+fetches, whose contents are then found to be duplicates. So only names that are used for nothing
+else are listed. All are compared in lower case.
 """
 
 import re
@@ -19,7 +19,7 @@ SESSION_PARAMETERS = frozenset(
         "bv_engineid",
     }
 )
-"""Session ids by names of one product each."""
+"""Names of session ids, each of one product."""
 
 SESSION_PREFIXES = ("aspsessionid",)
 """Session ids whose name ends at random: classic ASP's ASPSESSIONIDAQBSDSRT."""
@@ -27,7 +27,7 @@ SESSION_PREFIXES = ("aspsessionid",)
 DOUBTFUL_SESSION_PARAMETERS = frozenset(
     {"sid", "sessid", "session", "session_id", "sessionid", "sess_id"}
 )
-"""Names of session ids that also name stories, students and conference talks.
+"""Names of session ids that also have other uses.
 
 `article?sid=4711` is a page of its own. Archive crawlers have found that `sid` with 32 letters and
 digits (an MD5 in hexadecimal, say) always was a session, so only such values are ignored.
@@ -95,4 +95,4 @@ TRACKING_PREFIXES = (
     "pk_",  # Matomo's older names
     "piwik_",
 )
-"""Families of tracking parameters, known by how they begin."""
+"""Prefixes of families of tracking parameters."""

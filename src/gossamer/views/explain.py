@@ -1,21 +1,24 @@
-"""Why a URL is where it is: where it was found, what let it in, what came of it, what it awaits."""
+"""The explanation of a URL: where it was found, what let it in, what came of it, what it awaits."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
-from gossamer.stores.embedded.sqlite.reader import State, Step, state_of
+from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.urls import Scope
 from gossamer.views.stored_crawl import CrawlState, StoredCrawl
 from gossamer.worker.links import LinkFilter
 
 Obstacle = Literal["no-process", "max-pages", "max-bytes", "score", "queue", "worker", "host"]
 
+_UNKNOWN_HOST = HostTiming(delay_s=0.0, ready_in_s=0.0, failures=0)
+
 
 class ScopeVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules of the crawl say of a URL."""
+    """What the scope of the crawl says about a URL."""
 
     accepted: bool
     rule: str
@@ -26,8 +29,8 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
     """What a URL waits for, and how long at least."""
 
     obstacles: list[Obstacle]
-    """What is in its way: nobody works on the crawl, a budget is used up, it has no score yet, it
-    is not its turn in the queue or at the worker, its host rests."""
+    """What is in its way: no process works on the crawl, a budget is used up, it has no score yet,
+    others come first in its queue or at its worker, its host must not be asked yet."""
     ahead: int
     """How many URLs surely come before it: of its host, or of all while it has no score."""
     host_ready_in_s: float
@@ -36,11 +39,11 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
     host_failures: int
     """How many requests to its host have failed in a row."""
     at_least_s: float
-    """How long it takes until its turn comes, if nothing else comes between."""
+    """How long until its turn comes, if nothing else comes first."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All there is to tell about a URL."""
+    """Everything that is known about a URL, and what follows from it."""
 
     url: Url
     """The URL that was asked about, in normal form."""
@@ -71,41 +74,46 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     waits: Waits | None = None
 
 
-def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
+async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     """Return what the crawl knows about a URL, however it is spelt."""
     reader, options = crawl.reader, crawl.options
     scope = options.scope_of_crawl() if options else None
-    known = reader.url(LinkFilter(scope or Scope.for_seeds("any", []), str).file(url).key)
-    left = reader.unfinished()
+    known = await reader.url(LinkFilter(scope or Scope.for_seeds("any", []), str).file(url).key)
+    counts = await reader.counts()
     found = Explanation(
         url=url,
         state="never_seen",
-        crawl=crawl.state(left),
-        urls_left=left,
+        crawl=crawl.state(counts),
+        urls_left=counts.unfinished,
         max_depth=options.depth if options else None,
         scope=_judged(scope, known.url if known else url),
     )
     if known is None:
         return found
+    state = state_of(known.state)
     return msgspec.structs.replace(
         found,
-        state=state_of(known.state),
+        state=state,
         known_as=known.url,
         url_state=known.state.name.lower(),
         host=known.host,
         depth=known.depth,
         score=known.score,
         queue=known.queue,
-        outcome=known.outcome if known.state is UrlState.DONE else None,
-        detail=known.detail if known.state is UrlState.DONE else "",
-        page=None if known.page_id is None else reader.page(known.page_id),
-        repeats=None if known.duplicate_of is None else reader.page(known.duplicate_of),
+        outcome=known.outcome,
+        detail=known.detail,
+        page=await _page(crawl, known.page_id),
+        repeats=await _page(crawl, known.duplicate_of),
         found_at=known.found_at,
         finished_at=known.finished_at,
-        path=reader.path(known.id),
-        attempts=reader.attempts(known.id),
-        waits=_waits(crawl, known, now) if state_of(known.state) == "waiting" else None,
+        path=await reader.path(known.id),
+        attempts=await reader.attempts(known.id),
+        waits=await _waits(crawl, counts, known, now) if state == "waiting" else None,
     )
+
+
+async def _page(crawl: StoredCrawl, number: int | None) -> PageRecord | None:
+    return None if number is None else await crawl.reader.page(number)
 
 
 def _judged(scope: Scope | None, url: Url) -> ScopeVerdict | None:
@@ -115,38 +123,33 @@ def _judged(scope: Scope | None, url: Url) -> ScopeVerdict | None:
     return ScopeVerdict(accepted=bool(verdict), rule=verdict.rule, words=verdict.explain(url))
 
 
-def _waits(crawl: StoredCrawl, url: UrlRecord, now: float) -> Waits:
-    host = crawl.reader.host(url.host)
-    ahead = crawl.reader.ahead_of(url)
-    rest_s = max(0.0, host.next_start - now) if host else 0.0
-    delay_s = host.delay_s if host else 0.0
-    turns_s = 0.0 if url.state is UrlState.UNSCORED else ahead * delay_s
+async def _waits(crawl: StoredCrawl, counts: CrawlCounts, url: UrlRecord, now: float) -> Waits:
+    host = await crawl.reader.timing(url.host, now) or _UNKNOWN_HOST
+    ahead = await crawl.reader.ahead_of(url)
+    turns_s = 0.0 if url.state is UrlState.UNSCORED else ahead * host.delay_s
     return Waits(
-        obstacles=_obstacles(crawl, url, ahead, rest_s),
+        obstacles=[*_obstacles(crawl, counts, url, ahead, host.ready_in_s)],
         ahead=ahead,
-        host_ready_in_s=rest_s,
-        host_delay_s=delay_s,
-        host_failures=host.failures if host else 0,
-        at_least_s=rest_s + turns_s,
+        host_ready_in_s=host.ready_in_s,
+        host_delay_s=host.delay_s,
+        host_failures=host.failures,
+        at_least_s=host.ready_in_s + turns_s,
     )
 
 
-def _obstacles(crawl: StoredCrawl, url: UrlRecord, ahead: int, rest_s: float) -> list[Obstacle]:
-    found: list[Obstacle] = []
-    if not crawl.running:
-        found.append("no-process")
-    match crawl.exhausted_by():
-        case "max-pages":
-            found.append("max-pages")
-        case "max-bytes":
-            found.append("max-bytes")
+def _obstacles(
+    crawl: StoredCrawl, counts: CrawlCounts, url: UrlRecord, ahead: int, ready_in_s: float
+) -> Iterator[Obstacle]:
+    if not counts.running:
+        yield "no-process"
+    if (budget := crawl.exhausted_by(counts)) is not None:
+        yield budget
     match url.state:
         case UrlState.UNSCORED:
-            found.append("score")
+            yield "score"
         case UrlState.QUEUED:
-            found.append("queue")
+            yield "queue"
         case _ if ahead:
-            found.append("worker")
-    if rest_s > 0:
-        found.append("host")
-    return found
+            yield "worker"
+    if ready_in_s > 0:
+        yield "host"

@@ -1,25 +1,13 @@
-"""The state of a crawl in numbers."""
-
-from collections import Counter
-from collections.abc import Iterable
+"""The status of a crawl in numbers."""
 
 import msgspec
 
 from gossamer.frontier.queues import QueueTable
-from gossamer.stores.contract import UrlState
-from gossamer.stores.embedded.sqlite.reader import BusyHost, StateCount, state_of
+from gossamer.stores.contract import HostView, UrlState
+from gossamer.stores.reading import CrawlCounts, DepthCount, state_of
 from gossamer.views.stored_crawl import CrawlState, StoredCrawl
 
 BUSIEST = 5
-
-
-class DepthCount(msgspec.Struct, frozen=True, kw_only=True):
-    """The URLs of one depth."""
-
-    depth: int
-    urls: int
-    finished: int
-    pages: int
 
 
 class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +22,8 @@ class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
 class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     """A crawl at one moment."""
 
-    directory: str
+    where: str
+    """Where the crawl is: its directory, its file, or its name and store."""
     state: CrawlState
     ended_by: str | None
     """`complete`, `max-pages`, `max-bytes`, `interrupted`; None while it runs or after a crash."""
@@ -48,84 +37,53 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     max_pages: int | None
     max_bytes: int | None
     outcomes: dict[str, int]
+    """How the finished URLs ended, most frequent first."""
     url_states: dict[str, int]
     hosts: int
-    busiest_hosts: list[BusyHost]
+    busiest_hosts: list[HostView]
     depths: list[DepthCount]
     queues: list[QueueCount]
     started_at: float | None
+    """When the first attempt ended."""
     last_at: float | None
     """When the last attempt ended."""
 
 
-def crawl_status(crawl: StoredCrawl) -> CrawlStatus:
-    """Count."""
-    reader, options = crawl.reader, crawl.options
-    state_counts = reader.state_counts()
-    url_states: Counter[UrlState] = Counter()
-    for one in state_counts:
-        url_states[UrlState(one.state)] += one.urls
-    states: Counter[str] = Counter()
-    for state, urls in url_states.items():
+async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
+    """Return how far a crawl is."""
+    options = crawl.options
+    counts = await crawl.reader.counts()
+    states = dict.fromkeys(("waiting", "in_progress", "finished", "too_deep"), 0)
+    for state, urls in counts.states.items():
         states[state_of(state)] += urls
-    left = states["waiting"] + states["in_progress"]
-    started_at, last_at = reader.active_between() or (None, None)
+    outcomes = sorted(counts.outcomes.items(), key=lambda one: (-one[1], one[0]))
     return CrawlStatus(
-        directory=crawl.name,
-        state=crawl.state(left),
-        ended_by=crawl.ended_by(left),
-        waiting=states["waiting"],
-        in_progress=states["in_progress"],
-        finished=states["finished"],
-        too_deep=states["too_deep"],
-        pages=reader.page_count(),
-        bytes=crawl.bytes,
+        where=crawl.where,
+        state=crawl.state(counts),
+        ended_by=crawl.ended_by(counts),
+        **states,
+        pages=counts.pages,
+        bytes=counts.bytes,
         max_pages=options.max_pages if options else None,
         max_bytes=options.max_bytes if options else None,
-        outcomes=_outcomes(state_counts),
-        url_states={state.name.lower(): url_states[state] for state in UrlState},
-        hosts=reader.host_count(),
-        busiest_hosts=reader.busiest_hosts(BUSIEST),
-        depths=_depths(state_counts),
-        queues=_queues(state_counts, options.queues if options else None),
-        started_at=started_at,
-        last_at=last_at,
+        outcomes=dict(outcomes),
+        url_states={state.name.lower(): counts.states[state] for state in UrlState},
+        hosts=counts.hosts,
+        busiest_hosts=await crawl.reader.hosts(BUSIEST, now) if counts.unfinished else [],
+        depths=counts.depths,
+        queues=_queues(counts, options.queues if options else None),
+        started_at=counts.started_at,
+        last_at=counts.last_at,
     )
 
 
-def _outcomes(state_counts: Iterable[StateCount]) -> dict[str, int]:
-    """Return how the finished URLs ended, most frequent first."""
-    found: Counter[str] = Counter()
-    for one in state_counts:
-        if one.state == UrlState.DONE:
-            found[str(one.outcome)] += one.urls
-    return dict(found.most_common())
-
-
-def _depths(state_counts: Iterable[StateCount]) -> list[DepthCount]:
-    urls: Counter[int] = Counter()
-    finished: Counter[int] = Counter()
-    pages: Counter[int] = Counter()
-    for one in state_counts:
-        urls[one.depth] += one.urls
-        if one.state == UrlState.DONE:
-            finished[one.depth] += one.urls
-            pages[one.depth] += one.urls if one.outcome == "fetched" else 0
-    return [
-        DepthCount(depth=one, urls=urls[one], finished=finished[one], pages=pages[one])
-        for one in sorted(urls)
-    ]
-
-
-def _queues(state_counts: Iterable[StateCount], count: int | None) -> list[QueueCount]:
+def _queues(counts: CrawlCounts, count: int | None) -> list[QueueCount]:
     """Return the table from score to queue, with how many URLs wait in each."""
-    waiting: Counter[int] = Counter()
-    for one in state_counts:
-        if one.queue is not None and one.state in {UrlState.QUEUED, UrlState.ASSIGNED}:
-            waiting[one.queue] += one.urls
     if count is None:
         return []
     return [
-        QueueCount(queue=row.queue, low=row.low, high=row.high, waiting=waiting[row.queue])
+        QueueCount(
+            queue=row.queue, low=row.low, high=row.high, waiting=counts.queues.get(row.queue, 0)
+        )
         for row in QueueTable(count).rows()
     ]

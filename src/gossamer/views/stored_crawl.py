@@ -1,118 +1,63 @@
-"""A crawl as it is kept, whether it runs, has ended or was killed.
+"""A stored crawl, opened to be read: it may be running, have ended, or have been killed."""
 
-It is looked at in the tables of a file. A crawl in a shared store is copied into such tables first
-(`shared_view`).
-"""
-
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
-from gossamer.coordinator.directory import DATABASE, is_locked
 from gossamer.coordinator.stored_options import StoredOptions, read_options
-from gossamer.errors import CrawlError, UsageError
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
-from gossamer.stores.embedded.sqlite.readonly import reading
-
-SAVED_PAGES = "pages"
-"""The folder in which the module `save` writes."""
+from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.reading import CrawlCounts, CrawlReader, ReadRequest
+from gossamer.stores.registry import open_for_reading
 
 CrawlState = Literal["running", "finished", "interrupted", "crashed"]
+BudgetName = Literal["max-pages", "max-bytes"]
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is wanted of a crawl that has to be copied to be looked at."""
+class StoredCrawl(msgspec.Struct, frozen=True):
+    """An open crawl: its reader, and the options that it was last run with."""
 
-    links: bool = False
-    """Also by which keys URLs are known, and where their links lead."""
-    audit: bool = False
-    """Also contents, and whether the store agrees with itself."""
-    page: int | None = None
-    """Nothing but this page, with its content."""
-
-
-class StoredCrawl(msgspec.Struct, frozen=True, kw_only=True):
-    """An open crawl: everything is read as it was at one moment."""
-
-    name: str
-    """What it is called where it is shown: its directory, or its place in a shared store."""
-    results: Path | None
-    """Where modules have written, as far as that is known."""
-    connection: sqlite3.Connection
-    reader: SqliteReader
+    reader: CrawlReader
     options: StoredOptions | None
     """None if they were not kept with the crawl."""
-    running: bool
-    """Whether a process works on it."""
-    closed: bool
-    """Whether the last process that worked on it ended in order."""
-    broken_indexes: Sequence[str] | None = None
-    """Where the queues and counters of a shared store do not agree with the records; None: it is in
-    no shared store, or nobody has asked."""
 
     @property
-    def bytes(self) -> int:
-        """How much was downloaded so far."""
-        note = self.reader.note("bytes") or b"0"
-        if not note.isdigit():
-            raise CrawlError(f"the count of bytes in {self.name} is damaged: {note[:40]!r}")
-        return int(note)
+    def where(self) -> str:
+        """What the crawl is called where it is shown."""
+        return self.reader.where
 
-    def exhausted_by(self) -> str | None:
-        """Return which budget is used up: `max-pages` or `max-bytes`."""
-        if self.options is None:
-            return None
-        budget = self.options.budget(self.reader.page_count(), self.bytes)
-        return budget.exhausted_by() if budget else None
+    @property
+    def directory(self) -> Path | None:
+        """Where modules have written, as far as that is known."""
+        return self.reader.directory
 
-    def ended_by(self, left: int) -> str | None:
-        """Return what ended the crawl, of which so many URLs are left; None: nothing did."""
-        if self.running:
+    def exhausted_by(self, counts: CrawlCounts) -> BudgetName | None:
+        """Return which budget is used up."""
+        budget = self.options and self.options.budget(counts.pages, counts.bytes)
+        return cast("BudgetName | None", budget.exhausted_by()) if budget else None
+
+    def ended_by(self, counts: CrawlCounts) -> str | None:
+        """Return what ended the crawl; None while it runs, or after a crash."""
+        if counts.running:
             return None
-        if not left:
+        if not counts.unfinished:
             return "complete"
-        return (self.exhausted_by() or "interrupted") if self.closed else None
+        return (self.exhausted_by(counts) or "interrupted") if counts.closed else None
 
-    def state(self, left: int) -> CrawlState:
-        """Return how it is with the crawl, of which so many URLs are left."""
-        if self.running:
+    def state(self, counts: CrawlCounts) -> CrawlState:
+        """Return how the crawl is."""
+        if counts.running:
             return "running"
-        if not self.closed:
+        if not counts.closed:
             return "crashed"
-        return "interrupted" if self.ended_by(left) == "interrupted" else "finished"
+        return "interrupted" if self.ended_by(counts) == "interrupted" else "finished"
 
 
-@contextmanager
-def open_crawl(directory: Path, file: Path | None = None) -> Iterator[StoredCrawl]:
-    """Open the crawl in a directory to look at it; it is not disturbed.
-
-    Its state is in another file if one is named.
-    """
-    path = file or directory / DATABASE
-    if not path.is_file():
-        where = directory if file is None else file
-        raise UsageError(f"there is no crawl in {where}: name its directory with --dir")
-    with reading(path) as connection:
-        reader = SqliteReader(connection)
-        closed = reader.note("closed") == b"yes"
-        running = not closed and is_locked(directory)
-        if not closed and not running:
-            # It was killed, or has ended since the moment that we see: then look again, for a
-            # process closes its crawl before it lets go of the lock.
-            connection.execute("COMMIT")
-            connection.execute("BEGIN")
-            closed = reader.note("closed") == b"yes"
-            running = not closed and is_locked(directory)
-        yield StoredCrawl(
-            name=str(file or directory),
-            results=directory,
-            connection=connection,
-            reader=reader,
-            options=read_options(reader.note("options"), path),
-            running=running,
-            closed=closed,
-        )
+@asynccontextmanager
+async def open_crawl(request: ReadRequest) -> AsyncIterator[StoredCrawl]:
+    """Open a crawl to read it, in whichever store it is."""
+    async with open_for_reading(request) as reader:
+        note = await reader.note(OPTIONS_NOTE)
+        yield StoredCrawl(reader, read_options(note, reader.where))

@@ -1,4 +1,4 @@
-"""Whether a crawl keeps its promises, proved from its stored state."""
+"""The checks of a crawl: whether it keeps its promises, proved from its stored state."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,9 @@ import msgspec
 from gossamer.frontier.queues import QueueTable
 from gossamer.stores.embedded.sqlite.audit import SqliteAudit
 from gossamer.stores.embedded.sqlite.verify_sql import Facts
-from gossamer.views.stored_crawl import SAVED_PAGES, StoredCrawl
+from gossamer.stores.reading import CrawlCounts
+from gossamer.views.crawl_tables import CrawlTables
+from gossamer.views.pages import SAVED_PAGES
 from gossamer.views.verify_bodies import SavedPages, spoilt_bodies
 from gossamer.views.verify_depths import DepthCheck
 from gossamer.views.verify_urls import UrlCheck
@@ -18,50 +20,51 @@ EXAMPLES = 5
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A promise, and how often it is broken."""
+    """The result of one check: a promise, and how often it is broken."""
 
     rule: str
     promise: str
     broken: int
     examples: list[str]
-    """The first breaches."""
+    """The first few."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of looking at everything."""
+    """The results of all checks."""
 
-    directory: str
+    where: str
+    """Where the crawl is: its directory, its file, or its name and store."""
     running: bool
-    """Whether the crawl went on meanwhile: this is how it was at one moment."""
+    """Whether the crawl went on meanwhile: then a consistent snapshot of it was checked."""
     sound: bool
-    """Whether no promise is broken."""
+    """Whether every check passed."""
     complete: bool
-    """Whether all of them were looked at: what has lost its form cannot be read any further."""
+    """Whether every check was made: a file that has lost its form cannot be read any further."""
     urls: int
     pages: int
     findings: list[Finding]
 
 
 Check = tuple[str, str, Iterator[str]]
-"""The name of a rule, its promise, and what breaks it."""
+"""The name of a check, the promise that it checks, and what breaks it."""
 
 
-def verify(crawl: StoredCrawl, now: float) -> Verification:
-    """LeaseGuard the stored state of a crawl against every rule."""
-    audit = SqliteAudit(crawl.connection)
+async def verify(tables: CrawlTables, now: float) -> Verification:
+    """Check the stored state of a crawl against every promise."""
+    audit = SqliteAudit(tables.connection)
     urls = pages = 0
     findings = [_finding("file", "the file is whole", audit.damage())]
-    if complete := _kept(findings):
+    if complete := _passed(findings):
         findings += [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
-        complete = _kept(findings)
+        complete = _passed(findings)
     if complete:
-        urls = sum(one.urls for one in crawl.reader.state_counts())
-        pages = crawl.reader.page_count()
-        findings += [_finding(*check) for check in _checks(crawl, audit, now)]
+        counts = await tables.reader.counts()
+        urls, pages = counts.urls, counts.pages
+        findings += [_finding(*check) for check in _checks(tables, audit, counts, now)]
     return Verification(
-        directory=crawl.name,
-        running=crawl.running,
-        sound=_kept(findings),
+        where=tables.crawl.where,
+        running=tables.reader.running,
+        sound=_passed(findings),
         complete=complete,
         urls=urls,
         pages=pages,
@@ -69,43 +72,45 @@ def verify(crawl: StoredCrawl, now: float) -> Verification:
     )
 
 
-def _checks(crawl: StoredCrawl, audit: SqliteAudit, now: float) -> Iterator[Check]:
-    """Yield the rules that a file of the right form must keep."""
-    options = crawl.options
-    facts = _facts(crawl, now)
+def _checks(
+    tables: CrawlTables, audit: SqliteAudit, counts: CrawlCounts, now: float
+) -> Iterator[Check]:
+    """Yield the checks for tables of the right form."""
+    options, directory = tables.crawl.options, tables.crawl.directory
+    facts = _facts(tables, counts, now)
     for rule, found in audit.content(facts, QueueTable(facts.queues or 1).queue_of):
         yield rule.name, rule.promise, found
     url_check = UrlCheck(options.scope_of_crawl(), options.seeds) if options else UrlCheck(None, ())
     promise = "every URL is filed under its own fingerprint and host"
-    yield "url_check", promise, url_check.misfiled(audit.urls())
+    yield "filing", promise, url_check.misfiled(audit.urls())
     if options:
         yield "scope", "every URL is in scope", url_check.outside()
-        yield "seeds", "the seeds, and only they, were found nowhere", url_check.orphans()
+        yield "seeds", "the seeds, and no other URLs, were found on no page", url_check.orphans()
     graph = DepthCheck(audit.nodes(), audit.url)
-    promise = "no link offers a shorter path than that written down"
+    promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
     promise = "every stored body is the one that was fetched"
     yield "bodies", promise, spoilt_bodies(audit.bodies())
-    if crawl.broken_indexes is not None:
-        promise = "the queues and counters of the store agree with what is written down"
-        yield "store", promise, iter(crawl.broken_indexes)
-    if crawl.results is not None:
-        folder = crawl.results / SAVED_PAGES
+    if tables.broken_indexes is not None:
+        promise = "the queues and counters of the store agree with its records"
+        yield "store", promise, iter(tables.broken_indexes)
+    if directory is not None:
+        folder = directory / SAVED_PAGES
         saving = options is not None and "save" in options.module
         if saving or folder.is_dir():
-            saved = SavedPages(folder, complete=saving, at_rest=crawl.closed)
-            yield "saved", "every saved file is of its page", saved.wrong(audit.pages())
+            saved = SavedPages(folder, complete=saving, at_rest=counts.closed)
+            yield "saved", "every saved file holds its page", saved.wrong(audit.pages())
 
 
-def _facts(crawl: StoredCrawl, now: float) -> Facts:
-    options = crawl.options
-    over = crawl.ended_by(crawl.reader.unfinished()) not in {None, "interrupted"}
+def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
+    options = tables.crawl.options
+    over = tables.crawl.ended_by(counts) not in {None, "interrupted"}
     if options is None:
-        return Facts(now=now, closed=crawl.closed, over=over)
+        return Facts(now=now, closed=counts.closed, over=over)
     return Facts(
         now=now,
-        closed=crawl.closed,
+        closed=counts.closed,
         over=over,
         ttl_s=options.ttl_s,
         max_depth=math.inf if options.depth is None else options.depth,
@@ -116,11 +121,11 @@ def _facts(crawl: StoredCrawl, now: float) -> Facts:
     )
 
 
-def _finding(rule: str, promise: str, breaches: Iterator[str]) -> Finding:
-    examples = list(islice(breaches, EXAMPLES))
-    broken = len(examples) + sum(1 for _ in breaches)
+def _finding(rule: str, promise: str, broken_by: Iterator[str]) -> Finding:
+    examples = list(islice(broken_by, EXAMPLES))
+    broken = len(examples) + sum(1 for _ in broken_by)
     return Finding(rule=rule, promise=promise, broken=broken, examples=examples)
 
 
-def _kept(findings: Iterable[Finding]) -> bool:
+def _passed(findings: Iterable[Finding]) -> bool:
     return not any(finding.broken for finding in findings)

@@ -1,4 +1,4 @@
-"""Whether the bodies of pages, in the store and in files, are those that were fetched."""
+"""The check of bodies: whether those in the store and in saved files are what was fetched."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,23 +19,23 @@ def spoilt_bodies(bodies: Iterable[tuple[int, int, bytes, bytes]]) -> Iterator[s
             fits = zstandard.frame_content_size(packed) == size
             body = unpack(packed) if fits else b""
         except zstandard.ZstdError as error:
-            yield f"page {page_id} cannot be unpacked: {error}"
+            yield f"the body of page {page_id} cannot be decompressed: {error}"
             continue
         if not fits:
-            yield f"page {page_id} is not of its size"
+            yield f"the body of page {page_id} does not have its recorded size"
         elif xxhash.xxh3_128_digest(body) != digest:
-            yield f"page {page_id} does not have its digest"
+            yield f"the body of page {page_id} does not match its digest"
 
 
 class SavedPages:
-    """The numbered files of the module `save`, held against the pages of the crawl."""
+    """The numbered files of the module `save`, compared with the pages of the crawl."""
 
     def __init__(self, folder: Path, *, complete: bool, at_rest: bool) -> None:
         self._folder = folder
         self._complete = complete
         """Whether every page must have its file."""
         self._at_rest = at_rest
-        """Whether nothing may be under way: no page too many, no depth about to be put right."""
+        """Whether the crawl was closed: no page is about to be kept, no depth to be corrected."""
 
     def wrong(self, pages: Iterable[StoredPage]) -> Iterator[str]:
         """Yield what is wrong with the files."""
@@ -47,7 +47,7 @@ class SavedPages:
             numbers = [page_number(one.name) for one in self._folder.iterdir()]
             for number in sorted(one for one in numbers if one is not None):
                 if not 1 <= number <= last:
-                    yield f"{self._folder / str(number)} is of no page"
+                    yield f"{self._folder / str(number)} belongs to no page"
 
     def _complaint(self, page: StoredPage) -> Iterator[str]:
         file = self._folder / str(page.id)
@@ -61,8 +61,8 @@ class SavedPages:
             yield f"{file} cannot be read: {error.strerror}"
             return
         if url != page.url.encode():
-            yield f"{file} is not of {page.url}"
+            yield f"{file} does not name {page.url} in its first line"
         elif self._at_rest and depth not in (b"%d" % page.depth, b"%d" % page.reported_depth):
             yield f"{file} does not have the depth {page.depth} in its second line"
         elif len(body) != page.size or xxhash.xxh3_128_digest(body) != page.digest:
-            yield f"{file} does not hold the page that was fetched"
+            yield f"{file} does not hold what was fetched"

@@ -1,6 +1,6 @@
-"""Whether the depth of every URL is the length of its shortest path from a seed.
+"""The check of depths: whether each is the length of the shortest path from a seed.
 
-It need not be searched for again; it is enough to look at each link and at each URL once:
+Nothing is searched again; it is enough to check each link and each URL once:
 
 - no link offers a shorter path: its target is at most one step farther than its source, and as far
   as the source where it is a redirect. So no depth is larger than the shortest path;
@@ -40,12 +40,12 @@ class DepthCheck:
             self._linked.append(0)
 
     def shortcuts(self, links: Iterable[tuple[int, Sequence[int]]]) -> Iterator[str]:
-        """Yield the links that offer a shorter path, or lead to a URL that is not there."""
+        """Yield the links that offer a shorter path, or lead to a URL that is missing."""
         depth, parent, linked = self._depth, self._parent, self._linked
         depth_of, last = depth.__getitem__, len(depth) - 1
         for source, targets in links:
             if targets and (min(targets) < 1 or max(targets) > last):
-                yield f"{self._name_of(source)} links to a URL that is not there"
+                yield f"{self._name_of(source)} links to a URL that is missing"
                 continue
             reach = depth[source] + self._step[source]
             if max(map(depth_of, targets), default=0) > reach:
@@ -57,25 +57,25 @@ class DepthCheck:
         for target in targets:
             if self._depth[target] > reach:
                 yield (
-                    f"{self._name_of(target)} is written down at depth {self._depth[target]}, but "
+                    f"{self._name_of(target)} is recorded at depth {self._depth[target]}, but "
                     f"is at depth {reach} over {self._name_of(source)}"
                 )
 
     def broken_paths(self) -> Iterator[str]:
-        """Yield the URLs whose path over their parents is none; after `shortcuts`."""
+        """Yield the URLs whose path over their parents does not exist; call `shortcuts` first."""
         depth, parent = self._depth, self._parent
         for url in range(1, len(depth)):
             over = parent[url]
             if not over:
                 continue
             if not 1 <= over < len(depth):
-                yield f"{self._name_of(url)} was found on a URL that is not there"
+                yield f"{self._name_of(url)} was found on a URL that is missing"
             elif not self._linked[url]:
                 if not self._revisited[over]:
                     yield f"{self._name_of(over)} does not link to {self._name_of(url)}"
             elif depth[url] != depth[over] + self._step[over]:
                 yield (
-                    f"{self._name_of(url)} is written down at depth {depth[url]}, but was found on "
+                    f"{self._name_of(url)} is recorded at depth {depth[url]}, but was found on "
                     f"{self._name_of(over)}, which is at depth {depth[over]}"
                 )
         yield from self._circles()
@@ -90,4 +90,4 @@ class DepthCheck:
                 passed[at] = start
                 at = parent[at]
             if 1 <= at <= last and passed[at] == start:
-                yield f"{self._name_of(at)} was found on a page that was found over it"
+                yield f"{self._name_of(at)} was found over itself: its parents form a circle"

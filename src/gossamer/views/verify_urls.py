@@ -1,4 +1,4 @@
-"""Whether URLs are filed as what they are, and belong where they are."""
+"""The check of URLs: whether each is filed under its own key and host, and is in scope."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,7 +8,7 @@ from gossamer.worker.links import LinkFilter
 
 
 class UrlCheck:
-    """Looks at each URL once: its key and host first, then the rest, which is kept for later."""
+    """Checks every URL in one pass; what concerns scope and seeds is kept until asked for."""
 
     def __init__(self, scope: Scope | None, seeds: Sequence[str]) -> None:
         self._scope = scope
@@ -20,13 +20,13 @@ class UrlCheck:
         self._orphans: list[str] = []
 
     def misfiled(self, urls: Iterable[FiledUrl]) -> Iterator[str]:
-        """Yield the URLs that are not in normal form, or filed under another key or host."""
+        """Yield the URLs that are not in normal form, or are filed under another key or host."""
         missing = dict(self._seeds)
         one = None
         for one in urls:
             missing.pop(one.key, None)
             if one.is_seed and one.key not in self._seeds:
-                self._orphans.append(f"{one.url} was found nowhere and is no seed")
+                self._orphans.append(f"{one.url} was found on no page and is not a seed")
             yield from self._complaint(one)
         # A crawl that was killed at its very beginning has no URL at all.
         if one is not None:
@@ -41,16 +41,16 @@ class UrlCheck:
             self._outside.append(f"{url}: {verdict.explain(url)}")
         link = self._link_filter.file(url)
         if link.key != one.key:
-            yield f"{url} is filed under the key of another"
+            yield f"{url} is filed under the key of another URL"
         elif link.host != one.host:
             yield f"{url} is filed under the host {one.host}"
         elif one.host != one.domain and not one.host.endswith(f".{one.domain}"):
             yield f"{url} is filed under the domain {one.domain}"
 
     def outside(self) -> Iterator[str]:
-        """Yield the URLs that are out of scope; after `misfiled`."""
+        """Yield the URLs that are out of scope; call `misfiled` first."""
         return iter(self._outside)
 
     def orphans(self) -> Iterator[str]:
-        """Yield the URLs that only seeds could be, and the seeds that are missing; as above."""
+        """Yield URLs found on no page that are not seeds, and missing seeds; as above."""
         return iter(self._orphans)

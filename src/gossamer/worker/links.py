@@ -51,6 +51,10 @@ class LinkFilter:
         known = self._links
         return known[url] if url in known else self._judge(url)
 
+    def is_same(self, url: Url, other: Url) -> bool:
+        """Tell whether two URLs are spellings of one, so that the store knows them as one."""
+        return self.file(url).key == self.file(other).key
+
     def file(self, url: Url) -> Link:
         """Return what the URL is filed under, whether it is in scope or not."""
         if self._spelling is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.content import Analysis, AnalysisRules, ContentKind, RawPage, parse
 from gossamer.download import PRODUCT, Client
-from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response
+from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Url
 from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settled, Settlement, Store, Task
 from gossamer.worker import settlements
@@ -42,6 +42,8 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since the epoch."""
     watch: Callable[[Event], None] | None = None
     """Wants to know each step; None: nobody does."""
+    on_response: Callable[[Response], None] | None = None
+    """Sees each answer to the request for a page; None: nobody does."""
     ignored_robots: frozenset[str] = frozenset()
     parser_pool: ParserPool = msgspec.field(
         default_factory=lambda: ParserPool(AnalysisRules(), alone=True)
@@ -80,7 +82,7 @@ class Pipeline:
             await self._context.store.release(task, asked, self._context.clock())
             await self._heed(asked)
             return None
-        response = await guard.during(lambda: self._context.client.fetch(task.url))
+        url, response = await guard.during(lambda: self._fetch(task.url))
         feedback = settlements.feedback_of(response, self._context.clock())
         if response.outcome is Outcome.REDIRECTED:
             targets = self._context.link_filter.in_scope(
@@ -89,7 +91,32 @@ class Pipeline:
             return await self._settle(settlements.redirected(task, response, targets, feedback))
         if response.outcome is not Outcome.FETCHED:
             return await self._settle(settlements.failed(task, response, feedback))
-        return await self._judge(task, response, feedback)
+        return await self._judge(task, url, response, feedback)
+
+    async def _fetch(self, url: Url) -> tuple[Url, Response]:
+        """Fetch a page; follow redirects to other spellings of its URL, and return the last.
+
+        To the store all of these are one URL, which it would not hand out again.
+        """
+        context, spellings = self._context, [url]
+        while True:
+            response = await context.client.fetch(spellings[-1])
+            if context.on_response is not None:
+                context.on_response(response)
+            target = response.target
+            if (
+                response.outcome is not Outcome.REDIRECTED
+                or target is None
+                or target in spellings
+                or len(spellings) > settlements.MAX_REDIRECTS
+                or not context.link_filter.is_same(url, target)
+            ):
+                return spellings[-1], response
+            verdict = context.robots.known(target)
+            if verdict is not None and not verdict.allowed:
+                return spellings[-1], response
+            await asyncio.sleep(context.robots.pause_s(target))
+            spellings.append(target)
 
     async def _ask_robots(
         self, guard: LeaseGuard, task: Task
@@ -119,10 +146,10 @@ class Pipeline:
         return await self._settle(settlements.refused(task, verdict, asked, now, wait_s))
 
     async def _judge(
-        self, task: Task, response: Response, feedback: HostFeedback
+        self, task: Task, url: Url, response: Response, feedback: HostFeedback
     ) -> Settled | None:
         """Find out what is in the body, and keep it if it is a page."""
-        raw = RawPage(task.url, response.headers.get("content-type"), response.body)
+        raw = RawPage(url, response.headers.get("content-type"), response.body)
         try:
             analysis = await self._context.parser_pool.analyse(raw)
         except AnalysisError:

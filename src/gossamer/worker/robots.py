@@ -82,6 +82,10 @@ class PoliteRobots:
         """Return the pause that the URL's authority asks for, as far as that is known."""
         return self._cache.known_delay_s(url)
 
+    def pause_s(self, url: Url) -> float:
+        """Return the pause between two requests to the URL's host, as far as that is known."""
+        return max(self._delay_s, self.known_delay_s(url) or 0.0)
+
     async def rules(self, url: Url) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
         return await self._cache.rules(url)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, Result
+    from tests.cluster.crawl_result import CrawlResult
+    from tests.cluster.process_crawl import ProcessCrawl
 
 SKEW = """\
 import time
@@ -28,7 +29,7 @@ def skewed(folder: Path, skew_s: int) -> dict[str, str]:
 
 @pytest.mark.req("B1", "B3", "D16")
 def test_clocks_that_are_wrong_by_minutes(
-    crawl: "Crawl", expected: "Result", tmp_path: Path
+    crawl: "ProcessCrawl", expected: "CrawlResult", tmp_path: Path
 ) -> None:
     run = crawl.crawl(workers=0)
     workers = [crawl.worker(**skewed(tmp_path, skew_s)) for skew_s in (-600, 600)]

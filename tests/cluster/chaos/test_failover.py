@@ -8,7 +8,8 @@ import pytest
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
-    from tests.cluster.conftest import MakeCrawl, Result
+    from tests.cluster.conftest import MakeCrawl
+    from tests.cluster.crawl_result import CrawlResult
     from threaded_proxy import ThreadedProxy
 
 AOF = ("appendonly yes", "appendfsync everysec", "repl-diskless-sync-delay 0")
@@ -22,7 +23,7 @@ def test_a_replica_that_lags_behind_is_promoted(
     start_server: "StartServer",
     make_proxy: "Callable[[int], ThreadedProxy]",
     make_crawl: "MakeCrawl",
-    expected: "Result",
+    expected: "CrawlResult",
 ) -> None:
     primary = start_server(*AOF, ports=TCP)
     link = make_proxy(primary.port)

@@ -10,12 +10,13 @@ from gossamer.stores.redis.keys import prefix
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
-    from tests.cluster.conftest import MakeCrawl, Result
+    from tests.cluster.conftest import MakeCrawl
+    from tests.cluster.crawl_result import CrawlResult
 
 
 @pytest.mark.req("B1", "B3", "D15")
 def test_the_slot_moves_to_other_nodes(
-    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
+    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "CrawlResult"
 ) -> None:
     """All keys of a crawl are in one slot; the processes were given the address of any node."""
     cluster = Cluster(start_server, 3)
@@ -37,7 +38,7 @@ def test_the_slot_moves_to_other_nodes(
 
 @pytest.mark.req("B1", "B3", "D15")
 def test_the_master_dies_and_its_replica_takes_over(
-    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
+    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "CrawlResult"
 ) -> None:
     """The one that has the crawl, and whose address the processes were given."""
     cluster = Cluster(start_server, 3, replicated=True)

@@ -12,21 +12,23 @@ from gossamer.testing.replies import Prepared
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer, StartServer
-    from tests.cluster.conftest import Crawl, MakeCrawl, Result
+    from tests.cluster.conftest import MakeCrawl
+    from tests.cluster.crawl_result import CrawlResult
+    from tests.cluster.process_crawl import ProcessCrawl
     from threaded_proxy import ThreadedProxy
 
 SLOW = ("a.localhost", "/leaf/1")
 
 
 @pytest.mark.req("B1", "B3", "D15")
-@pytest.mark.parametrize("sync", ["always", "everysec"])
 def test_the_server_is_killed_and_started_again(
-    sync: str,
+    chaos_seed: int,
     start_server: "StartServer",
     make_crawl: "MakeCrawl",
-    expected: "Result",
+    expected: "CrawlResult",
 ) -> None:
     """A process that is killed loses nothing that it has answered: the file was written before."""
+    sync = ("everysec", "always")[chaos_seed % 2]
     server = start_server("appendonly yes", f"appendfsync {sync}")
     crawl = make_crawl(server.url)
     run = crawl.crawl()
@@ -44,7 +46,7 @@ def test_the_server_is_killed_and_started_again(
 
 @pytest.mark.req("B1")
 def test_the_server_loses_power_and_with_it_the_last_seconds(
-    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
+    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "CrawlResult"
 ) -> None:
     """What the disk did not have is gone; whoever worked meanwhile has to be told so."""
     server = start_server("appendonly yes", "appendfsync everysec")
@@ -65,7 +67,7 @@ def test_the_server_loses_power_and_with_it_the_last_seconds(
 
 @pytest.mark.req("B1", "B3")
 def test_a_download_that_the_server_has_forgotten_ends_before_its_host_is_asked_again(
-    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "Result"
+    start_server: "StartServer", make_crawl: "MakeCrawl", expected: "CrawlResult"
 ) -> None:
     """One that would go on for long, begun in the second that is lost."""
     server = start_server("appendonly yes", "appendfsync everysec")
@@ -93,7 +95,7 @@ def test_a_download_that_the_server_has_forgotten_ends_before_its_host_is_asked_
 
 @pytest.mark.req("B1", "B3", "D15")
 def test_the_server_stands_still_for_longer_than_a_lease(
-    server: "RedisServer", crawl: "Crawl", expected: "Result"
+    server: "RedisServer", crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
     run = crawl.crawl()
     crawl.await_requests(20)
@@ -111,7 +113,7 @@ def test_connections_are_cut_delayed_and_refused(
     start_server: "StartServer",
     make_proxy: "Callable[[int], ThreadedProxy]",
     make_crawl: "MakeCrawl",
-    expected: "Result",
+    expected: "CrawlResult",
 ) -> None:
     server = start_server("appendonly yes", "appendfsync always", ports=("port",))
     proxy = make_proxy(server.port)
@@ -139,7 +141,7 @@ def test_connections_are_cut_delayed_and_refused(
 
 @pytest.mark.req("B1")
 def test_a_server_that_has_lost_everything_is_no_finished_crawl(
-    server: "RedisServer", crawl: "Crawl"
+    server: "RedisServer", crawl: "ProcessCrawl"
 ) -> None:
     run, worker = crawl.crawl(), crawl.worker()
     crawl.await_requests(15)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cluster.conftest import Crawl, Result
+    from tests.cluster.crawl_result import CrawlResult
+    from tests.cluster.process_crawl import ProcessCrawl
 
 
 @pytest.mark.req("B1", "B3", "D16")
-def test_a_worker_that_stood_still_is_refused(crawl: "Crawl", expected: "Result") -> None:
+def test_a_worker_that_stood_still_is_refused(
+    crawl: "ProcessCrawl", expected: "CrawlResult"
+) -> None:
     run = crawl.crawl(workers=3)
     crawl.await_requests(30)
     stalled = crawl.pids("worker")[:2]

@@ -74,13 +74,13 @@ def test_values_come_out_in_one_form() -> None:
         ({"delay_s": float("nan")}, "delay nan is out of range: write 0s, or from 1ms to 24h"),
         ({"delay_s": 1e9}, "delay 1000000000.0 is out of range: write 0s, or from 1ms to 24h"),
         ({"delay_s": 1e-9}, "delay 1e-09 is out of range: write 0s, or from 1ms to 24h"),
-        ({"delay_s": True}, "delay True is no duration: write 500ms, 1s, 5m or 1h"),
+        ({"delay_s": True}, "delay True is not a duration, such as 500ms, 2s, 5m"),
         ({"ttl_s": 0.0}, "ttl 0.0 is out of range: write 1s to 8760h"),
         ({"workers": True}, "workers True must be a whole number from 0 to 1000"),
         ({"workers": 1.0}, "workers 1.0 must be a whole number from 0 to 1000"),
         ({"depth": -1}, "depth -1 must be a whole number from 0 to 1000000, or none"),
         ({"max_page_bytes": 10**10}, "max-page-bytes 10000000000 is out of range: write 1B to 1GB"),
-        ({"max_bytes": 0.5}, "max-bytes 0.5 is no size: write 500kB, 50MB, 1GB or 64KiB"),
+        ({"max_bytes": 0.5}, "max-bytes 0.5 is not a size, such as 500kB, 50MB, 64KiB"),
         (
             {"similarity": 0.0},
             "similarity 0.0 must be a number above 0 and up to 1, such as 0.9, or off",
@@ -91,7 +91,7 @@ def test_values_come_out_in_one_form() -> None:
         ),
         (
             {"exclude": ("ok", "(")},
-            "exclude has '(', which is no regular expression: "
+            "exclude has '(', which is not a regular expression: "
             "missing ), unterminated subpattern at position 0",
         ),
         ({"module": 3}, 'module 3 must be a list of texts, such as ["one", "two"]'),
@@ -102,7 +102,7 @@ def test_values_come_out_in_one_form() -> None:
         ),
         (
             {"pagerank_url": "ftp://x/"},
-            "pagerank-url 'ftp://x/' is no web address: it must begin with https:// or http://",
+            "pagerank-url 'ftp://x/' is not a web address: it must start with https:// or http://",
         ),
         ({"fresh": "maybe"}, "fresh 'maybe' must be true or false"),
         ({"dir": ""}, "dir '' must be one line of printable text, or auto"),
@@ -143,13 +143,13 @@ def test_a_store_on_a_server_is_shown_without_its_password(text: str, told: str)
 @pytest.mark.parametrize(
     ("store", "complaint"),
     [
-        ("redis:u:secret@h/0", "'redis:u:secret@h/0' is no store that is known"),
-        ("mysql://root:p@ss@h/", "'mysql://…@h/' is no store that is known"),
-        ("crawl.db", "'crawl.db' is no store that is known"),
-        ("memory:x", "'memory:x' is no store that is known"),
-        ("sqlite:///x.db", "'sqlite:///x.db' is no store that is known"),
-        ("sqlite::memory:", "'sqlite::memory:' is no store that is known"),
-        (True, "True is no store that is known"),
+        ("redis:u:secret@h/0", "'redis:u:secret@h/0' is an unknown kind of store"),
+        ("mysql://root:p@ss@h/", "'mysql://…@h/' is an unknown kind of store"),
+        ("crawl.db", "'crawl.db' is an unknown kind of store"),
+        ("memory:x", "'memory:x' is an unknown kind of store"),
+        ("sqlite:///x.db", "'sqlite:///x.db' is an unknown kind of store"),
+        ("sqlite::memory:", "'sqlite::memory:' is an unknown kind of store"),
+        (True, "True is an unknown kind of store"),
     ],
 )
 def test_an_unknown_store_is_refused_with_the_known_ones(store: object, complaint: str) -> None:

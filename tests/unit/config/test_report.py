@@ -3,18 +3,18 @@ import pytest
 from gossamer.config import OPTIONS, Option, describe, load, options_markdown
 
 
-def test_every_option_is_told_with_its_origin() -> None:
+def test_every_option_is_listed_with_its_origin() -> None:
     settings = describe(load({"delay": "1500ms", "seeds": ["http://a/"]}, {"GOSSAMER_DEPTH": "2"}))
-    told = {setting.name: (setting.value_text, setting.origin) for setting in settings}
-    assert list(told) == [option.name for option in OPTIONS]
-    assert told["delay"] == ("1.5s", "--delay")
-    assert told["seeds"] == ("http://a/", "SEED")
-    assert told["depth"] == ("2", "GOSSAMER_DEPTH")
-    assert told["max-bytes"] == ("50MB", "default")
-    assert told["store"] == ("sqlite:", "default")
-    assert told["include"] == ("none", "default")
-    assert told["fresh"] == ("false", "default")
-    assert settings[0].help == "The URLs to begin with."
+    listed = {setting.name: (setting.value_text, setting.origin) for setting in settings}
+    assert list(listed) == [option.name for option in OPTIONS]
+    assert listed["delay"] == ("1.5s", "--delay")
+    assert listed["seeds"] == ("http://a/", "SEED")
+    assert listed["depth"] == ("2", "GOSSAMER_DEPTH")
+    assert listed["max-bytes"] == ("50MB", "default")
+    assert listed["store"] == ("sqlite:", "default")
+    assert listed["include"] == ("none", "default")
+    assert listed["fresh"] == ("false", "default")
+    assert settings[0].help == "The URLs to start from."
 
 
 @pytest.mark.parametrize(("key", "shown"), [("hush", "********"), ("", "none")])

@@ -159,9 +159,9 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
             "config = 'x'",
             "the key 'config' (FILE, line 1) is unknown: only --config names a configuration file",
         ),
-        ("delay = 'abc'", "delay 'abc' (FILE, line 1) is no duration: write 500ms, 1s, 5m or 1h"),
-        ("delay = 1", "delay '1' (FILE, line 1) is no duration: write 500ms, 1s, 5m or 1h"),
-        ("delay = nan", "delay 'nan' (FILE, line 1) is no duration: write 500ms, 1s, 5m or 1h"),
+        ("delay = 'abc'", "delay 'abc' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
+        ("delay = 1", "delay '1' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
+        ("delay = nan", "delay 'nan' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
         ("workers = 'two'", "workers 'two' (FILE, line 1) must be a whole number from 0 to 1000"),
         ("workers = true", "workers True (FILE, line 1) must be a whole number from 0 to 1000"),
         (
@@ -179,11 +179,11 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
         ),
         (
             "max-bytes = -5",
-            "max-bytes '-5' (FILE, line 1) is no size: write 500kB, 50MB, 1GB or 64KiB",
+            "max-bytes '-5' (FILE, line 1) is not a size, such as 500kB, 50MB, 64KiB",
         ),
         (
             "delay = ",
-            "the configuration file FILE is no valid TOML: Invalid value (at end of document)",
+            "the configuration file FILE is not valid TOML: Invalid value (at end of document)",
         ),
     ],
 )
@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     )
     assert "Is a directory" in refusal(file=tmp_path)
     (tmp_path / "latin.toml").write_bytes(b"contact = '\xe9'")
-    assert "is no valid TOML" in refusal(file=tmp_path / "latin.toml")
+    assert "is not valid TOML" in refusal(file=tmp_path / "latin.toml")
     (tmp_path / "huge.toml").write_text("workers = " + "9" * 5000, encoding="utf-8")
     assert "huge.toml" in refusal(file=tmp_path / "huge.toml")
 
@@ -235,13 +235,13 @@ def test_an_unknown_option_is_refused() -> None:
 
 def test_a_wrong_value_is_told_even_when_it_is_overridden() -> None:
     assert refusal({"delay": "1s"}, {"GOSSAMER_DELAY": "soon"}) == (
-        "delay 'soon' (GOSSAMER_DELAY) is no duration: write 500ms, 1s, 5m or 1h"
+        "delay 'soon' (GOSSAMER_DELAY) is not a duration, such as 500ms, 2s, 5m"
     )
 
 
 def test_a_wrong_item_of_a_repeated_option() -> None:
     assert refusal({"exclude": ("a", "*")}).startswith(
-        "exclude (--exclude) has '*', which is no regular expression: "
+        "exclude (--exclude) has '*', which is not a regular expression: "
     )
 
 

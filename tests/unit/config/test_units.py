@@ -34,7 +34,7 @@ def test_durations_are_read(text: str, seconds: float) -> None:
         *("1e3s", ".5s", "1.s", "1s2", "1,5s", "\u0661s", "9" * 30 + "s", "1s\n1s"),
     ],
 )
-def test_what_is_no_duration(text: str) -> None:
+def test_what_is_not_a_duration(text: str) -> None:
     assert parse_duration(text) is None
 
 
@@ -87,7 +87,7 @@ def test_sizes_are_read(text: str, size_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "MB", "-1MB", "1M", "1k", "0.5B", "1.00001kB", "nan", "1e6"])
-def test_what_is_no_size(text: str) -> None:
+def test_what_is_not_a_size(text: str) -> None:
     assert parse_size(text) is None
 
 

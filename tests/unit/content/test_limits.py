@@ -1,11 +1,11 @@
 import pytest
 
 from gossamer.content import ParsedPage, parse
-from gossamer.content.limits import HARMLESS, PREFIX, as_written, limited_tree
+from gossamer.content.limits import HARMLESS, PREFIX, as_written, rename_formatting
 from gossamer.model import Url
 
 PADDING = "<p>x" * 3_000
-"""Makes every page large enough to be limited."""
+"""Makes every page large enough to have its elements renamed."""
 
 
 def page(html: str) -> ParsedPage:
@@ -16,7 +16,7 @@ def page(html: str) -> ParsedPage:
 def test_a_page_too_small_to_explode_is_left_alone() -> None:
     html = "<b>" * 1000 + "<p>" * 1000
     assert html.count("<") * len(html) < HARMLESS
-    assert limited_tree(html) is html
+    assert rename_formatting(html) is html
 
 
 # The standard's formatting elements, and the two that take attributes from their repetitions.
@@ -27,8 +27,10 @@ MULTIPLYING = "a b big code em font i nobr s small strike strong tt u body html"
 @pytest.mark.parametrize("name", MULTIPLYING.split())
 @pytest.mark.parametrize("rest", [">", "/>", " x=1>", "\n\tx>", "\f>"])
 def test_on_a_large_page_elements_that_multiply_lose_their_meaning(name: str, rest: str) -> None:
-    assert limited_tree(f"<{name}{rest}{PADDING}") == f"<{PREFIX}{name}{rest}{PADDING}"
-    assert limited_tree(f"<{name.upper()}{rest}{PADDING}").startswith(f"<{PREFIX}{name.upper()}")
+    assert rename_formatting(f"<{name}{rest}{PADDING}") == f"<{PREFIX}{name}{rest}{PADDING}"
+    assert rename_formatting(f"<{name.upper()}{rest}{PADDING}").startswith(
+        f"<{PREFIX}{name.upper()}"
+    )
 
 
 @pytest.mark.req("D19")
@@ -36,11 +38,11 @@ def test_on_a_large_page_elements_that_multiply_lose_their_meaning(name: str, re
     "tag", ["<br>", "<area>", "<base>", "<section>", "<span>", "</b>", "<bold>", "< b>", "<b-c>"]
 )
 def test_all_others_keep_theirs(tag: str) -> None:
-    assert limited_tree(tag + PADDING) == tag + PADDING
+    assert rename_formatting(tag + PADDING) == tag + PADDING
 
 
 @pytest.mark.req("C9", "D9")
-def test_a_tamed_page_says_what_it_said() -> None:
+def test_renaming_changes_neither_links_nor_text() -> None:
     found = page(
         """<html><head><title>The <b > tag</title><base href=/b/>
         <meta name=robots content="<i >"></head><body><a href="x?<u >">one</a> un<b>believ</b>able
@@ -56,4 +58,4 @@ def test_a_tamed_page_says_what_it_said() -> None:
 @pytest.mark.req("D9")
 def test_what_was_renamed_is_named_back() -> None:
     text = f"a <b > and <BODY c>{PADDING}"
-    assert as_written(limited_tree(text)) == text
+    assert as_written(rename_formatting(text)) == text

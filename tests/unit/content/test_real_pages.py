@@ -67,7 +67,7 @@ def test_the_links_of_real_pages_are_those_another_parser_finds(bodies: list[byt
 
 
 @pytest.mark.req("D9", "D19")
-def test_taming_changes_nothing_that_a_crawler_wants(
+def test_renamed_elements_change_nothing_that_a_crawler_wants(
     bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(2)  # noqa: S311 - the same damage every time

@@ -22,7 +22,7 @@ from gossamer.urls import resolve
 def test_what_was_resolved_before_changes_nothing(
     page: str, hrefs: list[str], pages_before: list[str]
 ) -> None:
-    resolved = ResolvedLinks(most=5)
+    resolved = ResolvedLinks(max_size=5)
     for before in pages_before:
         Links(Url(before), [], "utf-8", resolved).resolve(hrefs)
     remembered = Links(Url(page), [], "windows-1252", resolved).resolve(hrefs)

@@ -137,13 +137,13 @@ SAMPLES = st.binary(min_size=SAMPLE_BYTES, max_size=SAMPLE_BYTES)
 
 
 @given(SAMPLES, SAMPLES)
-def test_resemblance_is_symmetric_and_between_0_and_1(one: bytes, other: bytes) -> None:
+def test_similarity_is_symmetric_and_between_0_and_1(one: bytes, other: bytes) -> None:
     assert estimated_similarity(one, one) == 1
     assert estimated_similarity(one, other) == estimated_similarity(other, one)
     assert 0 <= estimated_similarity(one, other) <= 1
 
 
-def test_resemblance_counts_equal_bytes_without_those_equal_by_chance() -> None:
+def test_similarity_counts_equal_bytes_without_those_equal_by_chance() -> None:
     one = bytes(256)
     assert estimated_similarity(one, bytes([0]) + bytes([1]) * 255) == 0
     assert estimated_similarity(one, bytes(128) + bytes([1]) * 128) == pytest.approx(127 / 255)

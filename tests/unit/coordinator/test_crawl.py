@@ -14,7 +14,7 @@ from gossamer.model import Event, EventKind, Snapshot
 from gossamer.testing import Reply, Web
 
 
-class Notes:
+class NotingObserver:
     """An observer that writes everything down."""
 
     def __init__(self, *, wants_events: bool = False) -> None:
@@ -45,7 +45,7 @@ def web() -> Iterator[Web]:
         yield running
 
 
-def crawl(web: Web, notes: Notes, **options: Any) -> Crawl:  # noqa: ANN401 -- options of a crawl
+def crawl(web: Web, notes: NotingObserver, **options: Any) -> Crawl:  # noqa: ANN401 -- options of a crawl
     given = {
         "seeds": ("http://a.test/",),
         "delay": "0s",
@@ -58,7 +58,7 @@ def crawl(web: Web, notes: Notes, **options: Any) -> Crawl:  # noqa: ANN401 -- o
 
 
 def test_the_summary_tells_what_there_is_to_tell(web: Web, tmp_path: Path) -> None:
-    summary = asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:").run())
+    summary = asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:").run())
     snapshot = summary.snapshot
     assert summary.ended_by == snapshot.ended_by == "complete"
     assert (snapshot.pages, snapshot.finished, snapshot.hosts) == (4, 4, 2)
@@ -71,21 +71,21 @@ def test_the_summary_tells_what_there_is_to_tell(web: Web, tmp_path: Path) -> No
 
 
 def test_a_crawl_that_was_over_says_so(web: Web, tmp_path: Path) -> None:
-    asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:").run())
-    again = asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:").run())
+    asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:").run())
+    again = asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:").run())
     assert (again.was_over, again.ended_by, again.snapshot.pages) == (True, "complete", 4)
 
 
 def test_the_rate_is_that_of_this_run(web: Web, tmp_path: Path) -> None:
-    asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:", max_pages=3).run())
-    rest = asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:").run())
+    asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:", max_pages=3).run())
+    rest = asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:").run())
     assert rest.snapshot.pages == 4
     assert rest.snapshot.pages_per_s == pytest.approx(1 / rest.snapshot.elapsed_s)
 
 
 @pytest.mark.parametrize("wants_events", [True, False])
 def test_events_are_for_those_who_want_them(web: Web, *, wants_events: bool) -> None:
-    notes = Notes(wants_events=wants_events)
+    notes = NotingObserver(wants_events=wants_events)
     asyncio.run(crawl(web, notes).run())
     fetched = [event.url for event in notes.events if event.kind is EventKind.FETCHED]
     assert len(fetched) == (4 if wants_events else 0)
@@ -93,7 +93,7 @@ def test_events_are_for_those_who_want_them(web: Web, *, wants_events: bool) -> 
 
 def test_the_state_is_shown_about_once_a_second(web: Web) -> None:
     web.site("b.test").reply("/", Reply(body="very slow", delay_s=1.3))
-    notes = Notes()
+    notes = NotingObserver()
     asyncio.run(crawl(web, notes).run())
     ((snapshot, hosts),) = notes.ticks
     assert (snapshot.pages, snapshot.in_progress, snapshot.ended_by) == (3, 1, None)
@@ -101,24 +101,24 @@ def test_the_state_is_shown_about_once_a_second(web: Web) -> None:
 
 
 def test_stopped_before_it_ran_it_asks_for_nothing(web: Web) -> None:
-    one = crawl(web, Notes())
+    one = crawl(web, NotingObserver())
     one.stop()
     assert asyncio.run(one.run()).ended_by == "interrupted"
     assert web.requests == []
 
 
 def test_a_refused_crawl_leaves_the_other_as_it_was(web: Web, tmp_path: Path) -> None:
-    asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:", max_pages=1).run())
-    with pytest.raises(UsageError, match="another depth"):
-        asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:", depth=1).run())
-    rest = asyncio.run(crawl(web, Notes(), dir=tmp_path, store="sqlite:").run())
+    asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:", max_pages=1).run())
+    with pytest.raises(UsageError, match="different depth"):
+        asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:", depth=1).run())
+    rest = asyncio.run(crawl(web, NotingObserver(), dir=tmp_path, store="sqlite:").run())
     assert (rest.ended_by, rest.snapshot.pages) == ("complete", 4)
 
 
 def test_the_state_may_be_kept_elsewhere(web: Web, tmp_path: Path) -> None:
     state = tmp_path / "state.db"
     summary = asyncio.run(
-        crawl(web, Notes(), dir=tmp_path / "crawl", store=f"sqlite:{state}").run()
+        crawl(web, NotingObserver(), dir=tmp_path / "crawl", store=f"sqlite:{state}").run()
     )
     assert summary.snapshot.pages == 4
     assert state.is_file()
@@ -127,5 +127,5 @@ def test_the_state_may_be_kept_elsewhere(web: Web, tmp_path: Path) -> None:
 
 def test_an_unknown_scorer_is_refused_before_anything_is_made(web: Web, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="scorer"):
-        crawl(web, Notes(), dir=tmp_path / "crawl", scorer="fastest")
+        crawl(web, NotingObserver(), dir=tmp_path / "crawl", scorer="fastest")
     assert not (tmp_path / "crawl").exists()

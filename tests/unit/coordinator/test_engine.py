@@ -15,7 +15,7 @@ from gossamer.frontier.scorers import Fifo
 from gossamer.model import Candidate, Page, Url
 from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import HostFeedback, Leased, Settled, Settlement, Store, Task
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
@@ -26,7 +26,7 @@ class RecordingStore(EmbeddedStore):
     """A store that notes who held what, from when to when."""
 
     def __init__(self, rules: StoreRules) -> None:
-        super().__init__(MemoryBackend(), rules, time.time())
+        super().__init__(SqliteBackend(), rules, time.time())
         self.spans: list[tuple[int, str, int, int]] = []
         """Worker, domain, and the steps at which the work began and ended."""
         self._step = 0

@@ -6,6 +6,7 @@ import pytest
 
 from gossamer.config import load
 from gossamer.coordinator import Plan
+from gossamer.coordinator.shared_options import pack_options
 from gossamer.errors import UsageError
 
 
@@ -92,13 +93,13 @@ def test_the_scorer_fits_the_crawl(scope: str, key: str | None, scorer: str) -> 
 def test_the_directory_is_named_after_the_first_seed() -> None:
     assert plan("http://a.test:81/x", "http://b.test/").directory == Path("a.test-81")
     assert plan(dir="elsewhere").directory == Path("elsewhere")
-    assert plan("http://a.test/", crawl="mine").name == "mine"
+    assert plan("http://a.test/", name="mine").name == "mine"
 
 
 def test_a_crawl_goes_on_with_the_same_options_only() -> None:
-    note = plan(depth=3, scope="domain").note()
+    note = pack_options(plan(depth=3, scope="domain").options)
     plan(depth=3, scope="domain", max_pages=5, workers=8, delay="3s").compare(note)
-    with pytest.raises(UsageError, match="another depth"):
+    with pytest.raises(UsageError, match="different depth"):
         plan(depth=4, scope="domain").compare(note)
-    with pytest.raises(UsageError, match="another seeds"):
+    with pytest.raises(UsageError, match="different seeds"):
         plan("http://b.test/", depth=3, scope="domain").compare(note)

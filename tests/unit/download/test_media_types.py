@@ -24,7 +24,7 @@ from gossamer.download.media_types import may_be_page, media_type
         ";charset=utf-8",
     ],
 )
-def test_html_text_and_the_untold_are_downloaded(content_type: str | None) -> None:
+def test_html_text_and_unlabelled_bodies_are_downloaded(content_type: str | None) -> None:
     assert may_be_page(content_type)
 
 

@@ -12,7 +12,7 @@ from gossamer.model import Cause, Headers, Outcome, Response, Url
 DAY_S = 24 * 3600.0
 
 
-class Web:
+class RobotsWeb:
     """Answers for robots.txt files, a clock, and a gate behind which all answers can be held."""
 
     def __init__(self) -> None:
@@ -78,12 +78,12 @@ def reply(
     )
 
 
-Story = Callable[[Web], Coroutine[None, None, None]]
+Story = Callable[[RobotsWeb], Coroutine[None, None, None]]
 
 
-def play(story: Story) -> Web:
-    async def with_web() -> Web:
-        web = Web()
+def play(story: Story) -> RobotsWeb:
+    async def with_web() -> RobotsWeb:
+        web = RobotsWeb()
         await story(web)
         return web
 
@@ -92,7 +92,7 @@ def play(story: Story) -> Web:
 
 @pytest.mark.req("F4")
 def test_a_forbidden_page_is_denied_by_name_and_the_file_fetched_once() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: gossamer\nDisallow: /private/")
         cache = web.cache()
         verdict = await cache.judge(Url("http://a.test/private/x?y"))
@@ -105,7 +105,7 @@ def test_a_forbidden_page_is_denied_by_name_and_the_file_fetched_once() -> None:
 
 
 def test_every_authority_has_its_own_file() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nDisallow: /")
         cache = web.cache()
         assert not (await cache.judge(Url("http://a.test/"))).allowed
@@ -123,7 +123,7 @@ def test_every_authority_has_its_own_file() -> None:
 
 @pytest.mark.req("B3")
 def test_the_rules_carry_the_crawl_delay() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nCrawl-delay: 7")
         web.fail("http://b.test/robots.txt")
         cache = web.cache()
@@ -136,7 +136,7 @@ def test_the_rules_carry_the_crawl_delay() -> None:
 
 
 def test_a_file_is_fetched_again_after_a_day() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nDisallow: /")
         cache = web.cache()
         page = Url("http://a.test/x")
@@ -152,7 +152,7 @@ def test_a_file_is_fetched_again_after_a_day() -> None:
 
 
 def test_an_unreachable_file_is_tried_again_ever_more_rarely() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.fail("http://a.test/robots.txt")
         cache = web.cache()
         page = Url("http://a.test/x")
@@ -172,7 +172,7 @@ def test_an_unreachable_file_is_tried_again_ever_more_rarely() -> None:
 
 
 def test_retry_after_is_heard() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.fail("http://a.test/robots.txt", retry_after="5")
         verdict = await web.cache().judge(Url("http://a.test/x"))
         assert verdict.retry_at == web.now + 5.0
@@ -181,7 +181,7 @@ def test_retry_after_is_heard() -> None:
 
 
 def test_the_old_rules_hold_while_the_file_is_unreachable() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nDisallow: /private/")
         cache = web.cache()
         await cache.judge(Url("http://a.test/"))
@@ -198,7 +198,7 @@ def test_the_old_rules_hold_while_the_file_is_unreachable() -> None:
 
 
 def test_redirects_are_followed_to_other_hosts_for_the_first_one() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.redirect("http://a.test/robots.txt", "https://a.test/robots.txt")
         web.redirect("https://a.test/robots.txt", "https://cdn.test/files/robots")
         web.serve("https://cdn.test/files/robots", "User-agent: *\nDisallow: /private/")
@@ -216,7 +216,7 @@ def test_redirects_are_followed_to_other_hosts_for_the_first_one() -> None:
 
 @pytest.mark.parametrize(("hops", "allowed"), [(5, False), (6, True)])
 def test_five_redirects_are_followed_and_no_more(hops: int, allowed: bool) -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         names = ["http://a.test/robots.txt", *(f"http://h{hop}.test/r" for hop in range(hops))]
         for name, target in pairwise(names):
             web.redirect(name, target)
@@ -228,7 +228,7 @@ def test_five_redirects_are_followed_and_no_more(hops: int, allowed: bool) -> No
 
 
 def test_a_circle_of_redirects_ends_and_allows() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.redirect("http://a.test/robots.txt", "http://a.test/robots.txt")
         assert (await web.cache().judge(Url("http://a.test/x"))).allowed
         assert len(web.asked) == 6
@@ -237,7 +237,7 @@ def test_a_circle_of_redirects_ends_and_allows() -> None:
 
 
 def test_all_who_wait_share_one_fetch() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nDisallow: /1")
         web.gate.clear()
         cache = web.cache()
@@ -256,7 +256,7 @@ def test_all_who_wait_share_one_fetch() -> None:
 
 
 def test_whoever_stops_waiting_stops_nobody_else() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.gate.clear()
         cache = web.cache()
         page = Url("http://a.test/")
@@ -275,7 +275,7 @@ def test_whoever_stops_waiting_stops_nobody_else() -> None:
 
 
 def test_a_fetch_that_nobody_waits_for_is_given_up() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.gate.clear()
         cache = web.cache()
         page = Url("http://a.test/")
@@ -296,7 +296,7 @@ def test_a_fetch_that_nobody_waits_for_is_given_up() -> None:
 
 
 def test_a_fetch_that_breaks_us_breaks_all_who_wait_and_is_not_kept() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.answers["http://a.test/robots.txt"] = RuntimeError("we are broken")
         cache = web.cache()
         page = Url("http://a.test/")
@@ -310,7 +310,7 @@ def test_a_fetch_that_breaks_us_breaks_all_who_wait_and_is_not_kept() -> None:
 
 
 def test_the_least_recently_used_is_forgotten_first() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         cache = web.cache(max_authorities=2)
         for name in ("a", "b", "a", "c", "a", "b"):
             await cache.judge(Url(f"http://{name}.test/"))
@@ -320,7 +320,7 @@ def test_the_least_recently_used_is_forgotten_first() -> None:
 
 
 def test_large_files_are_forgotten_sooner() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         robots = "User-agent: *\n" + "\n".join(f"Disallow: /{number}" for number in range(1000))
         for name in ("a", "b", "c"):
             web.serve(f"http://{name}.test/robots.txt", robots)
@@ -333,7 +333,7 @@ def test_large_files_are_forgotten_sooner() -> None:
 
 
 def test_a_file_replaced_again_and_again_takes_its_place_once() -> None:
-    async def story(web: Web) -> None:
+    async def story(web: RobotsWeb) -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nDisallow: /x")
         cache = web.cache()
         await cache.judge(Url("http://a.test/"))

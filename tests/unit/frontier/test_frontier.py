@@ -10,7 +10,7 @@ from gossamer.frontier.frontier import SCORED_AT_ONCE, Frontier
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Candidate, Url
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.urls import Scope
 from gossamer.worker import LinkFilter
@@ -36,7 +36,7 @@ def frontier(
     urls: int, scorer: Counting, *, url_queue: int = 10_000, worker_queue: int = 10_000
 ) -> tuple[Frontier, EmbeddedStore, list[None]]:
     rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0, worker_queue=worker_queue))
-    store = EmbeddedStore(MemoryBackend(), rules, time.time())
+    store = EmbeddedStore(SqliteBackend(), rules, time.time())
     link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
     seeds = [link_filter.file(Url(f"http://a.test/{number}")) for number in range(urls)]
     asyncio.run(store.add_seeds(seeds, time.time()))

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.errors import UsageError
 from gossamer.model import Page
-from gossamer.modules import available, load_module, load_modules
+from gossamer.modules import MODULES, load_module, load_modules
 
 WriteFile = Callable[[str, str], Path]
 
@@ -59,14 +59,14 @@ def test_an_installed_package_announces_a_module(install: WriteFile, write: Writ
     write("site/announced_one.py", 'def see(page):\n    """See a page.\n\n    More."""\n')
     install("example", "seer = announced_one:see\n")
     assert load_module("seer").page is not None
-    offer = next(offer for offer in available() if offer.name == "seer")
+    offer = next(offer for offer in MODULES.available() if offer.name == "seer")
     assert (offer.origin, offer.summary) == ("example", "See a page.")
 
 
 def test_a_package_cannot_take_a_built_in_name(install: WriteFile) -> None:
     install("thief", "save = os:getcwd\n")
     assert load_module("save").depth_changed is not None
-    assert [offer.origin for offer in available() if offer.name == "save"] == ["built in"]
+    assert [offer.origin for offer in MODULES.available() if offer.name == "save"] == ["built in"]
 
 
 def test_a_name_announced_twice_is_not_guessed(install: WriteFile) -> None:
@@ -80,7 +80,7 @@ def test_a_name_announced_twice_is_not_guessed(install: WriteFile) -> None:
 def test_a_broken_package_is_listed_with_its_error(install: WriteFile, write: WriteFile) -> None:
     write("site/broken_one.py", "import no_such_thing\n")
     install("broken", "seer = broken_one:see\n")
-    offer = next(offer for offer in available() if offer.name == "seer")
+    offer = next(offer for offer in MODULES.available() if offer.name == "seer")
     assert "No module named 'no_such_thing' (broken_one.py, line 1)" in offer.summary
     assert "module seer of broken cannot be loaded" in refusal("seer")
 
@@ -93,7 +93,7 @@ def test_an_unknown_name_gets_the_nearest_known_one() -> None:
 
 
 def test_the_list_has_the_built_in_modules_with_what_they_do() -> None:
-    offers = {offer.name: offer for offer in available()}
+    offers = {offer.name: offer for offer in MODULES.available()}
     assert {"noop", "save", "stats"} <= set(offers)
     assert offers["save"].summary.startswith("Writes each page to pages/ID")
     assert all(offer.summary for offer in offers.values())
@@ -180,7 +180,7 @@ def test_a_file_cannot_import_its_neighbours_and_says_what_to_do(
     write("mine.py", "import neighbour\ndef count(page): ...")
     words = refusal("./mine.py:count")
     assert "No module named 'neighbour' (mine.py, line 1)" in words
-    assert f"set PYTHONPATH={tmp_path} and name the module mine:OBJECT" in words
+    assert f"set PYTHONPATH={tmp_path} and name it as mine:OBJECT" in words
 
 
 @pytest.mark.req("D12")

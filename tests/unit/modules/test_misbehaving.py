@@ -250,9 +250,9 @@ def test_a_plain_module_that_blocks_is_left_alone_and_taken_back(
     assert seen[:2] == [1, 2]
     assert not {3, 4, 5} & set(seen)
     assert report.last_error is not None
-    assert report.last_error.startswith("given up at page 2 (http://a.test/2) after 0.")
-    assert caplog.text.count("module block has not come back and misses page") == 1
-    assert "module block is back; it has missed" in caplog.text
+    assert report.last_error.startswith("did not return from page 2 (http://a.test/2) within 0.")
+    assert caplog.text.count("module block is still stuck and misses page") == 1
+    assert "module block goes on; it has missed" in caplog.text
 
 
 @pytest.mark.req("D12")
@@ -274,8 +274,8 @@ def test_a_module_that_blocks_for_ever_holds_up_neither_the_crawl_nor_its_end(
 
     report = asyncio.run(crawl())
     assert (report.pages, report.timed_out, report.missed, report.errors) == (0, 1, 99, 0)
-    assert "is not closed: it has not come back" in caplog.text
-    assert "0 pages taken, 1 given up, 99 missed" in caplog.text
+    assert "is not closed: it is still stuck" in caplog.text
+    assert "0 pages taken, 1 timed out, 99 missed" in caplog.text
 
 
 def test_the_time_a_page_waits_for_its_turn_does_not_count(
@@ -311,7 +311,7 @@ def test_a_close_that_never_ends_is_given_up(
         return runner.report()
 
     assert [report.timed_out for report in asyncio.run(crawl())] == [1, 1]
-    assert caplog.text.count("was given up at closing") == 2
+    assert caplog.text.count("did not return from closing within") == 2
 
 
 @pytest.mark.req("D12")

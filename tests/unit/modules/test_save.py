@@ -195,11 +195,18 @@ def test_a_disk_that_is_full_ends_the_crawl_and_leaves_the_old_page_whole(
     save.page(make_page(1, body=b"old"))
     with (
         largest_file(1_000_000),
-        pytest.raises(CrawlError, match=r"cannot write page 1 in .*: File too large; the pages be"),
+        pytest.raises(CrawlError, match=r"cannot write page 1 to .*: File too large; the pages be"),
     ):
         save.page(make_page(1, body=b"x" * 2_000_000))
     assert (pages / "1").read_bytes().endswith(b"\nold")
     assert names(pages) == {"1"}
+
+
+def test_a_page_that_cannot_be_read_back_ends_the_crawl(tmp_path: Path, pages: Path) -> None:
+    save = opened(tmp_path)
+    (pages / "1").mkdir()
+    with pytest.raises(CrawlError, match=r"cannot read page 1 in .*: Is a directory"):
+        save.depth_changed(1, 0)
 
 
 def test_a_short_write_goes_on(
@@ -217,7 +224,7 @@ def test_a_folder_that_cannot_be_made_ends_the_crawl_before_it_starts(
     tmp_path: Path, pages: Path
 ) -> None:
     pages.write_text("a file")
-    with pytest.raises(CrawlError, match=r"cannot prepare pages in .*: File exists"):
+    with pytest.raises(CrawlError, match=r"cannot prepare the page directory .*: File exists"):
         opened(tmp_path)
 
 

@@ -132,7 +132,10 @@ class CloseWithMore:
         (3, r"it is an int"),
         (str, r"neither a function nor an object"),
         (NeedsArguments, r"needs arguments \(missing a required argument: 'path'\)"),
-        (CannotBeMade, r"could not be made: FileNotFoundError: no model.bin \(test_shape.py, line"),
+        (
+            CannotBeMade,
+            r"could not be created: FileNotFoundError: no model.bin \(test_shape.py, line",
+        ),
         (NotAMethod, r"page is not a method, it is an int"),
         (Yields, r"page is a generator, its body would never run"),
         (yields, r"yields is a generator"),

@@ -13,7 +13,7 @@ from gossamer.modules.stats import INTERVAL_S, MAX_KEYS, OTHER, RECENT
 MakePage = Callable[..., Page]
 
 
-class Clock:
+class StatsClock:
     now = 0.0
 
     def __call__(self) -> float:
@@ -21,12 +21,12 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> StatsClock:
+    return StatsClock()
 
 
 @pytest.fixture
-def stats(clock: Clock, context: ModuleContext) -> Stats:
+def stats(clock: StatsClock, context: ModuleContext) -> Stats:
     stats = Stats(clock)
     stats.open(context)
     return stats
@@ -58,7 +58,7 @@ def test_pages_are_counted_by_depth_type_and_host(
 
 
 def test_the_file_is_there_from_the_start_and_follows_every_few_seconds(
-    make_page: MakePage, stats: Stats, clock: Clock, tmp_path: Path
+    make_page: MakePage, stats: Stats, clock: StatsClock, tmp_path: Path
 ) -> None:
     assert numbers(tmp_path)["pages"] == 0
     stats.page(make_page(1))

@@ -1,7 +1,7 @@
 import asyncio
 import threading
 
-from gossamer.modules.calls import End
+from gossamer.modules.calls import CallStatus
 from gossamer.modules.thread import CallThread
 
 
@@ -15,8 +15,8 @@ def test_a_call_that_comes_back_after_the_loop_is_gone_harms_nobody() -> None:
         before = set(threading.enumerate())
         thread = CallThread("x", asyncio.get_running_loop())
         [worker] = set(threading.enumerate()) - before
-        assert (await thread.begin(block, (), 0.01)).end is End.TIMED_OUT
-        assert (await thread.begin(back.set, (), 0.01)).end is End.MISSED
+        assert (await thread.begin(block, (), 0.01)).status is CallStatus.TIMED_OUT
+        assert (await thread.begin(back.set, (), 0.01)).status is CallStatus.MISSED
         thread.stop()
         return worker
 
@@ -31,8 +31,8 @@ def test_the_thread_ends_when_it_is_told_to() -> None:
     async def use_it() -> threading.Thread:
         thread = CallThread("x", asyncio.get_running_loop())
         worker: list[threading.Thread] = []
-        ended = await thread.begin(lambda: worker.append(threading.current_thread()), (), None)
-        assert ended.end is End.RETURNED
+        result = await thread.begin(lambda: worker.append(threading.current_thread()), (), None)
+        assert result.status is CallStatus.RETURNED
         thread.stop()
         return worker[0]
 

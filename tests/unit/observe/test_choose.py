@@ -13,7 +13,7 @@ import pytest
 
 from gossamer.coordinator import Summary
 from gossamer.model import Event, EventKind, Snapshot
-from gossamer.observe import Look, Wish, choose, open_observer
+from gossamer.observe import DisplayOptions, DisplayStyle, choose, open_observer
 
 Screen = Callable[[str], list[str]]
 
@@ -21,12 +21,12 @@ CRAWL = """
 import os, sys
 from gossamer.model import Snapshot
 from gossamer.coordinator import Summary
-from gossamer.observe import Wish, open_observer
+from gossamer.observe import DisplayOptions, open_observer
 last = Snapshot(
-    waiting=1, in_work=2, finished=3, pages=3, bytes=4, outcomes={}, hosts=1, elapsed_s=1.0,
+    waiting=1, in_progress=2, finished=3, pages=3, bytes=4, outcomes={}, hosts=1, elapsed_s=1.0,
     pages_per_s=3.0, ended_by=None, max_pages=10, max_bytes=100,
 )
-with open_observer(Wish(), sys.stdout, sys.stderr, os.environ) as observer:
+with open_observer(DisplayOptions(), sys.stdout, sys.stderr, os.environ) as observer:
     observer.tick(last, [])
     print("a module's line")
     ending = input()
@@ -40,23 +40,23 @@ print("the shell's prompt")
 
 
 @pytest.mark.parametrize(
-    ("wish", "terminal", "look"),
+    ("options", "terminal", "style"),
     [
-        (Wish(), True, Look.LIVE),
-        (Wish(), False, Look.LINES),
-        (Wish(verbose=True), True, Look.EVERY_STEP),
-        (Wish(verbose=True), False, Look.EVERY_STEP),
-        (Wish(quiet=True), True, Look.ERRORS),
-        (Wish(quiet=True), False, Look.ERRORS),
-        (Wish(log_format="json"), True, Look.JSON),
-        (Wish(log_format="json", verbose=True), False, Look.JSON),
-        (Wish(log_format="json", quiet=True), False, Look.JSON),
+        (DisplayOptions(), True, DisplayStyle.LIVE),
+        (DisplayOptions(), False, DisplayStyle.LINES),
+        (DisplayOptions(verbose=True), True, DisplayStyle.EVERY_STEP),
+        (DisplayOptions(verbose=True), False, DisplayStyle.EVERY_STEP),
+        (DisplayOptions(quiet=True), True, DisplayStyle.ERRORS),
+        (DisplayOptions(quiet=True), False, DisplayStyle.ERRORS),
+        (DisplayOptions(log_format="json"), True, DisplayStyle.JSON),
+        (DisplayOptions(log_format="json", verbose=True), False, DisplayStyle.JSON),
+        (DisplayOptions(log_format="json", quiet=True), False, DisplayStyle.JSON),
     ],
 )
-def test_what_is_shown_follows_from_the_wish_and_the_place(
-    wish: Wish, terminal: bool, look: Look
+def test_the_style_follows_from_the_options_and_the_terminal(
+    options: DisplayOptions, terminal: bool, style: DisplayStyle
 ) -> None:
-    assert choose(wish, terminal=terminal) is look
+    assert choose(options, terminal=terminal) is style
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_simple_terminal_gets_lines(
     monkeypatch.setenv("TERM", term)
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as stream:
-        with open_observer(Wish(), None, stream, os.environ) as observer:
+        with open_observer(DisplayOptions(), None, stream, os.environ) as observer:
             observer.tick(snapshot, [])
         sent = os.read(master, 65_536).decode()
     os.close(master)
@@ -83,7 +83,7 @@ def test_a_pipe_gets_no_escape_sequence_whatever_the_environment_says(
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     error = io.StringIO()
-    with open_observer(Wish(), None, error, os.environ) as observer:
+    with open_observer(DisplayOptions(), None, error, os.environ) as observer:
         observer.tick(snapshot, [])
         observer.close(summary)
     assert "\x1b" not in error.getvalue()
@@ -93,7 +93,7 @@ def test_words_for_every_step_go_to_standard_output_and_the_rest_to_standard_err
     snapshot: Snapshot,
 ) -> None:
     out, error = io.StringIO(), io.StringIO()
-    with open_observer(Wish(verbose=True), out, error, {}) as observer:
+    with open_observer(DisplayOptions(verbose=True), out, error, {}) as observer:
         observer.event(Event(EventKind.FETCHED, 0, "http://a.test/"))
         observer.tick(snapshot, [])
     assert out.getvalue() == " 0   Fetched: http://a.test/\n"
@@ -102,7 +102,9 @@ def test_words_for_every_step_go_to_standard_output_and_the_rest_to_standard_err
 
 def test_a_log_for_machines_has_nothing_else_in_it(snapshot: Snapshot, summary: Summary) -> None:
     error = io.StringIO()
-    with open_observer(Wish(log_format="json", verbose=True), None, error, {}) as observer:
+    with open_observer(
+        DisplayOptions(log_format="json", verbose=True), None, error, {}
+    ) as observer:
         logging.getLogger("some.library").warning("two\nlines")
         observer.event(Event(EventKind.FETCHED, 0, "http://a.test/"))
         observer.tick(snapshot, [])

@@ -16,7 +16,7 @@ from gossamer.observe.jsonlog import LogLevel
 NOW = 1_700_000_000.25
 
 
-def told(stream: io.StringIO) -> list[dict[str, Any]]:
+def written(stream: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -43,7 +43,7 @@ def test_the_counters_come_every_few_seconds_and_the_summary_at_the_end(
     for second in range(6):
         observer.tick(msgspec.structs.replace(snapshot, elapsed_s=float(second)), hosts)
     observer.close(summary)
-    first, second_line, last = told(stream)
+    first, second_line, last = written(stream)
     assert (first["event"], first["level"], first["pages"]) == ("progress", "info", 3412)
     assert first["outcomes"]["not_found"] == 45
     assert second_line["elapsed_s"] == 5.0
@@ -52,13 +52,13 @@ def test_the_counters_come_every_few_seconds_and_the_summary_at_the_end(
     assert last["modules"][1]["last_error"] == "KeyError: 'a'"
 
 
-def test_steps_are_told_when_asked_for() -> None:
+def test_steps_are_written_when_asked_for() -> None:
     stream = io.StringIO()
     observer = log(stream, "debug")
     assert observer.wants_events
     observer.event(Event(EventKind.FETCHED, 0, "http://a.test/"))
     observer.event(Event(EventKind.UNFETCHED, 1, "http://b.test/", Outcome.TIMED_OUT, "slow"))
-    first, second = told(stream)
+    first, second = written(stream)
     assert first.items() >= {"level": "debug", "event": "fetched", "url": "http://a.test/"}.items()
     assert "outcome" not in first
     assert second.items() >= {"outcome": "timed_out", "detail": "slow", "depth": 1}.items()
@@ -73,7 +73,7 @@ def test_quiet_leaves_only_errors(snapshot: Snapshot, summary: Summary) -> None:
     observer.say("warning", "slow")
     observer.say("error", "the disk is full")
     observer.close(summary)
-    assert [line["message"] for line in told(stream)] == ["the disk is full"]
+    assert [line["message"] for line in written(stream)] == ["the disk is full"]
 
 
 @pytest.mark.req("D19")
@@ -89,7 +89,7 @@ def test_a_line_is_printable_ascii_and_says_exactly_what_was_said(text: str) -> 
     assert line[:-1].isprintable()
     # Python joins two lone surrogates in a row into the character that they stand for.
     same = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-    assert told(stream)[0]["title"] == same
+    assert written(stream)[0]["title"] == same
 
 
 def test_what_is_no_number_in_json_is_null_and_text_is_bounded(
@@ -100,7 +100,7 @@ def test_what_is_no_number_in_json_is_null_and_text_is_bounded(
     observer.say("info", "x" * 100_000, rate=math.nan)
     host = msgspec.structs.replace(hosts[0], next_in_s=math.inf)
     observer.close(msgspec.structs.replace(summary, slowest_hosts=[host]))
-    message, last = told(stream)
+    message, last = written(stream)
     assert message["rate"] is None
     assert len(message["message"]) == 4096
     assert last["slowest_hosts"][0]["next_in_s"] is None
@@ -109,5 +109,5 @@ def test_what_is_no_number_in_json_is_null_and_text_is_bounded(
 def test_a_field_cannot_pass_for_the_time_or_the_event() -> None:
     stream = io.StringIO()
     log(stream).say("info", "x", time="yesterday", event="summary")
-    assert told(stream)[0]["event"] == "message"
-    assert told(stream)[0]["time"].startswith("2023-")
+    assert written(stream)[0]["event"] == "message"
+    assert written(stream)[0]["time"].startswith("2023-")

@@ -16,9 +16,9 @@ def test_a_line_every_few_seconds(snapshot: Snapshot, hosts: list[HostView]) -> 
     lines = PlainLines(Outlet(error))
     for second in range(27, 38):
         lines.tick(msgspec.structs.replace(snapshot, elapsed_s=float(second)), hosts)
-    told = error.getvalue().splitlines()
-    assert told[0] == STATUS
-    assert [line.split()[0] for line in told] == ["27s", "32s", "37s"]
+    written = error.getvalue().splitlines()
+    assert written[0] == STATUS
+    assert [line.split()[0] for line in written] == ["27s", "32s", "37s"]
 
 
 def test_the_summary_comes_last(summary: Summary) -> None:
@@ -28,7 +28,7 @@ def test_the_summary_comes_last(summary: Summary) -> None:
 
 
 @pytest.mark.req("C10")
-def test_every_step_is_told_in_the_classic_words_on_standard_output() -> None:
+def test_every_step_is_written_in_the_classic_words_on_standard_output() -> None:
     out, error = io.StringIO(), io.StringIO()
     lines = PlainLines(Outlet(error), events=Outlet(out))
     assert lines.wants_events
@@ -64,14 +64,14 @@ def test_messages_and_steps_are_one_safe_line_each(hostile: str) -> None:
     lines.say("info", "going on", waiting=12)
     lines.say("warning", hostile, host="a.test")
     lines.event(Event(EventKind.OUTSIDE, 100_000, hostile, detail=hostile))
-    told = error.getvalue().split("\n")
-    assert told[0] == "gossamer: going on (waiting=12)"
-    assert told[1].startswith(r"gossamer: warning: \x1b[2J")
+    written = error.getvalue().split("\n")
+    assert written[0] == "gossamer: going on (waiting=12)"
+    assert written[1].startswith(r"gossamer: warning: \x1b[2J")
     step, end = out.getvalue().split("\n")
     assert step.isprintable()
     assert len(step) < 300
-    assert [told[2:], end] == [[""], ""]
-    assert all(line.isprintable() for line in told)
+    assert [written[2:], end] == [[""], ""]
+    assert all(line.isprintable() for line in written)
 
 
 def test_a_reader_that_sleeps_does_not_hold_up_the_crawl(snapshot: Snapshot) -> None:
@@ -90,7 +90,7 @@ def test_a_reader_that_sleeps_does_not_hold_up_the_crawl(snapshot: Snapshot) -> 
     os.close(read_end)
 
 
-def test_quiet_tells_errors_and_nothing_else(
+def test_quiet_shows_errors_only(
     snapshot: Snapshot, hosts: list[HostView], summary: Summary
 ) -> None:
     error = io.StringIO()

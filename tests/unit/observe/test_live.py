@@ -18,7 +18,7 @@ from gossamer.observe.live import LiveDisplay
 Screen = Callable[[str], list[str]]
 
 
-class Clock:
+class ScreenClock:
     def __init__(self) -> None:
         self.now = 0.0
 
@@ -47,8 +47,8 @@ def _size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ScreenClock:
+    return ScreenClock()
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def terminal() -> Iterator[tuple[int, TextIO]]:
 
 def test_the_display_follows_the_crawl_in_its_place(
     stream: CountedStream,
-    clock: Clock,
+    clock: ScreenClock,
     screen_of: Screen,
     snapshot: Snapshot,
     hosts: list[HostView],
@@ -85,7 +85,11 @@ def test_the_display_follows_the_crawl_in_its_place(
 
 
 def test_afterwards_the_summary_stands_in_its_place(
-    stream: CountedStream, clock: Clock, screen_of: Screen, snapshot: Snapshot, summary: Summary
+    stream: CountedStream,
+    clock: ScreenClock,
+    screen_of: Screen,
+    snapshot: Snapshot,
+    summary: Summary,
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         display.tick(snapshot, [])
@@ -99,7 +103,7 @@ def test_afterwards_the_summary_stands_in_its_place(
 
 
 def test_a_message_is_seen_at_once(
-    stream: CountedStream, clock: Clock, screen_of: Screen, snapshot: Snapshot
+    stream: CountedStream, clock: ScreenClock, screen_of: Screen, snapshot: Snapshot
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         display.tick(snapshot, [])
@@ -108,7 +112,7 @@ def test_a_message_is_seen_at_once(
 
 
 def test_it_is_drawn_at_most_four_times_a_second_each_time_in_one_piece(
-    stream: CountedStream, clock: Clock, snapshot: Snapshot, hosts: list[HostView]
+    stream: CountedStream, clock: ScreenClock, snapshot: Snapshot, hosts: list[HostView]
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         for number in range(1000):
@@ -123,7 +127,7 @@ def test_it_is_drawn_at_most_four_times_a_second_each_time_in_one_piece(
 def test_what_a_module_prints_goes_above_the_display_without_drawing_it_each_time(
     stream: CountedStream,
     terminal: tuple[int, TextIO],
-    clock: Clock,
+    clock: ScreenClock,
     screen_of: Screen,
     snapshot: Snapshot,
     monkeypatch: pytest.MonkeyPatch,
@@ -148,7 +152,7 @@ def test_what_a_module_prints_goes_above_the_display_without_drawing_it_each_tim
 def test_a_module_that_prints_without_end_is_not_held_back_for_ever(
     stream: CountedStream,
     terminal: tuple[int, TextIO],
-    clock: Clock,
+    clock: ScreenClock,
     snapshot: Snapshot,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -169,7 +173,7 @@ def test_a_module_that_prints_without_end_is_not_held_back_for_ever(
 
 @pytest.mark.req("D19")
 def test_hostile_words_neither_steer_the_terminal_nor_break_the_display(
-    stream: CountedStream, clock: Clock, screen_of: Screen, snapshot: Snapshot, hostile: str
+    stream: CountedStream, clock: ScreenClock, screen_of: Screen, snapshot: Snapshot, hostile: str
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         display.say("error", hostile, title=hostile)
@@ -180,7 +184,7 @@ def test_hostile_words_neither_steer_the_terminal_nor_break_the_display(
 
 
 def test_a_stopped_terminal_does_not_stop_the_crawl(
-    terminal: tuple[int, TextIO], clock: Clock, snapshot: Snapshot
+    terminal: tuple[int, TextIO], clock: ScreenClock, snapshot: Snapshot
 ) -> None:
     master, slave = terminal
     # So that it is seen, not waited for, if something is written after all.
@@ -197,7 +201,7 @@ def test_a_stopped_terminal_does_not_stop_the_crawl(
 
 
 def test_a_terminal_that_is_closed_does_not_stop_the_crawl(
-    clock: Clock, snapshot: Snapshot, summary: Summary
+    clock: ScreenClock, snapshot: Snapshot, summary: Summary
 ) -> None:
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as stream:
@@ -213,7 +217,7 @@ def test_a_terminal_that_is_closed_does_not_stop_the_crawl(
 
 
 def test_it_is_drawn_whatever_the_library_reads_from_the_environment(
-    stream: CountedStream, clock: Clock, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+    stream: CountedStream, clock: ScreenClock, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TTY_INTERACTIVE", "0")
     with LiveDisplay(Outlet(stream), clock) as display:
@@ -222,7 +226,7 @@ def test_it_is_drawn_whatever_the_library_reads_from_the_environment(
 
 
 def test_a_crawl_that_fails_before_the_first_tick_has_said_why(
-    stream: CountedStream, clock: Clock
+    stream: CountedStream, clock: ScreenClock
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
         display.say("warning", "the store is locked")

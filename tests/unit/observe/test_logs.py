@@ -7,7 +7,7 @@ from gossamer.observe import Outlet, PlainLines
 from gossamer.observe.logs import logging_to
 
 
-class UnprintableError(Exception):
+class UnprintableLogError(Exception):
     def __str__(self) -> str:
         raise ValueError
 
@@ -29,16 +29,16 @@ def test_warnings_of_modules_and_libraries_reach_the_observer(error: io.StringIO
     ]
 
 
-def test_an_exception_is_told_in_one_line(error: io.StringIO) -> None:
+def test_an_exception_is_written_in_one_line(error: io.StringIO) -> None:
     with logging_to(PlainLines(Outlet(error))):
         logging.getLogger("gossamer.x").error("failed", exc_info=KeyError("a\nb"))
-        logging.getLogger("gossamer.x").error("failed", exc_info=UnprintableError())
+        logging.getLogger("gossamer.x").error("failed", exc_info=UnprintableLogError())
     first, second = error.getvalue().splitlines()
     assert first == r"gossamer: error: failed: KeyError: 'a\nb'"
-    assert "UnprintableError" in second
+    assert "UnprintableLogError" in second
 
 
-def test_a_record_whose_arguments_do_not_fit_is_told_all_the_same(error: io.StringIO) -> None:
+def test_a_record_whose_arguments_do_not_fit_is_written_all_the_same(error: io.StringIO) -> None:
     with logging_to(PlainLines(Outlet(error))):
         logging.getLogger("gossamer.x").warning("%d pages", "many")
     assert "%d pages ('many',)" in error.getvalue()

@@ -29,7 +29,7 @@ def test_a_message_that_repeats_itself_takes_one_place() -> None:
     ]
 
 
-def test_only_what_is_serious_is_told_at_the_end_and_what_was_forgotten_is_counted() -> None:
+def test_only_what_is_serious_is_written_at_the_end_and_what_was_forgotten_is_counted() -> None:
     messages = Messages()
     messages.add("info", "begun")
     for number in range(MAX_REMEMBERED + 5):
@@ -37,7 +37,7 @@ def test_only_what_is_serious_is_told_at_the_end_and_what_was_forgotten_is_count
         messages.add("error", f"failure {number}")
     for number in range(MAX_REMEMBERED):
         messages.add("info", f"step {number}")
-    told = list(messages.serious())
-    assert told[0] == "earlier warnings that are not shown: 5"
-    assert told[1] == "error: failure 5 (2 times)"
-    assert told[-1] == f"error: failure {MAX_REMEMBERED + 4} (2 times)"
+    written = list(messages.serious())
+    assert written[0] == "earlier warnings not shown: 5"
+    assert written[1] == "error: failure 5 (2 times)"
+    assert written[-1] == f"error: failure {MAX_REMEMBERED + 4} (2 times)"

@@ -27,9 +27,9 @@ Path(sys.argv[1]).write_text(type(outlet.failure).__name__)
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_reader_that_went_away_does_not_end_the_crawl(stream: str, tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    written = tmp_path / "written"
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(stream=stream), str(told)],
+        [sys.executable, "-c", CHILD.format(stream=stream), str(written)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -46,7 +46,7 @@ def test_a_reader_that_went_away_does_not_end_the_crawl(stream: str, tmp_path: P
         complaints = other.read()
     # The interpreter itself ends with 120 when it cannot flush a standard stream.
     assert (child.wait(), complaints) == (0, "")
-    assert told.read_text() == "BrokenPipeError"
+    assert written.read_text() == "BrokenPipeError"
 
 
 def test_after_a_failure_nothing_is_written_and_it_is_remembered() -> None:
@@ -74,7 +74,7 @@ def test_a_terminal_that_was_closed_is_no_reason_to_fail() -> None:
         assert outlet.failure.errno == errno.EIO
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full disk to lend")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 def test_a_full_disk_is_no_reason_to_fail() -> None:
     with Path("/dev/full").open("w") as stream:
         outlet = Outlet(stream)

@@ -22,7 +22,7 @@ Crawled 3,412 pages in 27s: 128 pages/s, 14 MB, 12 hosts.
                  ./mine.py:count: 3,400 pages, 12 errors, 1 slow
                    last error: KeyError: 'a'
   Ended          the page budget (--max-pages 10000) was reached; 8,112 URLs
-                 were waiting; 16 were in progress
+                 waiting; 16 in progress
   Results        docs.example
   Continue with  gossamer crawl https://docs.example/ --max-pages 20000"""
 
@@ -30,7 +30,7 @@ GOLDEN_SMALL = """\
 Crawled 1 page in 45ms: 22 pages/s, 812 B, 1 host.
 
   Outcomes  1  fetched
-  Ended     every URL that was found is settled
+  Ended     finished: no URLs left
   Results   one.example"""
 
 
@@ -59,21 +59,21 @@ def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Sn
 @pytest.mark.parametrize(
     ("ended_by", "waiting", "in_progress", "words"),
     [
-        ("complete", 0, 0, "every URL that was found is settled"),
+        ("complete", 0, 0, "finished: no URLs left"),
         (
             "max-pages",
             1234,
             0,
-            "the page budget (--max-pages 10000) was reached; 1,234 URLs were waiting",
+            "the page budget (--max-pages 10000) was reached; 1,234 URLs waiting",
         ),
         ("max-pages", 0, 0, "the page budget (--max-pages 10000) was reached"),
         (
             "max-bytes",
             1,
             0,
-            "the byte budget (--max-bytes 50MB) was reached; 1 URL was waiting",
+            "the byte budget (--max-bytes 50MB) was reached; 1 URL waiting",
         ),
-        ("interrupted", 7, 1, "it was interrupted; 7 URLs were waiting; 1 was in progress"),
+        ("interrupted", 7, 1, "it was interrupted; 7 URLs waiting; 1 in progress"),
         ("the disk is full\x1b[2J", 0, 0, r"the disk is full\x1b[2J"),
     ],
 )
@@ -120,15 +120,15 @@ def test_no_sentence_is_wider_than_a_terminal(summary: Summary) -> None:
 
 
 def test_the_record_has_all_of_it_for_machines(summary: Summary) -> None:
-    told = json.loads(msgspec.json.encode(summary_record(summary)))
-    assert told["pages"] == 3412
-    assert told["outcomes"]["not_found"] == 45
-    assert told["ended_by"] == "max-pages"
-    assert told["ended"].startswith("the page budget (--max-pages 10000) was reached;")
-    assert told["directory"] == "docs.example"
-    assert told["continue_with"].startswith("gossamer crawl ")
-    assert [host["host"] for host in told["slowest_hosts"]] == ["docs.example", "slow.example"]
-    assert [(one["name"], one["errors"]) for one in told["modules"]] == [
+    written = json.loads(msgspec.json.encode(summary_record(summary)))
+    assert written["pages"] == 3412
+    assert written["outcomes"]["not_found"] == 45
+    assert written["ended_by"] == "max-pages"
+    assert written["ended"].startswith("the page budget (--max-pages 10000) was reached;")
+    assert written["directory"] == "docs.example"
+    assert written["continue_with"].startswith("gossamer crawl ")
+    assert [host["host"] for host in written["slowest_hosts"]] == ["docs.example", "slow.example"]
+    assert [(one["name"], one["errors"]) for one in written["modules"]] == [
         ("save", 0),
         ("./mine.py:count", 12),
     ]

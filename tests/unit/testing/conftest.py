@@ -11,13 +11,13 @@ import pytest
 from gossamer.testing import Web, server
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-Get = Callable[..., Answer]
+Get = Callable[..., HttpAnswer]
 Dial = Callable[[], socket.socket]
 
 
@@ -33,13 +33,13 @@ def web(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 def get(web: Web) -> Get:
     """Ask for one path on a connection of its own."""
 
-    def fetch(path: str, host: str = "a.test", method: str = "GET") -> Answer:
+    def fetch(path: str, host: str = "a.test", method: str = "GET") -> HttpAnswer:
         client = http.client.HTTPConnection(*web.address, timeout=10)
         try:
             client.request(method, path, headers={"Host": host})
             response = client.getresponse()
             headers = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, headers, response.read())
+            return HttpAnswer(response.status, headers, response.read())
         finally:
             client.close()
 

@@ -188,7 +188,7 @@ def test_a_client_that_vanishes_ends_its_request_and_nobody_elses(
 
 def open_connections(web: Web) -> list[Connection]:
     assert web._server is not None
-    return list(web._server._switchboard.connections)
+    return list(web._server._context.connections)
 
 
 @pytest.mark.parametrize("answer", [Reply(body=b"x" * 100_000), Reply(delay_s=60)])

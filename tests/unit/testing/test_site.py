@@ -48,8 +48,8 @@ def test_successive_answers_and_the_last_repeats(web: Web, get: Get) -> None:
     last = Raw([b"HTTP/1.1 200 OK\r\n\r\nlast"])
     site.reply("/", Reply(status=503), Reply(status=429), last)
     assert [get("/").status for _ in range(4)] == [503, 429, 200, 200]
-    site.page("/", html="described anew")
-    assert get("/").body == b"described anew"
+    site.page("/", html="described again")
+    assert get("/").body == b"described again"
 
 
 def test_robots(web: Web, get: Get) -> None:
@@ -85,13 +85,13 @@ def test_a_function_answers_whatever_begins_with_its_prefix(web: Web, get: Get) 
     assert get("/calendar?month=7").body == b"a path of its own wins"
 
 
-def test_mistakes_in_a_description_are_told_at_once(tmp_path: Path) -> None:
+def test_mistakes_in_a_description_are_reported_at_once(tmp_path: Path) -> None:
     site = Site("a.test")
-    with pytest.raises(UsageError, match="begins with a slash"):
+    with pytest.raises(UsageError, match="must start with a slash"):
         site.page("index.html")
     with pytest.raises(UsageError, match="at least one answer"):
         site.reply("/")
-    with pytest.raises(UsageError, match="ends in a slash"):
+    with pytest.raises(UsageError, match="must end with a slash"):
         site.folder("/docs", tmp_path)
-    with pytest.raises(UsageError, match="no such directory"):
+    with pytest.raises(UsageError, match="no directory"):
         site.folder("/", tmp_path / "nowhere")

@@ -7,15 +7,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import uvloop
-
-from gossamer.testing import TcpProxy
+from tcp_proxy import TcpProxy
 
 LOOPBACK = "127.0.0.1"
 SOON_S = 0.2
 """Longer than anything takes on loopback, and short enough to wait for nothing to happen."""
 
 
-class Caller:
+class ProxyCaller:
     """A connection to a port, closed at the end of the test."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -26,7 +25,7 @@ class Caller:
         return await self.reader.readexactly(len(text))
 
 
-Call = Callable[[TcpProxy], Awaitable[Caller]]
+Call = Callable[[TcpProxy], Awaitable[ProxyCaller]]
 Body = Callable[[TcpProxy, Call], Awaitable[None]]
 Run = Callable[[Body], None]
 
@@ -44,10 +43,10 @@ async def with_proxy(body: Body) -> None:
     target = server.sockets[0].getsockname()[:2]
     async with server, contextlib.AsyncExitStack() as ending:
 
-        async def call(proxy: TcpProxy) -> Caller:
+        async def call(proxy: TcpProxy) -> ProxyCaller:
             reader, writer = await asyncio.open_connection(LOOPBACK, proxy.port)
             ending.callback(writer.close)
-            return Caller(reader, writer)
+            return ProxyCaller(reader, writer)
 
         proxy = await ending.enter_async_context(TcpProxy(target))
         await body(proxy, call)

@@ -1,6 +1,7 @@
-"""Crawls to look at: one that has ended, and copies of it to damage."""
+"""Crawls to read: one that has ended, in a file and in Redis, and copies of it to damage."""
 
 import asyncio
+import secrets
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -9,9 +10,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.unit.views.reading import in_directory, in_redis
 
+from gossamer.config import StoreAddress
 from gossamer.modules import Save
+from gossamer.stores.reading import ReadRequest
 from gossamer.testing import Reply, Web, crawl_into
+from gossamer.transfer.ends import migration_end
+from gossamer.transfer.migrate import migrate
 
 SEED = "http://a.test/"
 
@@ -66,6 +72,24 @@ def finished_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         module=["save"],
     )
     return directory
+
+
+@pytest.fixture(scope="session")
+def finished_in_redis(finished_crawl: Path, redis_url: str) -> ReadRequest:
+    """That crawl, moved to Redis."""
+    name = f"finished-{secrets.token_hex(4)}"
+    file, redis = StoreAddress("sqlite", finished_crawl), StoreAddress("redis", url=redis_url)
+    migrate(migration_end(file, None), migration_end(redis, name), lambda *_: None)
+    return in_redis(redis_url, name)
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def finished(request: pytest.FixtureRequest, finished_crawl: Path) -> ReadRequest:
+    """That crawl in either store."""
+    if request.param == "sqlite":
+        return in_directory(finished_crawl)
+    moved: ReadRequest = request.getfixturevalue("finished_in_redis")
+    return moved
 
 
 @pytest.fixture

@@ -1,24 +1,18 @@
-"""Why a URL is where it is."""
+"""`explain`: why a URL was fetched or not, and what it waits for."""
 
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 import xxhash
+from tests.unit.views.reading import explained, in_directory
 
 from gossamer import CrawlError
 from gossamer.model import Cause, Outcome
-from gossamer.urls import parse_seed
-from gossamer.views.explain import Explanation, explain
-from gossamer.views.stored_crawl import open_crawl
-
-
-def explained(directory: Path, url: str, now: float | None = None) -> Explanation:
-    with open_crawl(directory) as crawl:
-        return explain(crawl, parse_seed(url), now or time.time())
+from gossamer.stores.reading import ReadRequest
+from gossamer.views.explain import Explanation
 
 
 def steps(found: Explanation) -> list[tuple[int, str, str]]:
@@ -26,8 +20,8 @@ def steps(found: Explanation) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.req("B5")
-def test_a_page_that_was_fetched_over_a_redirect(finished_crawl: Path) -> None:
-    found = explained(finished_crawl, "http://a.test/x")
+def test_a_page_that_was_fetched_over_a_redirect(finished: ReadRequest) -> None:
+    found = explained(finished, "http://a.test/x")
     assert (found.state, found.outcome, found.depth) == ("finished", Outcome.FETCHED, 2)
     assert steps(found) == [
         (0, "http://a.test/", "seed"),
@@ -44,8 +38,8 @@ def test_a_page_that_was_fetched_over_a_redirect(finished_crawl: Path) -> None:
 
 
 @pytest.mark.req("B5")
-def test_every_attempt_is_told(finished_crawl: Path) -> None:
-    first, second = explained(finished_crawl, "http://a.test/flaky").attempts
+def test_every_attempt_is_told(finished: ReadRequest) -> None:
+    first, second = explained(finished, "http://a.test/flaky").attempts
     assert (first.outcome, first.status) == (Outcome.SERVER_ERROR, 503)
     assert first.cause is Cause.STATUS_SERVER_ERROR
     assert second.outcome is Outcome.FETCHED
@@ -63,20 +57,20 @@ def test_every_attempt_is_told(finished_crawl: Path) -> None:
     ],
 )
 def test_the_rule_that_decided_is_named(
-    finished_crawl: Path, path: str, outcome: Outcome, words: str
+    finished: ReadRequest, path: str, outcome: Outcome, words: str
 ) -> None:
-    found = explained(finished_crawl, f"http://a.test{path}")
+    found = explained(finished, f"http://a.test{path}")
     assert (found.outcome, found.page) == (outcome, None)
     assert words in found.detail
 
 
 @pytest.mark.req("B5", "D9")
-def test_the_page_that_a_duplicate_repeats_is_told(finished_crawl: Path) -> None:
-    found = explained(finished_crawl, "http://a.test/same")
+def test_the_page_that_a_duplicate_repeats_is_told(finished: ReadRequest) -> None:
+    found = explained(finished, "http://a.test/same")
     assert found.repeats is not None
     assert found.repeats.url == "http://a.test/2"
     assert found.detail == f"the same content as page {found.repeats.id}"
-    assert explained(finished_crawl, "http://a.test/2").repeats is None
+    assert explained(finished, "http://a.test/2").repeats is None
 
 
 @pytest.mark.req("B5", "C8")
@@ -84,14 +78,14 @@ def test_the_page_that_a_duplicate_repeats_is_told(finished_crawl: Path) -> None
     "spelling",
     ["HTTP://A.test:80/new#top", "http://a.test//new", "http://a.test./new?utm_source=x&&"],
 )
-def test_other_spellings_are_the_same_url(finished_crawl: Path, spelling: str) -> None:
-    found = explained(finished_crawl, spelling)
+def test_other_spellings_are_the_same_url(finished: ReadRequest, spelling: str) -> None:
+    found = explained(finished, spelling)
     assert (found.known_as, found.outcome) == ("http://a.test/new", Outcome.FETCHED)
 
 
 @pytest.mark.req("B5")
-def test_a_url_beyond_the_depth_limit(finished_crawl: Path) -> None:
-    found = explained(finished_crawl, "http://a.test/deepest")
+def test_a_url_beyond_the_depth_limit(finished: ReadRequest) -> None:
+    found = explained(finished, "http://a.test/deepest")
     assert (found.state, found.depth, found.max_depth) == ("too_deep", 4, 3)
     assert [one.url for one in found.path][-2:] == [
         "http://a.test/deeper",
@@ -108,9 +102,9 @@ def test_a_url_beyond_the_depth_limit(finished_crawl: Path) -> None:
     ],
 )
 def test_a_url_that_was_never_seen_is_judged_now(
-    finished_crawl: Path, url: str, words: str
+    finished: ReadRequest, url: str, words: str
 ) -> None:
-    found = explained(finished_crawl, url)
+    found = explained(finished, url)
     assert (found.state, found.known_as, found.path) == ("never_seen", None, [])
     assert found.scope is not None
     assert found.scope.words == words
@@ -119,7 +113,7 @@ def test_a_url_that_was_never_seen_is_judged_now(
 
 def test_the_patterns_of_the_crawl_count(directory: Path, keep: Callable[..., None]) -> None:
     keep(directory, exclude=["nev.r"])
-    scope = explained(directory, "http://a.test/never").scope
+    scope = explained(in_directory(directory), "http://a.test/never").scope
     assert scope is not None
     assert (scope.accepted, scope.rule) == (False, "exclude")
 
@@ -129,11 +123,7 @@ NOW = 1000.0
 
 @pytest.fixture
 def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
-    """The crawl with more to do: two URLs without a score, three queued, two assigned, one in
-    progress.
-
-    The names say the place and the order in it.
-    """
+    """The crawl with more to do; the names of URLs say their state and the order in it."""
     damage("UPDATE hosts SET delay_s = 2.0, next_start = 1010.0, failures = 3")
     rows = [
         ("unscored-1", 0, None, None),
@@ -144,7 +134,7 @@ def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
         ("other-queue", 1, 10.0, 1),
         ("assigned-2", 2, 20.0, 2),
         ("assigned-1", 2, 5.0, 0),
-        ("in-work", 3, 0.0, 0),
+        ("in-progress", 3, 0.0, 0),
     ]
     with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
         for name, state, score, queue in rows:
@@ -175,7 +165,7 @@ def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
 def test_what_a_url_waits_for_and_how_long(
     waiting: Path, name: str, obstacles: list[str], ahead: int, at_least_s: float
 ) -> None:
-    found = explained(waiting, f"http://a.test/{name}", NOW)
+    found = explained(in_directory(waiting), f"http://a.test/{name}", NOW)
     assert found.state == "waiting"
     assert found.waits is not None
     assert (found.waits.obstacles, found.waits.ahead) == (obstacles, ahead)
@@ -189,28 +179,28 @@ def test_a_budget_that_is_used_up_is_in_the_way(
     waiting: Path, keep: Callable[..., None], budget: str
 ) -> None:
     keep(waiting, **{budget.replace("-", "_"): 9})
-    found = explained(waiting, "http://a.test/assigned-1", NOW)
+    found = explained(in_directory(waiting), "http://a.test/assigned-1", NOW)
     assert found.waits is not None
     assert found.waits.obstacles == ["no-process", budget, "worker", "host"]
 
 
 def test_a_host_that_may_be_asked_is_not_in_the_way(waiting: Path) -> None:
-    found = explained(waiting, "http://a.test/unscored-1", 1010.0)
+    found = explained(in_directory(waiting), "http://a.test/unscored-1", 1010.0)
     assert found.waits is not None
     assert (found.waits.obstacles, found.waits.at_least_s) == (["no-process", "score"], 0)
 
 
-def test_a_url_in_work_waits_for_nothing(waiting: Path) -> None:
-    found = explained(waiting, "http://a.test/in-work", NOW)
+def test_a_url_in_progress_waits_for_nothing(waiting: Path) -> None:
+    found = explained(in_directory(waiting), "http://a.test/in-progress", NOW)
     assert (found.state, found.waits, found.urls_left) == ("in_progress", None, 9)
 
 
 def test_a_path_that_was_tampered_with_ends(directory: Path, damage: Callable[[str], None]) -> None:
     damage("UPDATE urls SET parent = 2 WHERE id = 1; UPDATE urls SET parent = 1 WHERE id = 2")
-    assert len(explained(directory, "http://a.test/1").path) == 2
+    assert len(explained(in_directory(directory), "http://a.test/1").path) == 2
 
 
 def test_what_makes_no_sense_is_damage(directory: Path, damage: Callable[[str], None]) -> None:
     damage("UPDATE attempts SET outcome = 'eaten', cause = 'HUNGER' WHERE url = 1")
-    with pytest.raises(CrawlError, match=r"is damaged: .*'gossamer verify' tells"):
-        explained(directory, "http://a.test/")
+    with pytest.raises(CrawlError, match=r"is damaged: .*run 'gossamer verify'"):
+        explained(in_directory(directory), "http://a.test/")

@@ -1,35 +1,28 @@
-"""Looking at a crawl: running, ended, interrupted, killed; and never a byte of it changed."""
+"""Reading a crawl that runs, has ended, was interrupted or killed; not a byte of it changes."""
 
 import asyncio
 import os
 import shutil
 import sqlite3
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from tests.unit.views.reading import in_directory, status, verified
 
 from gossamer import CrawlError, Page, UsageError
-from gossamer.coordinator.directory import find_crawl
+from gossamer.stores.embedded.directory import find_crawl
+from gossamer.stores.reading import ReadRequest
 from gossamer.testing import Reply, Web, crawl_into
-from gossamer.views.status import CrawlStatus, crawl_status
-from gossamer.views.stored_crawl import open_crawl
-from gossamer.views.verify import verify
+from gossamer.views.status import CrawlStatus
 
 NOBODY = 65534
 
 
-def status(directory: Path) -> CrawlStatus:
-    with open_crawl(directory) as crawl:
-        return crawl_status(crawl)
-
-
 def is_sound(directory: Path) -> bool:
-    with open_crawl(directory) as crawl:
-        return verify(crawl, time.time()).sound
+    return verified(in_directory(directory)).sound
 
 
 def tree(web: Web, pages: int = 60) -> str:
@@ -57,8 +50,8 @@ class AtPage:
 
 
 @pytest.mark.req("F5", "D18")
-def test_a_crawl_that_has_ended(directory: Path) -> None:
-    found = status(directory)
+def test_a_crawl_that_has_ended(finished: ReadRequest, finished_crawl: Path) -> None:
+    found = status(finished)
     assert (found.state, found.ended_by) == ("finished", "complete")
     assert (found.waiting, found.in_progress, found.finished, found.too_deep) == (0, 0, 13, 1)
     assert (found.pages, found.max_pages, found.hosts) == (9, 100, 1)
@@ -74,7 +67,7 @@ def test_a_crawl_that_has_ended(directory: Path) -> None:
     assert by_depth == [(0, 1, 1, 1), (1, 7, 7, 3), (2, 4, 4, 4), (3, 1, 1, 1), (4, 1, 0, 0)]
     assert found.busiest_hosts == []
     assert [(one.low, one.high) for one in found.queues][:2] == [(0, 10), (10, 20)]
-    files = (directory / "pages").iterdir()
+    files = (finished_crawl / "pages").iterdir()
     bodies = [file.read_bytes().split(b"\n", 2)[2] for file in files]
     assert found.bytes >= sum(map(len, bodies))
 
@@ -86,24 +79,26 @@ def test_a_running_crawl_and_what_is_left_of_it_after_a_kill(
     seen: list[tuple[CrawlStatus, bool]] = []
     killed = tmp_path / "killed"
 
-    def look() -> None:
-        seen.append((status(tmp_path / "crawl"), is_sound(tmp_path / "crawl")))
+    def read() -> None:
+        seen.append((status(in_directory(tmp_path / "crawl")), is_sound(tmp_path / "crawl")))
         # What a kill at this moment would leave: the file, its log, no lock.
         shutil.copytree(tmp_path / "crawl", killed)
 
     with Web() as web:
-        asyncio.run(crawl_into(tmp_path / "crawl", web, tree(web), modules=[AtPage(40, look)]))
+        asyncio.run(crawl_into(tmp_path / "crawl", web, tree(web), modules=[AtPage(40, read)]))
     ((running, sound),) = seen
     assert (running.state, running.ended_by, sound) == ("running", None, True)
     assert running.waiting + running.in_progress > 0
-    assert running.busiest_hosts[0].left == running.waiting + running.in_progress
+    (host,) = running.busiest_hosts
+    left = host.waiting + host.in_progress + running.url_states["unscored"]
+    assert left == running.waiting + running.in_progress
     keep(killed, queues=10)
-    crashed = status(killed)
+    crashed = status(in_directory(killed))
     assert (crashed.state, crashed.ended_by) == ("crashed", None)
     queued = sum(one.waiting for one in crashed.queues)
     assert crashed.waiting == queued + crashed.url_states["unscored"] > 0
     assert is_sound(killed)
-    assert status(tmp_path / "crawl").ended_by == "complete"
+    assert status(in_directory(tmp_path / "crawl")).ended_by == "complete"
 
 
 @pytest.mark.req("D14")
@@ -119,17 +114,17 @@ def test_what_ended_a_crawl(tmp_path: Path, keep: Callable[..., None]) -> None:
     budgets = {"max_bytes": 50_000_000, "max_page_bytes": 500_000}
     keep(tmp_path / "a", max_pages=60, **budgets)
     keep(tmp_path / "b", max_pages=7, **budgets)
-    interrupted, spent = status(tmp_path / "a"), status(tmp_path / "b")
+    interrupted, spent = status(in_directory(tmp_path / "a")), status(in_directory(tmp_path / "b"))
     assert (interrupted.state, interrupted.ended_by) == ("interrupted", "interrupted")
     assert (spent.state, spent.ended_by, spent.pages) == ("finished", "max-pages", 7)
     assert is_sound(tmp_path / "a")
     assert is_sound(tmp_path / "b")
 
 
-def test_looking_changes_nothing(directory: Path) -> None:
+def test_reading_changes_nothing(directory: Path) -> None:
     before = {file: file.read_bytes() for file in directory.rglob("*") if file.is_file()}
     assert is_sound(directory)
-    status(directory)
+    status(in_directory(directory))
     assert {file: file.read_bytes() for file in before} == before
     # SQLite may leave an index of an empty log behind, as beside every database that was read.
     more = {file.name for file in directory.iterdir()} - {file.name for file in before}
@@ -147,7 +142,7 @@ def test_a_directory_that_may_not_be_written_to(
             leave_a_log(readable)
         if left == "a log without":
             (readable / "crawl.sqlite-shm").unlink()
-        told = look_as_a_guest(readable)
+        told = status_for_a_guest(readable)
         if left == "a log without":
             assert "copy the directory" in told
         else:
@@ -170,7 +165,7 @@ def leave_a_log(directory: Path) -> None:
     assert (directory / "crawl.sqlite-wal").stat().st_size > 0
 
 
-def look_as_a_guest(directory: Path) -> str:
+def status_for_a_guest(directory: Path) -> str:
     """Return state and pages of the crawl, or the error, as somebody sees it who may only read."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -190,7 +185,7 @@ def look_as_a_guest(directory: Path) -> str:
         if os.geteuid() == 0:
             os.setuid(NOBODY)
         try:
-            found = status(directory)
+            found = status(in_directory(directory))
             told = f"{found.state} {found.pages}"
         except CrawlError as error:
             told = str(error)
@@ -206,13 +201,13 @@ def look_as_a_guest(directory: Path) -> str:
 def test_a_file_of_another_kind(tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "crawl.sqlite").write_bytes(content)
     with pytest.raises(CrawlError, match=words):
-        status(tmp_path)
+        status(in_directory(tmp_path))
 
 
 def test_what_makes_no_sense_is_damage(directory: Path, damage: Callable[[str], None]) -> None:
     damage("UPDATE notes SET value = '{' WHERE name = 'options'")
     with pytest.raises(CrawlError, match=r"the options in .* are damaged"):
-        status(directory)
+        status(in_directory(directory))
 
 
 @pytest.mark.parametrize(
@@ -243,4 +238,4 @@ def test_which_crawl_is_meant(
 
 def test_there_is_no_crawl_where_one_was_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no crawl in .*nowhere: name its directory"):
-        status(tmp_path / "nowhere")
+        status(in_directory(tmp_path / "nowhere"))

@@ -2,33 +2,30 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 import pytest
 import xxhash
+from tests.unit.views import reading
+from tests.unit.views.reading import in_directory
 
 from gossamer import CrawlError
-from gossamer.views.stored_crawl import open_crawl
-from gossamer.views.verify import Verification, verify
+from gossamer.views.verify import Verification
 
 Damage = Callable[[str], None]
 
 HOUR_S = 3600.0
 
 
-def verified(directory: Path, now: float | None = None) -> Verification:
-    with open_crawl(directory) as crawl:
-        return verify(crawl, now or time.time())
+def verified(directory: Path) -> Verification:
+    return reading.verified(in_directory(directory))
 
 
-def broken(directory: Path, now: float | None = None) -> Mapping[str, list[str]]:
-    """Return the rules that are broken, with examples."""
-    found = verified(directory, now)
-    assert found.sound == (not any(one.broken for one in found.findings))
-    return {one.rule: one.examples for one in found.findings if one.broken}
+def broken(directory: Path, now: float | None = None) -> dict[str, list[str]]:
+    return reading.broken(in_directory(directory), now)
 
 
 def note(directory: Path, **options: object) -> None:
@@ -110,7 +107,7 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         ("fetched", "page 2", "UPDATE pages SET url = 77 WHERE id = 2"),
         ("fetched", "/1", "UPDATE urls SET page = 1 WHERE id = 2"),
         ("fetched", "/missing", "UPDATE urls SET page = 1 WHERE id = 6"),
-        ("told", "page 2 at depth 1", "UPDATE pages SET reported_depth = 2 WHERE id = 2"),
+        ("reported", "page 2 at depth 1", "UPDATE pages SET reported_depth = 2 WHERE id = 2"),
         (
             "duplicates",
             "pages 1 and 2",
@@ -118,15 +115,15 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         ),
         (
             "original",
-            "/same is said to repeat page 77",
+            "/same repeats page 77",
             "UPDATE urls SET duplicate_of = 77 WHERE outcome = 'duplicate'",
         ),
         (
             "original",
-            "/same is said to repeat page nowhere",
+            "/same repeats page (none)",
             "UPDATE urls SET duplicate_of = NULL WHERE outcome = 'duplicate'",
         ),
-        ("original", "/missing is said", "UPDATE urls SET duplicate_of = 1 WHERE id = 6"),
+        ("original", "/missing repeats page", "UPDATE urls SET duplicate_of = 1 WHERE id = 6"),
         (
             "sketches",
             "sketch of page 1",
@@ -143,33 +140,33 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         ),
         ("bytes", "1 counted", "UPDATE notes SET value = '1' WHERE name = 'bytes'"),
         (
-            "url_check",
+            "filing",
             "/1 is filed under the key",
             "UPDATE urls SET key = zeroblob(16) WHERE id = 2",
         ),
         (
-            "url_check",
+            "filing",
             "/elsewhere is filed under the key",
             "UPDATE urls SET url = 'http://a.test/elsewhere' WHERE id = 2",
         ),
-        ("url_check", "normal form", "UPDATE urls SET url = 'HTTP://a.test/1' WHERE id = 2"),
-        ("url_check", "normal form", "UPDATE urls SET url = 'x' WHERE id = 2"),
-        ("url_check", "the host b.test", "UPDATE hosts SET key = 'b.test'"),
-        ("url_check", "the domain b.test", "UPDATE hosts SET domain = 'b.test'"),
+        ("filing", "normal form", "UPDATE urls SET url = 'HTTP://a.test/1' WHERE id = 2"),
+        ("filing", "normal form", "UPDATE urls SET url = 'x' WHERE id = 2"),
+        ("filing", "the host b.test", "UPDATE hosts SET key = 'b.test'"),
+        ("filing", "the domain b.test", "UPDATE hosts SET domain = 'b.test'"),
         (
             "seeds",
-            "/missing was found nowhere",
+            "/missing was found on no page",
             "UPDATE urls SET parent = NULL, depth = 0 WHERE id = 6",
         ),
         (
             "depth",
-            "/missing is written down at depth 2, but is at depth 1",
+            "/missing is recorded at depth 2, but is at depth 1",
             "UPDATE urls SET depth = 2 WHERE id = 6",
         ),
-        ("path", "/missing is written down at depth 0", "UPDATE urls SET depth = 0 WHERE id = 6"),
+        ("path", "/missing is recorded at depth 0", "UPDATE urls SET depth = 0 WHERE id = 6"),
         (
             "depth",
-            "a.test/ links to a URL that is not there",
+            "a.test/ links to a URL that is missing",
             "UPDATE urls SET targets = x'4D00000000000000' WHERE id = 1",
         ),
         (
@@ -179,19 +176,27 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         ),
         (
             "path",
-            "was found on a page that was found over it",
+            "was found over itself",
             "UPDATE urls SET parent = 2 WHERE id = 1",
         ),
-        ("bodies", "page 1 cannot be unpacked", "UPDATE contents SET body = x'00' WHERE page = 1"),
-        ("bodies", "page 1 is not of its size", "UPDATE pages SET size = 1 WHERE id = 1"),
         (
             "bodies",
-            "page 1 does not have its digest",
+            "page 1 cannot be decompressed",
+            "UPDATE contents SET body = x'00' WHERE page = 1",
+        ),
+        (
+            "bodies",
+            "page 1 does not have its recorded size",
+            "UPDATE pages SET size = 1 WHERE id = 1",
+        ),
+        (
+            "bodies",
+            "page 1 does not match its digest",
             "UPDATE pages SET digest = zeroblob(16) WHERE id = 1",
         ),
         (
             "saved",
-            "pages/2 is not of",
+            "pages/2 does not name",
             "UPDATE urls SET url = 'http://a.test/elsewhere' WHERE id = 2",
         ),
     ],
@@ -246,10 +251,10 @@ def test_without_its_options_a_crawl_is_held_against_the_other_rules(
     ("content", "words"),
     [
         (None, "is missing"),
-        (b"", "is not of http://a.test/"),
-        (b"http://b.test/\n0\n<p>", "is not of http://a.test/"),
+        (b"", "does not name http://a.test/ in its first line"),
+        (b"http://b.test/\n0\n<p>", "does not name http://a.test/ in its first line"),
         (b"http://a.test/\n1\n<p>", "does not have the depth 0 in its second line"),
-        (b"http://a.test/\n0\n<p>", "does not hold the page that was fetched"),
+        (b"http://a.test/\n0\n<p>", "does not hold what was fetched"),
     ],
 )
 def test_a_saved_file_that_is_not_of_its_page_is_found(
@@ -267,13 +272,13 @@ def test_a_saved_file_of_no_page_is_found(directory: Path) -> None:
     extra = directory / "pages" / "10"
     extra.write_bytes(b"http://a.test/\n0\n")
     (directory / "pages" / "notes.txt").write_text("mine")
-    assert broken(directory) == {"saved": [f"{extra} is of no page"]}
+    assert broken(directory) == {"saved": [f"{extra} belongs to no page"]}
 
 
 def test_many_breaches_are_counted_and_few_are_shown(directory: Path, damage: Damage) -> None:
     damage("UPDATE urls SET key = randomblob(16)")
-    (url_check,) = [one for one in verified(directory).findings if one.rule == "url_check"]
-    assert (url_check.broken, len(url_check.examples)) == (14, 5)
+    (filing,) = [one for one in verified(directory).findings if one.rule == "filing"]
+    assert (filing.broken, len(filing.examples)) == (14, 5)
 
 
 def test_what_has_lost_its_form_is_not_read_any_further(directory: Path, damage: Damage) -> None:

@@ -66,7 +66,7 @@ def test_depths_are_right_exactly_if_a_search_finds_them(
 def test_redirects_in_a_circle_are_no_path() -> None:
     links = {1: [], 2: [3], 3: [2]}
     found = complaints(links, {2, 3}, {1: 0, 2: 1, 3: 1}, {1: 0, 2: 3, 3: 2})
-    assert found == ["2 was found on a page that was found over it"]
+    assert found == ["2 was found over itself: its parents form a circle"]
 
 
 def test_a_link_that_was_forgotten_still_counts_as_a_path() -> None:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 import xxhash
 import zstandard
+from tests.unit.views.reading import broken, in_directory, listed_pages
 
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
@@ -14,8 +15,6 @@ from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settlement
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.urls import Scope
-from gossamer.views.stored_crawl import open_crawl
-from gossamer.views.verify import verify
 from gossamer.worker.links import LinkFilter
 
 OPTIONS = {
@@ -59,10 +58,7 @@ async def visit(store: EmbeddedStore, body: bytes, links: list[str], now: float)
 
 @pytest.mark.req("B1", "D11")
 def test_pages_that_were_visited_again(tmp_path: Path) -> None:
-    def broken(now: float) -> dict[str, list[str]]:
-        with open_crawl(tmp_path) as crawl:
-            found = verify(crawl, now).findings
-        return {one.rule: one.examples for one in found if one.broken}
+    crawl = in_directory(tmp_path)
 
     async def run() -> None:
         backend = SqliteBackend(tmp_path / "crawl.sqlite")
@@ -73,13 +69,12 @@ def test_pages_that_were_visited_again(tmp_path: Path) -> None:
         assert await visit(store, b"root", ["/a"], 1.0) == "http://a.test/"
         assert await visit(store, b"a", ["/", "/b"], 3000.0) == "http://a.test/a"
         assert await visit(store, b"b", ["/"], 4000.0) == "http://a.test/b"
-        assert broken(4000.5) == {}
+        assert broken(crawl, 4000.5) == {}
         assert await visit(store, b"new", ["/c"], 4001.0) == "http://a.test/"
-        assert broken(4002.0) == {}
+        assert broken(crawl, 4002.0) == {}
         assert await visit(store, b"root", [], 4002.0) == "http://a.test/c"
         await store.close()
-        assert broken(9000.0) == {}
+        assert broken(crawl, 9000.0) == {}
 
     asyncio.run(run())
-    with open_crawl(tmp_path) as crawl:
-        assert [page.url for page in crawl.reader.pages()].count(Url("http://a.test/")) == 2
+    assert [page.url for page in listed_pages(crawl)].count(Url("http://a.test/")) == 2

@@ -14,7 +14,7 @@ from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Page, Url
 from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import Task, UrlState
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
@@ -39,11 +39,11 @@ async def nothing(_page: Page) -> None:
     pass
 
 
-class Bench:
+class WorkerBench:
     """A worker at its slot, with some URLs assigned to it."""
 
     def __init__(
-        self, context: WorkerContext, store: EmbeddedStore, backend: MemoryBackend, slots: int
+        self, context: WorkerContext, store: EmbeddedStore, backend: SqliteBackend, slots: int
     ) -> None:
         self.context, self.store, self.backend = context, store, backend
         self.settled = 0
@@ -72,10 +72,10 @@ async def bench(
     max_pages: int = 100,
     deliver: Deliver = nothing,
     lease_s: float = 120.0,
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[WorkerBench]:
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
-    backend = MemoryBackend()
+    backend = SqliteBackend()
     rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S), max_pages=max_pages)
     store = EmbeddedStore(backend, rules, time.time())
     link_filter = LinkFilter(Scope.for_prefix(Url("http://nowhere.test/")), str)
@@ -90,7 +90,7 @@ async def bench(
             ignored_robots=frozenset({"a.test", "b.test", "c.test"}),
             lease_s=lease_s,
         )
-        made = Bench(context, store, backend, slots)
+        made = WorkerBench(context, store, backend, slots)
         await store.join(0, time.time())
         await store.add_seeds([link_filter.file(Url(seed)) for seed in seeds], time.time())
         await made.assign()

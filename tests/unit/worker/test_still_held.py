@@ -20,7 +20,7 @@ def task(number: int) -> Task:
     return Task(url_id=number, lease=number, url=url, host=host, depth=0, attempt=1, hops=0)
 
 
-class Bench:
+class GuardBench:
     """A store that has lost some leases, and a clock that jumps when it is asked."""
 
     def __init__(self, lost: Sequence[int], moments: Sequence[float]) -> None:
@@ -50,7 +50,7 @@ class Bench:
 def test_what_was_lost_meanwhile_is_not_begun(
     moments: list[float], asked: int, held: list[int]
 ) -> None:
-    bench = Bench([2], moments)
+    bench = GuardBench([2], moments)
     found: Any = asyncio.run(still_held(bench.context, [task(1), task(2)], 100.0))
     assert [one.url_id for one in found] == held
     assert bench.asked == asked

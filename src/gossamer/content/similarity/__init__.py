@@ -1,10 +1,10 @@
-"""How alike two pages are.
+"""The similarity of pages.
 
 The similarity of two pages is the Jaccard similarity of their sets of shingles: of all runs of
 eight words that occur in one of them or in both, the share that occurs in both. `shingles` has the
-definition, `sketches` makes of a page of any length a sample of fixed size from which
-`estimated_similarity` estimates it, and `bands` says how pages that may be alike find each other
-among millions.
+definition, `sketches` reduces a page of any length to a sample of fixed size from which
+`estimated_similarity` estimates it, and `bands` are the keys of an LSH index that finds similar
+pages among millions.
 
 Why eight words, which words, and how good the estimate is: docs/duplicates.md.
 """

@@ -1,10 +1,10 @@
-"""A page of any length, in half a kilobyte.
+"""Sketches of pages for similarity: half a kilobyte for a page of any length.
 
-Of a random order of all shingles, two pages have the same first one with a probability that is
-their similarity. So the minima under many orders are a sample: the share in which two pages agree
-estimates how alike they are ("minwise hashing", Broder 1997). rensa finds 512 of them in one pass
-(Dahlgaard, Knudsen, Thorup: "Fast similarity sketching", 2017). One byte of each is kept; that
-different minima agree in it by chance is corrected for ("b-bit minwise hashing", Li, König 2010).
+In a random order of all shingles, the probability that two pages have the same first one is their
+similarity. So the minima under many orders are a sample: the share in which two pages agree
+estimates their similarity ("minwise hashing", Broder 1997). rensa finds 512 of them in one pass
+(Dahlgaard, Knudsen, Thorup: "Fast similarity sketching", 2017). One byte of each is kept;
+chance agreement in that byte is corrected for ("b-bit minwise hashing", Li, König 2010).
 """
 
 import struct
@@ -18,33 +18,33 @@ from gossamer.content.similarity.bands import Banding, banding_for
 from gossamer.content.similarity.shingles import shingles_of, words_of
 
 MIN_WORDS: Final = 50
-"""Pages with fewer are not compared: they may be all menu, and differ in what they link to."""
+"""Pages with fewer are not compared: they may be just a menu, and differ in their links."""
 
 SAMPLE_BYTES: Final = 512
 
-# Samples are stored: whoever changes these makes those of older crawls meaningless.
+# Samples are stored: changing these makes those of older crawls useless.
 _SEED: Final = 0
 _MINIMA: Final = struct.Struct(f"<{SAMPLE_BYTES}I")
 _MINIMUM_BYTES: Final = 4
 
 _CHANCE: Final = 1 / 256
-"""How often bytes of different minima are equal."""
+"""The probability that the bytes of different minima are equal."""
 
 
 class Sketch(msgspec.Struct, frozen=True):
-    """What is kept of a page to recognise pages like it."""
+    """What is kept of a page to recognise similar ones."""
 
     bands: tuple[bytes, ...]
-    """Eight bytes each. Pages that share one at the same position may be alike."""
+    """Eight bytes each. Pages that share one at the same position may be similar."""
     sample: bytes
     """What `estimated_similarity` compares; `SAMPLE_BYTES` long."""
 
 
 def sketch(text: str, threshold: float) -> Sketch | None:
-    """Return the sketch of a page with this text; None when there is too little to compare.
+    """Return the sketch of a page with this text; None if the text is too short.
 
-    The sample is the same for every threshold, the bands are those for finding pages that are at
-    least so similar. The result is the same on every machine.
+    The sample is the same for every threshold; the bands serve to find pages that are at least so
+    similar. The result is the same on every machine.
     """
     words = words_of(text)
     if len(words) < MIN_WORDS:
@@ -66,13 +66,13 @@ def estimated_similarity(one: bytes, other: bytes) -> float:
     if size != len(other):
         raise ValueError(f"samples of {size} and {len(other)} bytes cannot be compared")
     difference = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
-    check_indexes = difference.to_bytes(size, "big").count(0) / size
-    return max(0.0, (check_indexes - _CHANCE) / (1 - _CHANCE))
+    agreement = difference.to_bytes(size, "big").count(0) / size
+    return max(0.0, (agreement - _CHANCE) / (1 - _CHANCE))
 
 
 def _minima(shingles: memoryview) -> list[int]:
     """Return `SAMPLE_BYTES` numbers of 32 bits, each the minimum of the shingles in some order."""
-    # Not before it is needed: rensa reserves a gigabyte of addresses, though no memory.
+    # Loaded on demand: rensa reserves a gigabyte of address space, though no memory.
     from rensa import RMinHash  # type: ignore[import-untyped]  # noqa: PLC0415  # no annotations
 
     rows: list[list[int]] = RMinHash.digest_matrix_from_flat_token_hashes(

@@ -1,13 +1,13 @@
-"""How soon a URL is fetched: scores from 0 (first) to 100 (last), by replaceable scorers.
+"""The scorers, replaceable: each gives URLs a score from 0 (fetched first) to 100 (last).
 
-A `Scorer` sees `Candidate`s in batches and answers with numbers; it decides order and nothing
-else. `fifo`, `depth` and `page-number` are strict: URLs go exactly in the order of their scores.
+A `Scorer` gets batches of `Candidate`s and returns numbers; it decides the order and nothing else.
+`fifo`, `depth` and `page-number` are strict: URLs go exactly in the order of their scores.
 `importance` and `pagerank` only make a URL more or less likely to be next. `loading` finds a scorer
-by its name and puts a fence (`SafeScorer`) around it, for it may be anybody's code.
+by its name and wraps it in a `SafeScorer`, because it may be anybody's code.
 
-PageRank in parts: `dialects` and `openpagerank` know the protocol, `rank_cache` and `breaker` what
-need not or should not be asked, and `pagerank` carries it out, through a function that it is given:
-this folder has no network of its own.
+PageRank consists of `dialects` and `openpagerank` (the protocol), `rank_cache`, `breaker` (the
+circuit breaker) and `pagerank` (the scorer). It sends requests through a function that it is given:
+this package does no I/O.
 """
 
 from gossamer.frontier.scorers.breaker import Breaker, BreakerState
@@ -16,7 +16,7 @@ from gossamer.frontier.scorers.depth import Depth
 from gossamer.frontier.scorers.dialects import Question
 from gossamer.frontier.scorers.fifo import Fifo
 from gossamer.frontier.scorers.importance import Importance
-from gossamer.frontier.scorers.loading import Builders, ScorerInfo, available, choose, load
+from gossamer.frontier.scorers.loading import SCORERS, Builders, choose, is_strict, load
 from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint
 from gossamer.frontier.scorers.page_number import PageNumber
 from gossamer.frontier.scorers.pagerank import Ask, PageRank, PageRankLimits
@@ -27,6 +27,7 @@ __all__ = [
     "LAST",
     "MAX_ANSWER_BYTES",
     "MIDDLE",
+    "SCORERS",
     "Answer",
     "Ask",
     "Breaker",
@@ -42,8 +43,7 @@ __all__ = [
     "Question",
     "SafeScorer",
     "Scorer",
-    "ScorerInfo",
-    "available",
     "choose",
+    "is_strict",
     "load",
 ]

@@ -1,8 +1,8 @@
 """A circuit breaker: a service that keeps failing is left alone for a while. Time is an argument.
 
-- closed: ask; some failures in a row open the breaker.
-- open: do not ask until the pause is over; pauses double, up to a limit.
-- half-open: one question may go; its answer closes the breaker or opens it again.
+- closed: requests may be sent; some failures in a row open the breaker.
+- open: no requests until the pause is over; pauses double, up to a limit.
+- half-open: one request may be sent; its result closes the breaker or opens it again.
 """
 
 from enum import StrEnum
@@ -12,11 +12,11 @@ FAILURES_IN_A_ROW: Final = 4
 FIRST_PAUSE_S: Final = 15.0
 MAX_PAUSE_S: Final = 600.0
 MAX_HOLD_S: Final = 3600.0
-"""The longest pause that a server can talk us into."""
+"""The longest pause that a server can ask for."""
 
 
 class BreakerState(StrEnum):
-    """Whether the service may be asked."""
+    """Whether requests may be sent."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -24,7 +24,7 @@ class BreakerState(StrEnum):
 
 
 class Breaker:
-    """Decides whether to ask, from how the last questions ended."""
+    """A circuit breaker: decides from the last results whether to send a request."""
 
     def __init__(self) -> None:
         self._is_closed = True
@@ -34,7 +34,7 @@ class Breaker:
         self._ask_at = 0.0
 
     def state(self, now: float) -> BreakerState:
-        """Return where it stands."""
+        """Return its state."""
         if self._is_closed:
             return BreakerState.CLOSED
         if self._is_probing or now >= self._ask_at:
@@ -42,10 +42,10 @@ class Breaker:
         return BreakerState.OPEN
 
     def may_ask(self, now: float) -> bool:
-        """Tell whether a question may go now; who is told so asks, and reports how it ended.
+        """Return whether a request may be sent now; if so, the caller sends it and reports back.
 
-        When a probe is never reported (its task was cancelled), the next one may go after
-        another pause.
+        When the result of a probe is never reported (its task was cancelled), the next one may be
+        sent after another pause.
         """
         if self._is_closed:
             return True
@@ -56,17 +56,17 @@ class Breaker:
         return True
 
     def succeeded(self) -> None:
-        """Note a usable answer: all is well again."""
+        """Note a usable answer."""
         self._is_closed = True
         self._is_probing = False
         self._failures = self._pauses = 0
         self._ask_at = 0.0
 
     def failed(self, now: float) -> None:
-        """Note that a question had no usable answer."""
+        """Note that a request had no usable answer."""
         self._failures += 1
         tripped = self._is_closed and self._failures >= FAILURES_IN_A_ROW
-        # Whoever asked before it opened and fails afterwards does not make the pause longer.
+        # A request that was sent before it opened and fails afterwards does not extend the pause.
         if tripped or self._is_probing:
             self._open_until(now + self._pause_s())
             self._pauses += 1

@@ -1,4 +1,4 @@
-"""What a scorer is: it says how soon a URL shall be fetched, and nothing else."""
+"""The contract of a scorer, which decides how soon a URL is fetched, and nothing else."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
@@ -6,23 +6,23 @@ from typing import Final, Protocol, runtime_checkable
 from gossamer.model import Candidate
 
 FIRST: Final = 0.0
-"""The score of what shall be fetched first."""
+"""The score of URLs to fetch first."""
 MIDDLE: Final = 50.0
-"""The score of what nothing is known of."""
+"""The score of URLs about which nothing is known."""
 LAST: Final = 100.0
-"""The score of what shall be fetched last."""
+"""The score of URLs to fetch last."""
 
 
 class Scorer(Protocol):
-    """Scores URLs in batches. A wrong score costs order, never a page."""
+    """A scorer of URLs, in batches. A wrong score changes the order, and never loses a page."""
 
     @property
     def name(self) -> str:
-        """What it is called on the command line and in messages."""
+        """Its name on the command line and in messages."""
 
     @property
     def strict(self) -> bool:
-        """Whether URLs are taken exactly in the order of their scores, equal ones as they came.
+        """Whether URLs are fetched exactly in the order of their scores, equal ones as they came.
 
         Otherwise queues are drawn at random, those of lower scores more often.
         """
@@ -33,16 +33,16 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class Closing(Protocol):
-    """A scorer that holds something open may have this as well."""
+    """What a scorer that holds resources also has."""
 
     async def close(self) -> None:
-        """Let go of everything; the scorer is not used again."""
+        """Release everything; the scorer is not used again."""
 
 
 @runtime_checkable
 class Troubled(Protocol):
-    """A scorer that goes on in spite of trouble may say so."""
+    """What a scorer that continues in spite of trouble may have, to report it."""
 
     @property
     def trouble(self) -> str:
-        """What is wrong at present, as one sentence for people; empty when all is well."""
+        """What is wrong now, as one sentence for people; empty if nothing is."""

@@ -1,4 +1,4 @@
-"""Breadth first."""
+"""The scorer `depth`: breadth first."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from gossamer.model import Candidate
 
 
 class Depth:
-    """Takes the pages nearest to a seed first."""
+    """Fetches the pages nearest to a seed first."""
 
     name = "depth"
     strict = True
@@ -14,8 +14,8 @@ class Depth:
     async def score(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return 0 for seeds, 50 for depth 1, 66.7 for depth 2 and so on towards 100.
 
-        Deeper never scores lower, and higher up to a depth of about 90 million, where the
-        difference becomes smaller than a float can hold.
+        A deeper page never scores lower, and scores higher up to a depth of about 90 million, where
+        the difference becomes too small for a float.
         """
         # The quotient of two integers is correctly rounded: no depth is out of order or range.
         return [100 * candidate.depth / (1 + candidate.depth) for candidate in candidates]

@@ -1,12 +1,12 @@
-"""The two protocols that Open PageRank has spoken: how each is asked, and where its ranks stand.
+"""The two protocols of Open PageRank: the request of each, and where its answer has the ranks.
 
-The service changed hands in 2026, and its protocol with them. A key tells which one it is for:
+The service changed its owner in 2026, and its protocol. The key shows which one it is for:
 
     key        request                                           rank
     opr_…      POST /v1/domains/bulk, Authorization: Bearer      open_page_rank, where found
     any other  GET /api/v1.0/getPageRank?domains[]=…, API-OPR    page_rank_decimal
 
-Both take up to 100 domains a call and rank them from 0 to 10.
+Both accept up to 100 domains per request and rank them from 0 to 10.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request to the service. Its header holds the key, and is not shown."""
+    """A request to the service. Its header contains the key, and is not shown."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -28,17 +28,17 @@ class Question:
     """What to POST; None: it is a GET."""
 
 
-Row: TypeAlias = tuple[str, float | None]
+RankRow: TypeAlias = tuple[str, float | None]
 """A domain and its rank, 0 to 10; None: the service does not list it."""
 
 
 class Dialect(NamedTuple):
-    """One protocol: `rows` takes any JSON document and yields what makes sense in it."""
+    """One protocol: `rows` accepts any JSON document and yields the valid rows in it."""
 
     base_url: str
     ask: Callable[[str, str, Sequence[str]], Question]
     """From base URL, key and domains to the request."""
-    rows: Callable[[object], Iterator[Row]]
+    rows: Callable[[object], Iterator[RankRow]]
 
 
 def dialect_of(key: str) -> Dialect:
@@ -51,7 +51,7 @@ def _ask_with_api_opr(base_url: str, key: str, domains: Sequence[str]) -> Questi
     return Question(f"{base_url}/api/v1.0/getPageRank?{query}", _header({"API-OPR": key}))
 
 
-def _rows_with_api_opr(document: object) -> Iterator[Row]:
+def _rows_with_api_opr(document: object) -> Iterator[RankRow]:
     for row in _list_in(document, "response"):
         match row:
             case {"domain": str(domain), "status_code": 200, "page_rank_decimal": rank}:
@@ -66,7 +66,7 @@ def _ask_with_bearer(base_url: str, key: str, domains: Sequence[str]) -> Questio
     return Question(f"{base_url}/v1/domains/bulk", header, body)
 
 
-def _rows_with_bearer(document: object) -> Iterator[Row]:
+def _rows_with_bearer(document: object) -> Iterator[RankRow]:
     for row in _list_in(document, "results"):
         match row:
             case {"domain": str(domain), "found": True, "open_page_rank": rank}:

@@ -1,4 +1,4 @@
-"""The order of discovery."""
+"""The scorer `fifo`: the order of discovery."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from gossamer.model import Candidate
 
 
 class Fifo:
-    """Takes URLs in the order in which they were found."""
+    """Fetches URLs in the order in which they were found."""
 
     name = "fifo"
     strict = True

@@ -1,4 +1,4 @@
-"""A plain function as a scorer."""
+"""The adapter that makes a scorer of a plain function."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -7,9 +7,9 @@ from gossamer.model import Candidate
 
 
 class FunctionScorer:
-    """Calls a function, which may be async, for one candidate after another.
+    """A scorer that calls a function, which may be async, for each candidate.
 
-    A function that wants its scores obeyed exactly has an attribute `strict = True`.
+    A function whose scores are to be followed exactly has an attribute `strict = True`.
     """
 
     def __init__(self, function: Callable[[Candidate], object]) -> None:
@@ -17,7 +17,7 @@ class FunctionScorer:
         self._function = function
 
     async def score(self, candidates: Sequence[Candidate]) -> list[object]:
-        """Return what the function says of each; `SafeScorer` checks it."""
+        """Return what the function returns for each; `SafeScorer` checks it."""
         scores: list[object] = []
         for candidate in candidates:
             score = self._function(candidate)

@@ -1,9 +1,9 @@
-"""How important a page's domain is, as far as the crawl's own links tell.
+"""The scorer `importance`: how important a page's domain is by the crawl's own links.
 
-Every page hands its importance on to the domains that it links to, so that credit gathers where
+Every page passes its importance on to the domains that it links to, so that credit collects where
 many links lead, long before the crawl is over (online importance: Abiteboul, Preda and Cobena,
-"Adaptive On-Line Page Importance Computation", WWW 2003). Keeping the credit is the store's part;
-this is the scale from credit to score.
+"Adaptive On-Line Page Importance Computation", WWW 2003). The store keeps the credit; this is the
+scale from credit to score.
 """
 
 import math
@@ -14,7 +14,7 @@ from gossamer.model import Candidate
 
 
 class Importance:
-    """Takes pages of the domains first to which most of the crawl's own links lead."""
+    """Fetches first the pages of domains to which most of the crawl's own links lead."""
 
     name = "importance"
     strict = False
@@ -25,10 +25,10 @@ class Importance:
 
 
 def importance(candidate: Candidate) -> float:
-    """Return the score that the domain's credit is worth.
+    """Return the score for the domain's credit.
 
-    The scale is logarithmic: credit is spread over orders of magnitude, as links on the web are.
-    While no domain has any, nothing tells them apart, and all are in the middle.
+    The scale is logarithmic: credit spans orders of magnitude, as links on the web do. While no
+    domain has any, all are in the middle.
     """
     credit, top = candidate.credit, candidate.top_credit
     if not 0 < top < math.inf:

@@ -1,4 +1,4 @@
-"""Open PageRank without the network: what to ask, and what an answer is worth."""
+"""The protocol of Open PageRank without the network: requests, and the meaning of answers."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,18 +15,18 @@ from gossamer.policy.retry import retry_after_s
 from gossamer.urls import shown
 
 MAX_DOMAINS: Final = 100
-"""The most that the service takes in one call."""
+"""The most domains that the service accepts in one request."""
 MAX_QUESTION_LENGTH: Final = 6000
-"""A name has up to 253 characters, and servers refuse URLs of more than about 8,000."""
+"""In characters: a name has up to 253, and servers refuse URLs of more than about 8,000."""
 MAX_ANSWER_BYTES: Final = 1_000_000
 """An answer about 100 domains has about 15,000."""
 
 _RATE_PAUSE_S: Final = 60.0
-"""How long to keep quiet when told to slow down, but not for how long."""
+"""How long to pause when asked to slow down without a time."""
 _LASTING_PAUSE_S: Final = 600.0
-"""How long to keep quiet when asking again at once cannot help: a wrong key, a moved service."""
+"""How long to pause when another request cannot help: a wrong key, a moved service."""
 
-_OWN_NETWORKS: Final = frozenset(
+_LOCAL_NAMES: Final = frozenset(
     # RFC 6761 and 6762, ICANN's resolution of 2024, and habit.
     {"localhost", "local", "internal", "corp", "home", "lan"}
 )
@@ -44,29 +44,29 @@ class Answer(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why there are no ranks."""
+    """Why a request yielded no ranks."""
 
     reason: str
     """For people. Nothing that the server sent is in it: it might repeat the key."""
     hold_s: float | None = None
-    """How long not to ask again; None: it may pass any moment."""
+    """How long to send no more requests; None: the next one may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the service is, and the key to it."""
+    """The URL of the service, and the key to it."""
 
     key: str = field(repr=False)
     base_url: str = ""
     """Scheme and host; empty: those of the service that the key is for."""
 
     def __post_init__(self) -> None:
-        """Refuse what could not be sent; a key is not repeated in the message."""
+        """Refuse a key or URL that cannot be used; the message does not repeat the key."""
         if not self.key or not self.key.isascii() or not self.key.isprintable() or " " in self.key:
             raise UsageError("The key to Open PageRank must be printable ASCII without spaces.")
         if self.base_url and not self.base_url.startswith(("https://", "http://")):
             raise UsageError(
-                f"The URL of Open PageRank must begin with https://, not {shown(self.base_url)}."
+                f"The URL of Open PageRank must start with https://, not {shown(self.base_url)}."
             )
 
     def question(self, domains: Sequence[str]) -> Question:
@@ -75,7 +75,7 @@ class Endpoint:
         return dialect.ask((self.base_url or dialect.base_url).rstrip("/"), self.key, domains)
 
     def read(self, answer: Answer, asked: Collection[str]) -> Ranks | Failure:
-        """Return the rank of each domain asked for, or why not, whatever the answer is made of."""
+        """Return the rank of each domain asked for, or why there is none; never raise."""
         if answer.status != HTTPStatus.OK:
             return _refusal(answer)
         found = dict(dialect_of(self.key).rows(_document(answer.body)))
@@ -86,7 +86,7 @@ class Endpoint:
 
 
 def batches(domains: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the domains in portions that fit into a question."""
+    """Yield the domains in batches that fit into one request."""
     batch: list[str] = []
     length = 0
     for domain in domains:
@@ -101,14 +101,14 @@ def batches(domains: Sequence[str]) -> Iterator[list[str]]:
 
 
 def is_public_name(domain: str) -> bool:
-    """Tell whether the service could list it: not an IP address, nor a host of one's own network.
+    """Return whether the service could list it: not an IP address, not a name of a local network.
 
-    What means nothing outside is nobody else's business.
+    Local names are not sent to the service.
     """
     first, _, last = domain.rpartition(".")
     if not first or not last or last.isdigit() or "[" in domain:
         return False
-    return last not in _OWN_NETWORKS
+    return last not in _LOCAL_NAMES
 
 
 def _document(body: bytes) -> object:

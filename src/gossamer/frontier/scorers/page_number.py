@@ -1,4 +1,4 @@
-"""The number in a page's name, larger first.
+"""The scorer `page-number`: the number in a page's name, larger first.
 
 The name of a page is the last segment of its path that is not empty, percent-decoded, without its
 extension (a last dot with a letter after it). Its number is the last run of the digits 0 to 9. The
@@ -9,8 +9,8 @@ query does not count.
     /part2-section10.html    10
     /007                     7
     /page/17/                17
-    /v1.25                   25      no letter after the dot: no extension
-    /track9.mp3              9       the extension has a digit, and it does not count
+    /v1.25                   25      no letter after the dot: not an extension
+    /track9.mp3              9       the digit of the extension does not count
     /movie.mp4               none
     /doc%2017.html           17      %20 is a space, not a 20
     /index.html              none
@@ -28,11 +28,11 @@ from gossamer.model import Candidate, Url
 _EXTENSION = re.compile(r"\.[A-Za-z][^.]*\Z")
 _DIGITS = re.compile(r"[0-9]+")
 _MAX_DIGITS = 330
-"""The score of a number of more digits is 0 as a float, and Python may refuse to read it."""
+"""The score of a longer number is 0 as a float, and Python may refuse to parse it."""
 
 
 class PageNumber:
-    """Takes pages by the number in their name, the largest first, those without one last."""
+    """Fetches pages by the number in their name, the largest first, those without one last."""
 
     name = "page-number"
     strict = True
@@ -40,8 +40,8 @@ class PageNumber:
     async def score(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return 100 / (2 + number), or 100 where there is no number.
 
-        A larger number never scores higher; up to 10^15 it scores lower, beyond that neighbours
-        may be equal, and from 325 digits on all are 0.
+        A larger number never scores higher; up to 10^15 it scores lower, above that neighbours may
+        be equal, and from 325 digits on all are 0.
         """
         return [_score(digits_in_name(candidate.url)) for candidate in candidates]
 

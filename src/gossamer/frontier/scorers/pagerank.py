@@ -1,7 +1,7 @@
-"""PageRank of the page's domain, asked of Open PageRank.
+"""The scorer `pagerank`: the PageRank of the page's domain, from Open PageRank.
 
-The service is a help and never a condition: whatever it does, a batch of URLs waits for it no
-longer than the budget, and what it did not rank is scored by the crawl's own links.
+The crawl never depends on the service: a batch of URLs waits for it no longer than the time budget,
+and domains without a rank are scored by the crawl's own links.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from gossamer.frontier.scorers.rank_cache import RankCache
 from gossamer.model import Candidate
 
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]
-"""Carries one request, follows no redirect, and raises OSError when there is no answer."""
+"""Sends one request, follows no redirect, and raises OSError when there is no answer."""
 
 _ATTEMPTS: Final = 3
 _FIRST_BACK_OFF_S: Final = 0.2
@@ -35,18 +35,18 @@ _FIRST_BACK_OFF_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRankLimits:
-    """How much time and memory ranks may cost."""
+    """Limits on the time and memory for ranks."""
 
     budget_s: float = 5.0
     """The longest that one batch of URLs waits, retries included."""
     cached_domains: int = 50_000
     """About 10 MB."""
     ttl_s: float = 24 * 3600.0
-    """How long an answer holds. The service itself updates its ranks every few weeks."""
+    """How long an answer is cached. The service itself updates its ranks every few weeks."""
 
 
 class PageRank:
-    """Takes pages of the domains first that the web at large links to most (Open PageRank)."""
+    """Fetches first the pages of domains that the whole web links to most (Open PageRank)."""
 
     name = "pagerank"
     strict = False
@@ -80,28 +80,27 @@ class PageRank:
 
     @property
     def trouble(self) -> str:
-        """Why domains are not ranked at present; empty when all is well."""
+        """Why domains are not ranked now; empty if they are."""
         return self._trouble
 
     async def score(self, candidates: Sequence[Candidate]) -> list[float]:
-        """Return 100 less ten times the PageRank, or the next best that is known.
+        """Return 100 minus ten times the PageRank, or an estimate.
 
-        A domain that is not listed has few links from anywhere: it comes in the last tenth, with
-        the crawl's own links to decide within. While the service is out of reach, those links
-        decide alone.
+        A domain that is not listed has few links from anywhere: it comes in the last tenth, where
+        the crawl's own links decide. While the service is unreachable, those links decide alone.
         """
         domains = dict.fromkeys(candidate.domain for candidate in candidates)
         ranks = await self._ranks([domain for domain in domains if is_public_name(domain)])
         return [_score(candidate, ranks) for candidate in candidates]
 
     async def close(self) -> None:
-        """Close what carries the requests, if it can be closed."""
-        importer: object = self._ask
-        if isinstance(importer, Closing):
-            await importer.close()
+        """Close what sends the requests, if it can be closed."""
+        sender: object = self._ask
+        if isinstance(sender, Closing):
+            await sender.close()
 
     async def _ranks(self, domains: Sequence[str]) -> Ranks:
-        """Return what is known or can be learned within the budget."""
+        """Return the ranks from the cache, or from the service within the time budget."""
         now = self._clock()
         deadline = now + self._budget_s
         ranks = self._cache.known(domains, now)
@@ -114,7 +113,7 @@ class PageRank:
         return ranks
 
     async def _look_up(self, domains: Sequence[str], deadline: float) -> Ranks | None:
-        """Ask until there is an answer, or there is no time or sense in asking again."""
+        """Send requests until there is an answer, or no time or reason to try again."""
         for attempt in range(_ATTEMPTS):
             now = self._clock()
             if now >= deadline or not self._breaker.may_ask(now):
@@ -140,7 +139,7 @@ class PageRank:
         return self._endpoint.read(answer, domains)
 
     def _after_failure(self, failure: Failure, attempt: int, deadline: float) -> float | None:
-        """Note the failure; return how long to wait for the next attempt, None for none."""
+        """Note the failure; return how long to wait for the next attempt, None for no other."""
         now = self._clock()
         self._failures += 1
         self._trouble = f"Open PageRank: {failure.reason}; domains are ordered by the crawl's links"

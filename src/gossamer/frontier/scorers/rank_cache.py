@@ -1,13 +1,13 @@
-"""What Open PageRank said of domains, for a while. Time is an argument."""
+"""The cache of ranks from Open PageRank. Time is an argument."""
 
 from collections.abc import Iterable, Mapping
 
 
 class RankCache:
-    """Remembers ranks, and that a domain has none, until they are old or too many.
+    """A cache of ranks, also of domains without one, limited in age and number.
 
-    Every answer is kept equally long, so the order in which they came is the order in which they
-    go: adding one costs the same however many there are.
+    Every entry is kept equally long, so entries expire in the order in which they were added, and
+    adding one takes constant time.
     """
 
     def __init__(self, max_domains: int, ttl_s: float) -> None:
@@ -19,13 +19,13 @@ class RankCache:
         return len(self._entries)
 
     def known(self, domains: Iterable[str], now: float) -> dict[str, float | None]:
-        """Return the rank of each domain that is remembered; None: it is not listed."""
+        """Return the cached ranks of these domains; None: the domain is not listed."""
         self._forget(now)
         entries = self._entries
         return {domain: entries[domain][1] for domain in domains if domain in entries}
 
     def add(self, ranks: Mapping[str, float | None], now: float) -> None:
-        """Remember these from now on."""
+        """Cache these ranks from now on."""
         for domain, rank in ranks.items():
             self._entries.pop(domain, None)
             self._entries[domain] = now + self._ttl_s, rank

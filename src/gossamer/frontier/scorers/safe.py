@@ -1,4 +1,4 @@
-"""A fence around scorers, which may be anybody's code."""
+"""The wrapper that protects a crawl from faulty scorers, which may be anybody's code."""
 
 import asyncio
 import inspect
@@ -15,17 +15,17 @@ TIMEOUT_S: Final = 10.0
 
 
 class LooseScorer(Protocol):
-    """What is asked of a user's scorer: `Scorer`, except that its word is not yet trusted."""
+    """A user's scorer: like `Scorer`, but its results are unchecked."""
 
     def score(self, candidates: Sequence[Candidate], /) -> object:
         """Return the scores, or an awaitable of them."""
 
 
 class SafeScorer:
-    """Keeps the promises of `Scorer` for a scorer that may break them.
+    """A wrapper that fulfils the contract of `Scorer` for a scorer that may break it.
 
-    An exception, a wait without end and a wrong number of scores put the whole batch in the
-    middle; a score that is none, the one URL. Each is counted, and the last one remembered.
+    After an exception, a timeout or a wrong number of scores the whole batch gets the middle score;
+    after one invalid score that URL does. Failures are counted, and the last one is remembered.
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class SafeScorer:
 
     @property
     def failures(self) -> int:
-        """How often it broke a promise."""
+        """How often the scorer failed."""
         return self._failures
 
     @property
     def trouble(self) -> str:
-        """What was wrong last, or is wrong at present as the scorer itself says."""
+        """The last failure, or else the trouble that the scorer itself reports."""
         own = self._scorer.trouble if isinstance(self._scorer, Troubled) else ""
         return self._failure or own
 
     async def score(self, candidates: Sequence[Candidate]) -> list[float]:
-        """Return one score from FIRST to LAST for each candidate, come what may."""
+        """Return one score from FIRST to LAST for each candidate, whatever the scorer does."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 answer = self._scorer.score(candidates)
@@ -61,7 +61,7 @@ class SafeScorer:
             return self._checked(scores, len(candidates))
         except TimeoutError:
             self._note(f"took longer than {self._timeout_s:g} s")
-        except Exception as error:  # noqa: BLE001 - anybody's code may raise anything
+        except Exception as error:  # noqa: BLE001 - a user's code may raise anything
             self._note(f"raised {_in_words(error)}")
         return [MIDDLE] * len(candidates)
 
@@ -72,12 +72,12 @@ class SafeScorer:
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._scorer.close()
-        except Exception as error:  # noqa: BLE001 - anybody's code may raise anything
-            self._note(f"raised, when it was closed, {_in_words(error)}")
+        except Exception as error:  # noqa: BLE001 - a user's code may raise anything
+            self._note(f"raised {_in_words(error)} when it was closed")
 
     def _checked(self, scores: object, count: int) -> list[float]:
         if not isinstance(scores, Sequence):
-            self._note(f"returned {type(scores).__name__}, which is no list of scores")
+            self._note(f"returned {type(scores).__name__}, which is not a list of scores")
             return [MIDDLE] * count
         if len(scores) != count:
             self._note(f"returned {len(scores)} scores for {count} candidates")
@@ -91,7 +91,7 @@ class SafeScorer:
             and FIRST <= score <= LAST
         ):
             return float(score)
-        self._note(f"returned {score!r:.100}, which is no number from {FIRST:g} to {LAST:g}")
+        self._note(f"returned {score!r:.100}, which is not a number from {FIRST:g} to {LAST:g}")
         return MIDDLE
 
     def _note(self, what: str) -> None:
@@ -101,5 +101,5 @@ class SafeScorer:
 
 
 def _in_words(error: Exception) -> str:
-    """Return the class and message, fit for a terminal, even where the message cannot be had."""
+    """Return the class and message, safe for a terminal, also if the message cannot be read."""
     return shown(traceback.format_exception_only(error)[-1].strip(), 150)

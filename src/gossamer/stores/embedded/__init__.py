@@ -1,8 +1,7 @@
-"""The embedded store: kept by the process that runs the crawl, in memory or in a SQLite file.
+"""The embedded store: kept by the process that runs the crawl, in a SQLite file or in memory.
 
 `EmbeddedStore` implements the store's contract: the scheduler decides, `FrontierState` keeps the
-scheduler, the backend and the counters in step, and a `Backend` (`memory`, `sqlite`) keeps the
-rows.
+scheduler, the rows and the counters consistent, and `sqlite/` stores the rows.
 """
 
 from gossamer.stores.embedded.store import EmbeddedStore

@@ -1,7 +1,7 @@
-"""Steps that happen whole or not at all.
+"""Atomic steps: each happens completely or not at all.
 
-A step that cannot begin because another process is writing (a backup, a shell that was left open)
-has done nothing yet: it is tried again, with growing pauses, while downloads go on.
+A step that cannot start because another process is writing (a backup, a shell that was left open)
+has changed nothing yet: it is tried again, with growing pauses, while downloads continue.
 """
 
 import asyncio
@@ -10,23 +10,23 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from gossamer.errors import CrawlError
-from gossamer.stores.embedded.backend import Backend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 PAUSES_S = (*(0.01 * 2**n for n in range(7)), *(1.0 for _ in range(60)))
-"""How long a step waits each time it cannot begin: about a minute in all."""
+"""The pauses of a step that cannot start: about a minute in total."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Breakable(Protocol):
-    """Something that cannot go on after a step that ended in the middle."""
+    """A store that cannot be used any more after a step that failed in the middle."""
 
     broken: CrawlError | None
-    """Why it cannot go on."""
+    """Why it cannot be used any more."""
 
     @property
-    def backend(self) -> Backend:
+    def backend(self) -> SqliteBackend:
         """Where the steps write."""
 
 
@@ -34,15 +34,15 @@ S = TypeVar("S", bound=Breakable)
 
 
 async def wait_until_ready(store: Breakable, pauses_s: Iterable[float] = PAUSES_S) -> None:
-    """Wait until the backend can take a step; a store whose backend never can is broken."""
+    """Wait until the backend is ready for a step; if it never is, the store is broken."""
     for pause_s in pauses_s:
         if _is_ready(store) or store.broken is not None:
             return
         await asyncio.sleep(pause_s)
     if not _is_ready(store) and store.broken is None:
         store.broken = CrawlError(
-            "another process has been writing to the file of the crawl for a minute: end it; what "
-            "was saved before is whole, and the same command continues from there"
+            "another process has been writing to the file of the crawl for a minute: end it and "
+            "run the same command again, which continues from what was saved"
         )
 
 
@@ -57,9 +57,9 @@ def _is_ready(store: Breakable) -> bool:
 def atomic(
     step: Callable[Concatenate[S, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
-    """Let nothing become durable of a step that did not come to its end, nor of any after it.
+    """Make a method atomic: after one that failed, neither it nor any later one becomes durable.
 
-    What a backend raises is told as a `CrawlError`, then and at every later step.
+    An error of the backend becomes a `CrawlError`, for this and every later step.
     """
 
     @functools.wraps(step)
@@ -75,8 +75,8 @@ def atomic(
             raise self.broken from error
         except BaseException as error:
             self.broken = CrawlError(
-                f"the crawl was broken off while it was writing ({type(error).__name__}): what it "
-                "did since it last saved is lost, and the same command continues from there"
+                f"the crawl was interrupted while it was writing ({type(error).__name__}): run the "
+                "same command again, which continues from what was saved last"
             )
             raise
 

@@ -1,8 +1,8 @@
-"""The numbers of pages: 1, 2, 3 … without holes, and no content twice.
+"""The claims of page numbers: 1, 2, 3 … without gaps, and no content twice.
 
 A page gets its number before it is settled, because the modules see it first. Until then it is only
-claimed: if the page is not kept after all, the next one gets the number. And whoever was refused as
-a duplicate of that page must be visited again: nothing else has that content.
+claimed: if the page is not kept after all, the next one gets the number, and URLs that were refused
+as duplicates of that page must be visited again.
 """
 
 import heapq
@@ -14,26 +14,26 @@ from gossamer.content.similarity import Sketch
 
 
 class HeldClaim(msgspec.Struct):
-    """A number that is given to a page which is not settled yet."""
+    """The claim of a page that is not settled yet."""
 
     number: int
     digest: bytes
     sketch: Sketch | None
     duplicates: set[int]
-    """The URLs that were refused because of it, in progress or finished as duplicates."""
+    """The URLs refused because of it, in progress or finished as duplicates."""
 
 
 class _Refusal(msgspec.Struct):
     duplicate_of: int
-    """The number of the page because of which the URL was refused."""
+    """The number of the page that the URL repeats."""
     holder: int | None
-    """Whose claim that is; None if the page is kept."""
+    """The URL that has claimed that number; None if the page is kept."""
     void: bool = False
-    """The claim was given up."""
+    """That claim was dropped."""
 
 
 class Claims:
-    """Gives numbers to the pages of URLs in progress."""
+    """The numbers claimed by URLs in progress, and the URLs that were refused one."""
 
     def __init__(self, last_page: int, gaps: Iterable[int]) -> None:
         self._next = last_page + 1
@@ -48,33 +48,33 @@ class Claims:
 
     @property
     def last_page(self) -> int:
-        """The largest number that was ever given."""
+        """The largest number ever given."""
         return self._next - 1
 
     @property
     def gaps(self) -> frozenset[int]:
-        """The smaller numbers that are to be given again."""
+        """The smaller numbers that are free."""
         return frozenset(self._free)
 
     def number_of(self, url_id: int) -> int | None:
-        """Return the number that the page of a URL has claimed."""
+        """Return the number that a URL has claimed."""
         claim = self._claims.get(url_id)
         return None if claim is None else claim.number
 
     def held(self, url_id: int) -> HeldClaim | None:
-        """Return what the page of a URL has claimed."""
+        """Return the claim of a URL."""
         return self._claims.get(url_id)
 
     def holder_of(self, digest: bytes) -> int | None:
-        """Return the URL in progress whose page has claimed a number for that content."""
+        """Return the URL in progress that has claimed a number for this content."""
         return self._holders.get(digest)
 
     def holder_of_number(self, number: int) -> int | None:
-        """Return the URL whose page has claimed that number; None if the page is kept."""
+        """Return the URL that has claimed this number; None if the page is kept."""
         return self._by_number.get(number)
 
     def give(self, url_id: int, digest: bytes, sketch: Sketch | None) -> int:
-        """Give the page of a URL its number: the smallest that is free."""
+        """Give the page of a URL the smallest free number."""
         if self._free:
             number = heapq.heappop(self._free)
         else:
@@ -88,7 +88,7 @@ class Claims:
     def refuse(
         self, url_id: int, *, duplicate_of: int | None = None, holder: int | None = None
     ) -> int:
-        """Refuse the page of a URL because of a kept one, or because of a claim; return which."""
+        """Refuse the page of a URL, which repeats a kept or a claimed one; return that number."""
         if holder is not None:
             duplicate_of = self._claims[holder].number
             self._claims[holder].duplicates.add(url_id)
@@ -97,12 +97,12 @@ class Claims:
         return duplicate_of
 
     def duplicate_of(self, url_id: int) -> int | None:
-        """Return the page because of which a URL in progress was refused; None if it was not."""
+        """Return the page because of which a URL was refused; None if it was not."""
         refusal = self._refusals.get(url_id)
         return None if refusal is None else refusal.duplicate_of
 
     def is_void(self, url_id: int) -> bool:
-        """Tell whether a URL was refused because of a page that is not kept after all."""
+        """Return whether a URL was refused because of a page that is not kept after all."""
         refusal = self._refusals.get(url_id)
         return refusal is not None and refusal.void
 
@@ -111,17 +111,17 @@ class Claims:
         self._end(url_id)
 
     def end_refusal(self, url_id: int) -> None:
-        """Note that a URL has ended as a duplicate; it still relies on the claim, if it is one."""
+        """Note that a URL has ended as a duplicate; it still depends on the claim, if it is one."""
         self._refusals.pop(url_id, None)
 
     def withdraw(self, url_id: int) -> None:
-        """Forget that the page of a URL was refused: it leaves work, or asks again."""
+        """Forget that a URL was refused: it is not in progress any more, or claims again."""
         refusal = self._refusals.pop(url_id, None)
         if refusal is not None and refusal.holder in self._claims:
             self._claims[refusal.holder].duplicates.discard(url_id)
 
     def drop(self, url_id: int) -> set[int]:
-        """Note that a URL leaves work with no page; return the duplicates that relied on it."""
+        """Drop the claim of a URL that yields no page; return the finished duplicates of it."""
         self.withdraw(url_id)
         claim = self._end(url_id)
         if claim is None:

@@ -1,20 +1,20 @@
-"""The importance that domains gather from the crawl's own links."""
+"""The credit of domains: their importance by the crawl's own links."""
 
 from collections.abc import Sequence
 
 from gossamer.stores.contract import Link
-from gossamer.stores.embedded.backend import Backend
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
-REMEMBERED = 50_000
+CACHED = 50_000
 
 
 class DomainCredit:
-    """Each page has one unit of credit to share among the other domains that it links to.
+    """The credit of each domain: a page shares one unit among the other domains it links to.
 
-    What was given lately is in memory, the rest on the backend.
+    Recently used credits are cached, all are in the backend.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: SqliteBackend) -> None:
         self._backend = backend
         self._credits: dict[str, float] = {}
         self._changed: set[str] = set()
@@ -22,7 +22,7 @@ class DomainCredit:
         """The largest credit of any domain."""
 
     def __repr__(self) -> str:
-        return f"<DomainCredit: {len(self._credits)} domains at hand, at most {self.top:g}>"
+        return f"<DomainCredit: {len(self._credits)} domains cached, at most {self.top:g}>"
 
     def of(self, domain: str) -> float:
         """Return the credit of a domain."""
@@ -40,11 +40,11 @@ class DomainCredit:
         self._changed.update(others)
 
     def save(self) -> None:
-        """Bring what has changed to the backend."""
+        """Write the changes to the backend."""
         if self._changed:
             self._backend.save_credits(
                 [(domain, self._credits[domain]) for domain in self._changed]
             )
             self._changed.clear()
-        if len(self._credits) > REMEMBERED:
+        if len(self._credits) > CACHED:
             self._credits.clear()

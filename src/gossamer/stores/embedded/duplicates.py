@@ -1,7 +1,7 @@
-"""Which page a new one repeats.
+"""The duplicate index: which page a new one repeats.
 
-A page is compared with those that were kept within the TTL and with those that others have claimed
-and not settled: by its digest, and by its sketch where it has one.
+A page is compared with those kept within the TTL and with those that are claimed and not settled:
+by its digest, and by its sketch if it has one.
 """
 
 from collections.abc import Iterable
@@ -9,9 +9,10 @@ from collections.abc import Iterable
 import msgspec
 
 from gossamer.content.similarity import Sketch, estimated_similarity
-from gossamer.stores.embedded.backend import Backend, Expired
 from gossamer.stores.embedded.claims import Claims, HeldClaim
 from gossamer.stores.embedded.lsh_index import LshIndex, keys_of
+from gossamer.stores.embedded.rows import Expired
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
 class Original(msgspec.Struct, frozen=True):
@@ -19,16 +20,21 @@ class Original(msgspec.Struct, frozen=True):
 
     number: int
     holder: int | None = None
-    """The URL in progress that has claimed the number; None if the page is kept."""
+    """The URL in progress that has claimed its number; None if the page is kept."""
     similarity: float | None = None
-    """From 0 to 1; None: the content is the same."""
+    """From 0 to 1; None: the content is identical."""
 
 
 class DuplicateIndex:
-    """Finds the original of a page, among what is on the backend and what is claimed."""
+    """The index of kept and claimed pages, which finds the original of a new one."""
 
     def __init__(
-        self, backend: Backend, claims: Claims, similarity: float | None, ttl_s: float, now: float
+        self,
+        backend: SqliteBackend,
+        claims: Claims,
+        similarity: float | None,
+        ttl_s: float,
+        now: float,
     ) -> None:
         self._backend = backend
         self._claims = claims
@@ -43,13 +49,13 @@ class DuplicateIndex:
         return f"<DuplicateIndex: from {self._threshold}, {self._index!r}>"
 
     def __len__(self) -> int:
-        """Return how many bands of pages are remembered."""
+        """Return how many bands of pages are indexed."""
         return len(self._index)
 
     def claim(
         self, url_id: int, digest: bytes, sketch: Sketch | None, now: float
     ) -> Original | int:
-        """Give the page of a URL its number, or refuse it because of another, and return which."""
+        """Give the page of a URL its number, or refuse it; return the number or the original."""
         claims, keys = self._claims, self._keys(sketch)
         claims.withdraw(url_id)
         original = self._same(digest, now) or self._similar(sketch, keys, now)
@@ -61,11 +67,11 @@ class DuplicateIndex:
         return original
 
     def drop(self, claim: HeldClaim) -> None:
-        """Forget a claim that was given up."""
+        """Remove a claim that was dropped."""
         self._index.discard(claim.number, self._keys(claim.sketch))
 
     def forget(self, expired: Iterable[Expired]) -> None:
-        """Forget pages that the backend has forgotten."""
+        """Remove pages whose content has expired."""
         for one in expired:
             self._index.discard(one.page_id, keys_of(one.bands))
 
@@ -81,7 +87,7 @@ class DuplicateIndex:
         return None if number is None else Original(number)
 
     def _similar(self, sketch: Sketch | None, keys: list[int], now: float) -> Original | None:
-        """Return the page that is similar to a sketch most, if one does enough."""
+        """Return the most similar page, if it is similar enough."""
         if not keys or sketch is None or self._threshold is None:
             return None
         best: Original | None = None

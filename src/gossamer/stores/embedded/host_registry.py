@@ -1,4 +1,4 @@
-"""What a store knows of hosts: their pace, their failures, how slow they are."""
+"""The registry of hosts: their delays, failures and durations."""
 
 import heapq
 
@@ -6,21 +6,22 @@ from gossamer.frontier import Host, Scheduler
 from gossamer.model import HostKey
 from gossamer.policy.rests import longest_rest_s, rest_s
 from gossamer.stores.contract import HostFeedback, HostView
-from gossamer.stores.embedded.backend import Backend, HostRecord
+from gossamer.stores.embedded.rows import HostRecord
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 SLOW_HOSTS = 64
-"""How many hosts stay in view for being slow, also when there is nothing more to ask them."""
+"""How many of the slowest hosts are remembered, also when they have no URLs left."""
 
 
 class HostRegistry:
-    """Brings hosts from the backend to the scheduler and back.
+    """The registry that moves hosts between the backend and the scheduler.
 
-    At `unsure_since` it was found that a process had not ended in order, so that nobody knew when
-    it last asked a host. Each gets one full delay from that moment.
+    At `unsure_since` it was found that a process had crashed, so that the times of its last
+    requests are unknown. Each host gets a full delay from then on.
     """
 
     def __init__(
-        self, backend: Backend, scheduler: Scheduler, now: float, unsure_since: float
+        self, backend: SqliteBackend, scheduler: Scheduler, now: float, unsure_since: float
     ) -> None:
         self._backend = backend
         self._scheduler = scheduler
@@ -33,28 +34,28 @@ class HostRegistry:
         return f"<HostRegistry: {len(self._touched)} to be saved>"
 
     def get(self, key: HostKey, domain: str) -> Host:
-        """Return a host, on the scheduler from now on."""
+        """Return a host, which is active in the scheduler from now on."""
         host = self._scheduler.hosts.find(key)
         if host is None:
             host = self._scheduler.hosts.add(key, domain, self._scheduler.rules.delay_s)
             record = self._backend.host(key)
             if record is not None:
-                self._recall(host, record)
+                self._restore(host, record)
             host.next_start = max(host.next_start, self._unsure_since + host.delay_s)
         return host
 
-    def _recall(self, host: Host, record: HostRecord) -> None:
+    def _restore(self, host: Host, record: HostRecord) -> None:
         host.crawl_delay_s = record.crawl_delay_s
         host.delay_s = max(host.delay_s, record.crawl_delay_s or 0.0)
-        # A moment farther away than any rest was written by a clock that went wrong.
+        # A time later than any possible rest was written by a wrong clock.
         latest = self._opened + longest_rest_s(host.delay_s)
         host.next_start = record.next_start if record.next_start <= latest else self._opened
         host.failures, host.unanswered = record.failures, record.unanswered
         host.requests, host.failed = record.requests, record.failed
         host.pages, host.took_s = record.pages, record.took_s
 
-    def rested(self, host: Host, feedback: HostFeedback) -> float:
-        """Take a visit down and return the host's next moment after it."""
+    def next_start_after(self, host: Host, feedback: HostFeedback) -> float:
+        """Note a request and return the earliest time of the host's next one."""
         self._touched[host.key] = host
         host.note_request(
             feedback.ended, feedback.took_s, failed=feedback.failed, answered=feedback.answered
@@ -70,24 +71,24 @@ class HostRegistry:
             retry_after_s=feedback.retry_after_s,
         )
 
-    def rested_unseen(self, host: Host, now: float) -> float:
-        """Return the host's next moment when nobody knows what it was asked until now."""
+    def next_start_unknown(self, host: Host, now: float) -> float:
+        """Return the earliest time of the next request if that of the last one is unknown."""
         self._touched[host.key] = host
         return now + host.delay_s
 
     def count_page(self, host: Host) -> None:
-        """Note that a page of the host is kept."""
+        """Count a page of the host that is kept."""
         self._touched[host.key] = host
         host.pages += 1
 
     def save(self) -> None:
-        """Bring to the backend what has changed."""
+        """Write the changes to the backend."""
         if self._touched:
             self._backend.save_hosts([_record(host) for host in self._touched.values()])
             self._touched.clear()
 
     def views(self, limit: int, now: float) -> list[HostView]:
-        """Return the hosts with most to do, and the slowest ones, at most so many of each."""
+        """Return the busiest hosts and the slowest ones, at most `limit` of each."""
         working = dict.fromkeys(lease.host for lease in self._scheduler.leases.all())
         candidates = working if len(working) >= limit else self._scheduler.hosts.all()
         busiest = heapq.nlargest(

@@ -1,12 +1,12 @@
-"""Adding links and keeping depths exact.
+"""The graph of links, which keeps depths exact.
 
-The depth of a URL is the length of its shortest path over the links seen so far; a redirect is a
-way of length 0. Pages are fetched in any order, so a shorter path may turn up after a page was
-fetched: then the page is not fetched again, its stored links are walked and everything behind it
-comes nearer.
+The depth of a URL is the length of its shortest path over the links seen so far; a redirect has
+length 0. Pages are fetched in any order, so a shorter path may be found after a page was fetched:
+then the page is not fetched again, but its stored links are followed and the depths of everything
+behind it are updated.
 
-Of two paths of one length that with fewer redirects at its end counts, because a chain of redirects
-is followed only so far. So it does not depend on the order of the crawl either.
+Of two paths of the same length the one with fewer redirects at its end counts, because chains of
+redirects are limited. So the result does not depend on the order of the crawl.
 """
 
 from collections import deque
@@ -16,7 +16,8 @@ import msgspec
 
 from gossamer.model import Outcome
 from gossamer.stores.contract import Link, UrlState
-from gossamer.stores.embedded.backend import Backend, Found
+from gossamer.stores.embedded.rows import Found
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
 class Growth(msgspec.Struct):
@@ -25,21 +26,21 @@ class Growth(msgspec.Struct):
     ids: list[int] = []
     """The URLs that the links lead to, in order."""
     new: int = 0
-    """URLs that wait now and did not before."""
+    """How many URLs are waiting now that were not before."""
     new_keys: list[bytes] = []
     """The keys of those that are among the added links."""
     forgotten: list[Outcome] = []
-    """How URLs had ended that are to be visited again, because their TTL is over."""
+    """The outcomes of URLs that will be visited again, because their TTL is over."""
     nearer: dict[int, int] = {}
-    """Pages, by number, that have a smaller depth now."""
+    """The numbers of pages whose depth has decreased, with that depth."""
     overtaking: list[int] = []
-    """URLs in the priority queues that have a smaller depth now."""
+    """URLs in the priority queues whose depth has decreased."""
 
 
 class LinkGraph:
-    """Adds links to a backend."""
+    """The graph of links of one crawl."""
 
-    def __init__(self, backend: Backend, max_depth: int | None, ttl_s: float) -> None:
+    def __init__(self, backend: SqliteBackend, max_depth: int | None, ttl_s: float) -> None:
         self._backend = backend
         self._max_depth = max_depth
         self._ttl_s = ttl_s
@@ -59,7 +60,7 @@ class LinkGraph:
         depth, hops, ids = found.depth, found.hops, growth.ids
         state = UrlState.UNSCORED if self._within(depth) else UrlState.TOO_DEEP
         touched: list[tuple[int, bytes]] = []
-        for link, known in zip(links, backend.at_hand([one.key for one in links]), strict=True):
+        for link, known in zip(links, backend.cached([one.key for one in links]), strict=True):
             if known is None:
                 new = backend.insert(link, state, found, now)
                 if new is not None:
@@ -67,7 +68,7 @@ class LinkGraph:
                     if state is UrlState.UNSCORED:
                         growth.new_keys.append(link.key)
                     continue
-                known = backend.known(link.key)  # noqa: PLW2901 -- it was not at hand, that is all
+                known = backend.known(link.key)  # noqa: PLW2901 -- it was only not cached
                 assert known is not None
             ids.append(known.id)
             if (
@@ -88,7 +89,7 @@ class LinkGraph:
         forgotten_before: float,
         growth: Growth,
     ) -> None:
-        """Bring known URLs nearer, and let those be visited again whose TTL is over."""
+        """Update the depths of known URLs, and reopen those whose TTL is over."""
         revived = self._relax([url_id for url_id, _ in touched], found, growth)
         for url_id, key in touched:
             if self._backend.by_id(url_id).finished_at <= forgotten_before:
@@ -102,11 +103,11 @@ class LinkGraph:
         return self._max_depth is None or depth <= self._max_depth
 
     def _relax(self, urls: Iterable[int], found: Found, growth: Growth) -> set[int]:
-        """Bring URLs nearer, and everything that is reached over them; return which wait now."""
+        """Update the depths of URLs and of all behind them; return those not too deep any more."""
         backend, revived = self._backend, set[int]()
-        line = deque((url_id, found) for url_id in urls)
-        while line:
-            url_id, path = line.popleft()
+        pending = deque((url_id, found) for url_id in urls)
+        while pending:
+            url_id, path = pending.popleft()
             known = backend.by_id(url_id)
             if (path.depth, path.hops) >= (known.depth, known.hops):
                 continue
@@ -122,10 +123,10 @@ class LinkGraph:
             visited = backend.visited(url_id)
             if visited.page_id is not None and is_nearer:
                 growth.nearer[visited.page_id] = path.depth
-            if visited.redirect:  # nearest first: these are before those that wait in the line
+            if visited.redirect:  # its target has the same depth, so it comes before the others
                 behind = Found(path.depth, path.hops + 1, url_id)
-                line.extendleft((target, behind) for target in visited.targets)
+                pending.extendleft((target, behind) for target in visited.targets)
             else:
                 behind = Found(path.depth + 1, 0, url_id)
-                line.extend((target, behind) for target in visited.targets)
+                pending.extend((target, behind) for target in visited.targets)
         return revived

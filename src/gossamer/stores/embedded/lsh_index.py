@@ -1,10 +1,10 @@
-"""Which pages may are similar to one another: an index of the bands of their sketches, in memory.
+"""The LSH index in memory: from the bands of sketches to the pages that have them.
 
-A band is looked up and added in constant time, however many pages there are. The table is cut into
-many small ones by the first bits of the key, so that none of them ever takes long to grow.
+A band is looked up and added in constant time, however many pages there are. The table is split
+into many small ones by the first bits of the key, so that none of them takes long to grow.
 
-The index holds nothing but numbers. What a candidate is compared by, and when it was fetched, is on
-the backend, and is read for candidates only: most pages have none.
+The index holds only numbers. The samples and the times of candidates are in the backend, and are
+read for candidates only: most pages have none.
 """
 
 import struct
@@ -12,24 +12,24 @@ from collections import Counter
 from collections.abc import Sequence
 
 PARTS = 1024
-"""How many small tables there are. One of a million pages has some 16,000 entries."""
+"""The number of small tables. With a million pages each has some 16,000 entries."""
 
 MAX_SHARING = 32
-"""How many pages an entry names: the last ones. A site whose pages are all half alike would
-otherwise make every look-up as long as the crawl is old."""
+"""How many pages an entry has at most: the last ones. Otherwise lookups on a site of similar
+pages would take longer and longer."""
 
 MAX_CANDIDATES = 32
-"""How many pages are compared: those that share most bands."""
+"""How many pages are compared at most: those that share the most bands."""
 
 _KEY_BITS = 60  # two digits of Python's integers
 _MASK = (1 << _KEY_BITS) - 1
 _SHIFT = _KEY_BITS - (PARTS.bit_length() - 1)
 _SALT = 0x9E3779B97F4A7C15
-"""Times the position, it keeps a band apart from the same one elsewhere."""
+"""Multiplied by the position, it distinguishes equal bands at different positions."""
 
 
 class LshIndex:
-    """Finds the pages that share a band with another at the same position."""
+    """An index that finds the pages which share a band at the same position."""
 
     def __init__(self) -> None:
         self._parts: list[dict[int, int | tuple[int, ...]]] = [{} for _ in range(PARTS)]
@@ -53,7 +53,7 @@ class LshIndex:
                     part[key] = (*before[1 - MAX_SHARING :], number)
 
     def discard(self, number: int, keys: Sequence[int]) -> None:
-        """Forget a page that was added under these keys."""
+        """Remove a page that was added under these keys."""
         parts = self._parts
         for key in keys:
             part = parts[key >> _SHIFT]
@@ -65,7 +65,7 @@ class LshIndex:
                 part[key] = (first, *others) if others else first
 
     def candidates(self, keys: Sequence[int]) -> list[int]:
-        """Return the pages that are under one of these keys, those under most of them first."""
+        """Return the pages under any of these keys, those under the most of them first."""
         parts = self._parts
         found = [there for key in keys if (there := parts[key >> _SHIFT].get(key)) is not None]
         if not found:
@@ -78,6 +78,6 @@ class LshIndex:
 
 
 def keys_of(bands: bytes) -> list[int]:
-    """Return under what a page is filed whose bands, 8 bytes each, are these in a row."""
+    """Return the keys of concatenated bands, 8 bytes each."""
     values = struct.unpack(f">{len(bands) // 8}Q", bands)
     return [(value + position * _SALT) & _MASK for position, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""A store inside the crawling process: the scheduler decides, a backend keeps."""
+"""The embedded store: the scheduler decides, a backend stores."""
 
 import math
 from collections.abc import Sequence
@@ -16,34 +16,35 @@ from gossamer.stores.contract import (
     HostView,
     Leased,
     Link,
+    Numbering,
     Settled,
     Settlement,
     Task,
 )
 from gossamer.stores.embedded.atomic import atomic, wait_until_ready
-from gossamer.stores.embedded.backend import Backend
 from gossamer.stores.embedded.duplicates import Original
 from gossamer.stores.embedded.frontier_state import FrontierState
+from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.rules import REPEATED, StoreRules
 
 __all__ = ["EmbeddedStore", "StoreRules"]
 
 EXPIRED_AT_ONCE = 200
-"""How many contents are dropped in one go: few enough not to be noticed."""
+"""How many contents are dropped in one step, which must not take long."""
 
 
 class EmbeddedStore:
-    """One crawl, kept by the process that runs it.
+    """The store of one crawl, inside the process that runs it.
 
-    Every method is synchronous inside, so it happens whole between two awaits of the caller, and
-    `commit` makes whole methods durable. What the scheduler knows beyond the backend (leases, the
-    queues of workers) dies with the process; those URLs wait again at the next start.
+    Every method is synchronous inside, so it is atomic between two awaits of the caller, and
+    `commit` makes completed methods durable. What only the scheduler knows (leases, the queues of
+    workers) is lost with the process; those URLs are queued again at the next start.
     """
 
-    def __init__(self, backend: Backend, rules: StoreRules, now: float) -> None:
+    def __init__(self, backend: SqliteBackend, rules: StoreRules, now: float) -> None:
         self.backend = backend
         self.broken: CrawlError | None = None
-        """Why it cannot go on."""
+        """Why it cannot be used any more."""
         self._rules = rules
         self._started = now
         self._is_begun = False
@@ -59,7 +60,7 @@ class EmbeddedStore:
     def __repr__(self) -> str:
         return f"<EmbeddedStore: {self._state.unscored} unscored, {self._scheduler!r}>"
 
-    # -- the frontier's side ---------------------------------------------------------------------
+    # -- for the frontier ------------------------------------------------------------------------
 
     @atomic
     async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
@@ -87,7 +88,7 @@ class EmbeddedStore:
 
     @atomic
     async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
-        """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
+        """Move URLs from the URL queue into the priority queues; skip those already moved."""
         for candidate, score in scores:
             worst = math.isnan(score)
             self._state.score(candidate, 100.0 if worst else min(max(score, 0.0), 100.0))
@@ -97,20 +98,20 @@ class EmbeddedStore:
         """Assign URLs to workers: for each draw, from the first of its queues that has any."""
         assigned = 0
         for queues in draws:
-            pick = self._scheduler.pick(queues, now)
-            if pick is None:
+            assignment = self._scheduler.next_assignment(queues, now)
+            if assignment is None:
                 break
-            urls = self.backend.take(pick.host.key, pick.queue, pick.count)
-            assert len(urls) == pick.count, "the backend holds what the scheduler has counted"
-            self._scheduler.assign(pick, urls)
+            urls = self.backend.take(assignment.host.key, assignment.queue, assignment.count)
+            assert len(urls) == assignment.count, "backend and scheduler disagree on a count"
+            self._scheduler.assign(assignment, urls)
             assigned += len(urls)
         return assigned
 
-    # -- the workers' side -----------------------------------------------------------------------
+    # -- for the workers -------------------------------------------------------------------------
 
     @atomic
     async def join(self, worker: int, now: float) -> None:
-        """Let a worker take part, or say that it still does."""
+        """Register a worker, or note that it is still alive."""
         if not self._is_begun:
             self._state.begin()
             self._is_begun = True
@@ -118,10 +119,10 @@ class EmbeddedStore:
 
     @atomic
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
-        """Hand out URLs whose hosts may be asked now, within the budgets."""
+        """Lease URLs of hosts that are due now, within the budgets."""
         self._scheduler.join(worker, now)
         if self._rules.scheduler.strict and self._state.unscored:
-            return Leased([], now + ASK_AGAIN_S)  # a better one may be among those
+            return Leased([], now + ASK_AGAIN_S)  # one of those may be better
         tasks = []
         for lease in self._scheduler.lease(worker, limit, now):
             begun = self.backend.begin(lease.url_id)
@@ -141,13 +142,13 @@ class EmbeddedStore:
 
     @atomic
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
-        """Extend leases; return the tasks whose lease was lost."""
+        """Extend leases; return the tasks whose lease is lost."""
         renew = self._scheduler.leases.renew
         return [task for task in tasks if not renew(task.url_id, task.lease, now)]
 
     @atomic
     async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
-        """Give a page its number, unless its content or one that is similar to it was kept."""
+        """Give a page its number, unless identical or similar content is kept already."""
         if self._scheduler.leases.find(task.url_id, task.lease) is None:
             return Claim(None, lost=True)
         if (number := self._state.claims.number_of(task.url_id)) is not None:
@@ -159,13 +160,15 @@ class EmbeddedStore:
 
     @atomic
     async def settle(self, settlement: Settlement, now: float) -> Settled:
-        """Record everything that came of a task, if its lease is still the newest."""
+        """Record the result of a task, if its lease is still valid."""
         task, feedback, state = settlement.task, settlement.feedback, self._state
         lease = self._scheduler.leases.find(task.url_id, task.lease)
         if lease is None:
             return Settled(accepted=False)
         host = lease.host
-        next_start = host.next_start if feedback is None else state.hosts.rested(host, feedback)
+        next_start = (
+            host.next_start if feedback is None else state.hosts.next_start_after(host, feedback)
+        )
         state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
         self._budget.use(page=settlement.page is not None, size=settlement.size)
         self.backend.count_bytes(settlement.size)
@@ -179,18 +182,18 @@ class EmbeddedStore:
 
     @atomic
     async def pending_depth_changes(self) -> list[tuple[int, int]]:
-        """Return the pages of which the modules know a larger depth, with their depth."""
+        """Return the pages whose new depth was not reported to the modules yet, with that depth."""
         return self.backend.pending_depth_changes()
 
     @atomic
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
-        """Note that the modules know the depth of these pages."""
+        """Note that these depths were reported to the modules."""
         for page_id, depth in pages:
             self.backend.set_reported_depth(page_id, depth)
 
     @atomic
     async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
-        """Give a task back undone; False if the lease was lost."""
+        """Give a task back unfinished; False if the lease is lost."""
         lease = self._scheduler.leases.find(task.url_id, task.lease)
         if lease is not None:
             self._take_back(lease, feedback, now)
@@ -198,7 +201,7 @@ class EmbeddedStore:
 
     @atomic
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take the host's place for a request without a task; None: now, else when to ask again."""
+        """Take a slot of the host without a task; None: it is taken, else when to ask again."""
         moment = self._scheduler.acquire_slot(self._state.hosts.get(host, domain), now)
         self._taken_slots += moment is None
         return moment
@@ -207,15 +210,15 @@ class EmbeddedStore:
     async def release_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Give a slot without a task back."""
+        """Free a slot that was taken without a task."""
         owner = self._state.hosts.get(host, domain)
-        next_start = self._state.hosts.rested(owner, feedback)
+        next_start = self._state.hosts.next_start_after(owner, feedback)
         self._state.enqueue(owner, self._scheduler.release_slot(owner, next_start, now))
         self._taken_slots -= 1
 
     @atomic
     async def reap(self, now: float) -> int:
-        """Give back what the dead have left, and forget what has expired."""
+        """Release the URLs of dead workers, and forget what has expired."""
         overdue = self._scheduler.leases.overdue(now)
         for lease in overdue:
             self._take_back(lease, None, now)
@@ -231,19 +234,20 @@ class EmbeddedStore:
         return len(overdue) + len(dismissed) + self._scheduler.end_rests(now)
 
     def _take_back(self, lease: Lease, feedback: HostFeedback | None, now: float) -> None:
-        """Let a URL wait again on which nobody works any more."""
+        """End a lease without a result, and let its URL wait again."""
         host, hosts = lease.host, self._state.hosts
-        rested = (
-            hosts.rested_unseen(host, now) if feedback is None else hosts.rested(host, feedback)
-        )
-        self._state.enqueue(host, self._scheduler.end(lease, next_start=rested, now=now))
+        if feedback is None:
+            next_start = hosts.next_start_unknown(host, now)
+        else:
+            next_start = hosts.next_start_after(host, feedback)
+        self._state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
         self._budget.give_back()
         self._state.wait_again(lease.url_id, host)
 
-    # -- keeping and counting --------------------------------------------------------------------
+    # -- counters and notes ----------------------------------------------------------------------
 
     async def snapshot(self, now: float) -> Snapshot:
-        """Count."""
+        """Return a snapshot of the counters."""
         state, outcomes = self._state, self._state.outcomes
         return Snapshot(
             waiting=state.waiting,
@@ -261,7 +265,7 @@ class EmbeddedStore:
         )
 
     async def ended_by(self) -> str | None:
-        """Tell what ended the crawl; None while it goes on."""
+        """Return what ended the crawl; None while it runs."""
         if len(self._scheduler.leases):
             return None
         return self._budget.exhausted_by() if self._state.waiting else "complete"
@@ -272,18 +276,22 @@ class EmbeddedStore:
         return self._state.waiting
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
-        """Return the hosts with most to do, and the slowest ones, at most so many of each."""
+        """Return the busiest hosts and the slowest ones, at most `limit` of each."""
         return self._state.hosts.views(limit, now)
 
-    @property
-    def last_page(self) -> int:
-        """The largest number that a page has."""
-        return self._state.claims.last_page
+    async def numbering(self) -> Numbering:
+        """Return which numbers of pages are taken for good."""
+        return Numbering(self._state.claims.last_page, self._state.claims.gaps)
 
-    @property
-    def gaps(self) -> frozenset[int]:
-        """The smaller numbers that are still to be given."""
-        return self._state.claims.gaps
+    @atomic
+    async def note(self, name: str) -> bytes | None:
+        """Return a note that is stored with the crawl."""
+        return self.backend.get(name)
+
+    @atomic
+    async def put_note(self, name: str, value: bytes) -> None:
+        """Store a note with the crawl."""
+        self.backend.put(name, value)
 
     @atomic
     async def commit(self) -> None:
@@ -291,10 +299,10 @@ class EmbeddedStore:
         self._state.save()
 
     async def close(self) -> None:
-        """Make everything durable and let go.
+        """Make everything durable and close the backend.
 
-        Where something is still in progress, nobody knows what its host was asked: then the next
-        start goes by the same rules as after a crash.
+        If something is still in progress, the times of the last requests are unknown: then the
+        next start follows the same rules as after a crash.
         """
         await wait_until_ready(self)
         try:

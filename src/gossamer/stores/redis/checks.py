@@ -1,7 +1,7 @@
-"""Whether a server can be trusted with a crawl, decided before the first URL is added.
+"""The checks that tell whether a server can be trusted with a crawl, before the first URL is added.
 
 A crawl runs for days; what its server would do to it on the third day is known on the first. Each
-finding says what is the case, what that costs in numbers and what to do. `judge` is pure: what it
+finding says what is wrong, what that costs in numbers, and what to do. `judge` is pure: what it
 needs to know is in `ServerFacts`, which `probe` gathers.
 """
 
@@ -13,18 +13,18 @@ import msgspec
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
 
-OLDEST = (6, 2, 0)
-"""The first version that has every command the store uses."""
+OLDEST = (7, 0, 0)
+"""The first version that keeps function libraries."""
 FULL, NEARLY_FULL = 0.90, 0.75
-"""How much of maxmemory may be used: beyond the first no crawl begins."""
+"""How much of maxmemory may be in use: beyond the first no crawl starts."""
 EVERYSEC_LOSS_S = 2
-"""An fsync may be put off once more while the last one is still running."""
+"""An fsync may be put off once while the last one is still running."""
 KERNEL_LOSS_S = 35
-"""When Linux writes by itself: pages older than 30 s, looked for every 5 s."""
+"""When Linux writes by itself: every 5 s those pages that are older than 30 s."""
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server says of itself; None is what it would not say."""
+    """What a server says of itself; None where it does not say."""
 
     product: str = "Redis"
     version: tuple[int, ...] = OLDEST
@@ -47,7 +47,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as it should be."""
+    """One thing about a server that is not as it should be."""
 
     severity: Literal["refuse", "warn"]
     what: str
@@ -55,7 +55,7 @@ class ServerFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What it costs."""
     remedy: str
     passing: bool = False
-    """It may be otherwise in a moment: worth waiting for."""
+    """It may pass in a moment: worth waiting for."""
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}; {self.remedy}"
@@ -64,11 +64,12 @@ class ServerFinding(msgspec.Struct, frozen=True, kw_only=True):
 def judge(
     facts: ServerFacts, address: RedisAddress, *, allow_insecure: bool = False
 ) -> list[ServerFinding]:
-    """Return everything that speaks against keeping a crawl there, what refuses it first."""
+    """Return everything that speaks against keeping a crawl there, reasons to refuse it first."""
     if facts.loading:  # whatever else it says now may change when it is done
         return [_loading(facts)]
+    if facts.version < OLDEST:  # whatever else is wrong with it does not matter
+        return [_too_old(facts)]
     findings = [
-        *_version(facts),
         *_role(facts),
         *_memory(facts),
         *_durability(facts),
@@ -78,7 +79,7 @@ def judge(
 
 
 def require(findings: Sequence[ServerFinding], address: RedisAddress) -> list[ServerFinding]:
-    """Return the warnings; CrawlError if anything refuses the crawl, naming all that does."""
+    """Return the warnings; a CrawlError names all reasons to refuse the crawl."""
     refusals = [str(one) for one in findings if one.severity == "refuse"]
     if refusals:
         raise CrawlError(f"the store {address} cannot be used: {'. Also: '.join(refusals)}")
@@ -91,19 +92,19 @@ def _loading(facts: ServerFacts) -> ServerFinding:
         severity="refuse",
         what=f"the server is still loading its data{left}",
         why="until then it answers nothing",
-        remedy="wait",
+        remedy="wait until it is done",
         passing=True,
     )
 
 
-def _version(facts: ServerFacts) -> Iterator[ServerFinding]:
-    if facts.version < OLDEST:
-        yield ServerFinding(
-            severity="refuse",
-            what=f"{facts.product} {_dotted(facts.version)} is too old",
-            why=f"commands that came with {_dotted(OLDEST)} are used for every page",
-            remedy="upgrade to Redis 6.2 or later, or any Valkey",
-        )
+def _too_old(facts: ServerFacts) -> ServerFinding:
+    oldest = _dotted(OLDEST[:2])
+    return ServerFinding(
+        severity="refuse",
+        what=f"{facts.product} {_dotted(facts.version)} is too old",
+        why=f"a crawl needs functions on the server, which came with Redis {oldest}",
+        remedy=f"upgrade to Redis {oldest} or later, or to any Valkey",
+    )
 
 
 def _role(facts: ServerFacts) -> Iterator[ServerFinding]:
@@ -111,7 +112,7 @@ def _role(facts: ServerFacts) -> Iterator[ServerFinding]:
         yield ServerFinding(
             severity="refuse",
             what="the server is a replica",
-            why="what is written to it is refused or thrown away",
+            why="it refuses what is written to it, or loses it",
             remedy="give the address of its primary",
             passing=True,
         )
@@ -122,7 +123,7 @@ def _memory(facts: ServerFacts) -> Iterator[ServerFinding]:
         yield ServerFinding(
             severity="refuse",
             what=f"maxmemory-policy is {facts.eviction}",
-            why="when memory is full, URLs and pages of the crawl are deleted without a word",
+            why="when its memory is full, the server silently deletes URLs and pages of the crawl",
             remedy="CONFIG SET maxmemory-policy noeviction",
         )
     share = facts.used_bytes / facts.max_bytes if facts.max_bytes else 0
@@ -132,7 +133,7 @@ def _memory(facts: ServerFacts) -> Iterator[ServerFinding]:
             severity="refuse" if share > FULL else "warn",
             what=f"{share:.0%} of maxmemory is in use",
             why=f"{max(left, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
-            remedy="raise maxmemory, or delete crawls that are not needed any more",
+            remedy="raise maxmemory, or delete crawls that are no longer needed",
         )
 
 
@@ -142,14 +143,14 @@ def _durability(facts: ServerFacts) -> Iterator[ServerFinding]:
             severity="warn",
             what="the append-only file is off",
             why=f"a restart of the server loses {_loss_without_aof(facts)}, to be fetched again",
-            remedy="CONFIG SET appendonly yes, and write it into the configuration",
+            remedy="CONFIG SET appendonly yes, and set it in the configuration file",
         )
     elif facts.aof_broken:
         yield ServerFinding(
             severity="refuse",
             what="the last write to the append-only file failed",
             why="the server refuses all writes until one succeeds",
-            remedy="look at its log and at the space on its disk",
+            remedy="check its log and the space on its disk",
             passing=True,
         )
     else:
@@ -196,7 +197,7 @@ def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[ServerFi
         yield ServerFinding(
             severity="warn" if allow_insecure else "refuse",
             what=f"{address.host} is another machine and asks for no password",
-            why="whoever reaches its port can read the crawl, change it and delete it",
+            why="anyone who reaches its port can read, change and delete the crawl",
             remedy="set a password and use TLS (rediss://)"
             + ("" if allow_insecure else ", or accept the risk with --insecure-store"),
         )
@@ -205,7 +206,7 @@ def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[ServerFi
             severity="warn",
             what=f"the connection to {address.host} is not encrypted",
             why="the password and every page can be read on the way",
-            remedy="use TLS (rediss://), or a network that nobody else is on",
+            remedy="use TLS (rediss://), or a network that nobody else uses",
         )
 
 

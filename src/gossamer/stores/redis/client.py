@@ -1,4 +1,4 @@
-"""Connections to a Redis, as the store wants them: no retries of their own, no decoding."""
+"""Connections to a Redis as the store uses them: without retries of their own, without decoding."""
 
 from typing import Any
 
@@ -28,6 +28,6 @@ def _settings() -> dict[str, Any]:
     return {
         "retry": Retry(NoBackoff(), 0),
         "socket_connect_timeout": CONNECT_S,
-        "socket_timeout": None,  # who asks sets a deadline
+        "socket_timeout": None,  # callers set deadlines
         "protocol": 2,
     }

@@ -1,14 +1,14 @@
 """The name of every key that the store has in Redis.
 
 All keys of a crawl carry the hash tag `{crawl}`, so that they lie on one node of a cluster and one
-step may touch them together. The scripts get this table as `K`; what ends with a
-colon is followed by a number or by bytes.
+step may touch them together. In Lua the table `NAMES` is `K`; a name that ends with a colon is
+followed by a number or by bytes. Moments are in seconds, unless it says microseconds.
 """
 
 from typing import Final
 
 REGISTRY: Final = "gossamer:crawls"
-"""A set: the crawls that this Redis holds."""
+"""A set: the names of the crawls that this Redis holds."""
 
 NAMES: Final = {
     # URLs
@@ -18,7 +18,9 @@ NAMES: Final = {
     "url_queue": "url-queue",  # sorted set: the URL queue, ids in the order in which they came
     "queued": "queued:",  # sorted set of a host: what waits in the priority queues, by score
     "assigned": "assigned:",  # sorted set of a host: what is assigned to its worker, by score
-    "outcomes": "outcomes",  # hash: outcome -> how often
+    "outcomes": "outcomes",  # hash: outcome -> how many URLs are done with it
+    "depths": "depths",  # hash: how many URLs there are of each depth, see DEPTH_COUNTS
+    "queue_counts": "queue-counts",  # hash: queue -> how many URLs are queued or assigned
     # hosts and domains
     "hosts": "hosts",  # hash: number -> record (lua/hosts.lua)
     "host_ids": "host-ids",  # hash: name -> number
@@ -26,7 +28,7 @@ NAMES: Final = {
     "credits": "credits",  # hash: domain -> importance
     "slow": "slow",  # sorted set: the slowest hosts
     "taken_slots": "taken-slots",  # hash: host -> how many slots without a task
-    "slot_deadlines": "slot-deadlines",  # sorted set: those hosts by when the slots end
+    "slot_deadlines": "slot-deadlines",  # sorted set: these hosts by when their slots end
     # the router
     "ring": "ring:",  # list of a queue: the hosts in the order of their turns
     "parked": "parked",  # sorted set: hosts that rest for long, by their moment
@@ -36,12 +38,12 @@ NAMES: Final = {
     "loads": "loads",  # sorted set: workers by the length of their queues
     "seen": "seen",  # sorted set: workers by their last sign of life
     "served": "served:",  # set of a worker: the hosts of which it has URLs
-    "agenda": "agenda:",  # sorted set of a worker: hosts by their moment
+    "agenda": "agenda:",  # sorted set of a worker: hosts by their moment, in microseconds
     "ready": "ready:",  # sorted set of a worker, in strict order: hosts by their best URL
     "leases": "leases",  # hash: URL -> lease
-    "deadlines": "deadlines",  # sorted set: leased URLs by their deadline
+    "deadlines": "deadlines",  # sorted set: leased URLs by their deadline, in microseconds
     # pages
-    "pages": "pages",  # hash: number -> record (pages.py)
+    "pages": "pages",  # hash: number -> record (records.py)
     "content": "content:",  # string of a page: its body, compressed
     "digest": "digest:",  # string of a content: when it was fetched, its page, who claims it
     "band": "band:",  # string of a band: the pages that have it
@@ -51,17 +53,50 @@ NAMES: Final = {
     "claims": "claims",  # hash: URL in progress -> number, digest, bands
     "refusals": "refusals",  # hash: URL in progress -> because of which page or claim
     "relying": "relying:",  # set of a URL in progress: those that were refused because of it
-    "free": "free",  # sorted set: the numbers to be given again
+    "free": "free",  # sorted set: the numbers of pages that are free again
     # the crawl
-    "counts": "counts",  # hash: the counters
-    "notes": "notes",  # hash: what processes tell each other (notes.py)
+    "counts": "counts",  # hash: the counters of the crawl, see COUNTERS
+    "notes": "notes",  # hash: the notes of the crawl (notes.py)
     "leader": "leader:",  # string of a role: who has it at present
     "rules": "rules",  # string: the rules of the crawl (rules.py)
     "watched": "watched",  # string, for a minute: somebody copies; counts the steps meanwhile
     "changed": "changed",  # sorted set: the URLs that were changed meanwhile, by the step
     "answers": "answers:",  # hash of a client: its last answers, in case that they got lost
-    "quarantine": "quarantine",  # list: what nobody could read
+    "quarantine": "quarantine",  # list: records that nobody could read
 }
+
+COUNTERS: Final = (
+    # URLs
+    "urls",  # the id of the last URL
+    "unscored",  # how many wait in the URL queue
+    "line",  # the last place in the URL queue
+    "queued",  # how many wait in the priority queues
+    "assigned",  # how many are assigned to workers
+    "in_progress",  # how many are leased
+    "too_deep",  # how many are too deep
+    "broken",  # how many records were put into the quarantine
+    # hosts
+    "hosts",  # the number of the last host
+    "met",  # how many hosts have a URL that is known
+    "credit",  # the largest credit of a domain
+    "taken_slots",  # how many slots without a task are taken
+    # pages and attempts
+    "page",  # the last number of a page that was given
+    "pages",  # how many pages are kept
+    "bytes",  # how much was downloaded
+    "lease",  # the number of the last lease
+    "started",  # when the first attempt ended; 0: none has
+    "last",  # when the last attempt ended
+    # the server
+    "closed",  # how the last process was seen or has ended (alive.py)
+    "server",  # which server carried out the last step
+    "unsure",  # until when hosts count as asked, after a server has lost its last seconds
+)
+"""The fields of `counts`; one that is not there is 0."""
+
+DEPTH_COUNTS: Final = ("urls", "done", "pages")
+"""How many URLs of a depth are known, done, and done with a page; a field of `depths` is
+`<count>:<depth>`. One that is not there is 0."""
 
 
 def prefix(crawl: str) -> str:

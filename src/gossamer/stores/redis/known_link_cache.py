@@ -1,11 +1,11 @@
-"""Links about which there is nothing new, so that the server need not look.
+"""A cache of links about which there is nothing new, so that the server need not look them up.
 
-A URL that is known at some depth is never farther away later, and it is remembered for the TTL at
-least from the moment at which it was seen. Until then a link to it at that depth or farther away
-changes nothing, and its id is all that the server needs.
+A URL that is known at some depth is never farther away later, and the store remembers it at least
+for the TTL from the moment at which it was seen. Until then a link to it at that depth, or a larger
+one, changes nothing, and its id is all that the server needs.
 
 All of this holds for one connection: a server that comes back may have lost its last seconds, and
-another URL may have the id.
+give the id to another URL.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ class KnownLink(msgspec.Struct, frozen=True, gc=False):
 
 
 class KnownLinkCache:
-    """Remembers links, the oldest are forgotten first."""
+    """The known links of one process; the oldest are forgotten first."""
 
     def __init__(self, ttl_s: float, most: int = MOST) -> None:
         self._ttl_s = ttl_s
@@ -42,7 +42,7 @@ class KnownLinkCache:
         return f"<KnownLinkCache: {len(self._known)} of {self._most}>"
 
     def on(self, connection: int) -> Self:
-        """Return these, without what was learnt on another connection."""
+        """Return the cache, without what was learnt on another connection."""
         if connection != self._connection:
             self._known.clear()
             self._connection = connection
@@ -51,7 +51,7 @@ class KnownLinkCache:
     def recognise(
         self, links: Iterable[Link], depth: int, hops: int, now: float
     ) -> dict[bytes, int]:
-        """Return the ids of those links, by key, about which nothing is new at that depth."""
+        """Return the ids, by key, of those links about which nothing is new at that depth."""
         found = {}
         for link in links:
             one = self._known.get(link.key)
@@ -62,7 +62,7 @@ class KnownLinkCache:
     def meet(
         self, keys: Sequence[bytes], learnt: Sequence[float], depth: int, hops: int, now: float
     ) -> None:
-        """Remember links: for each its id, and when it was finished (0: it is not)."""
+        """Remember links: for each its id, and when it was done (0: it is not)."""
         for key, url_id, finished in zip(keys, learnt[::2], learnt[1::2], strict=True):
             until = (finished or now) + self._ttl_s
             self._known.pop(key, None)

@@ -1,6 +1,6 @@
-"""What goes to the scripts and what comes back, beside plain lists.
+"""The messages of the steps and their answers, where they are more than plain lists.
 
-Bytes that are no text are arguments of their own: the server's msgpack knows only text.
+Bytes that are not text are arguments of their own: the server's msgpack knows only text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from gossamer.stores.contract import Claim, HostFeedback, HostView, KeptPage, Li
 from gossamer.stores.rules import REPEATED
 
 PAGE_NOTE = 1
-"""How notes of pages are packed."""
+"""The version of the notes of pages."""
 
 
 class SettleMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A settlement, without keys, content and record of the page."""
+    """A settlement, without the keys of its links and without the note and content of its page."""
 
     url_id: int
     lease: int
@@ -36,9 +36,9 @@ class SettleMessage(msgspec.Struct, frozen=True, kw_only=True):
     hosts: list[tuple[str, str]]
     """The hosts of the links, each with its domain."""
     links: list[int | Url]
-    """An id where nothing is new about it, else the URL."""
+    """The id of a link about which nothing is new, else its URL."""
     host_indexes: list[int]
-    """For each of these URLs its host, counted from 1."""
+    """For each of these URLs the place of its host in `hosts`, counted from 1."""
     domains: list[str | int]
     """The domains of all links, each followed by how many there are."""
 
@@ -52,7 +52,7 @@ class SeedsMessage(msgspec.Struct, frozen=True):
 
 
 class ClaimAnswer(msgspec.Struct, frozen=True):
-    """What became of a claim; the server's msgpack leaves out what is not there."""
+    """What became of a claim; the server's msgpack leaves out what is nil."""
 
     page_id: int | None = None
     duplicate_of: int | None = None
@@ -68,13 +68,13 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     """The new links, counted from 1."""
     nearer: list[tuple[int, int]] = []
     learnt: list[float] = []
-    """For each link that came as URL its id, and when it was finished (0: it is not)."""
+    """For each link that came as a URL its id, and when it was done (0: it is not)."""
     depth: int = 0
     hops: int = 0
 
 
 class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The counters."""
+    """The counters of a crawl, and which numbers of pages are free (`gaps`)."""
 
     waiting: int
     in_progress: int
@@ -89,7 +89,7 @@ class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a page beside its content; the moment and the URL are kept by the script."""
+    """What is kept of a page beside its content, its URL and when it was fetched."""
 
     version: int = PAGE_NOTE
     size: int
@@ -123,8 +123,13 @@ def read_claim(answer: bytes) -> Claim:
     return Claim(found.page_id, found.duplicate_of, found.similarity, found.lost)
 
 
+def read_note(answer: bytes) -> bytes | None:
+    """Return a note, which stands behind one byte; without that there is none."""
+    return answer[1:] if answer else None
+
+
 def task_of(row: TaskRow) -> Task:
-    """Return a task as the script has described it."""
+    """Return a task as the server describes it."""
     url_id, lease, url, host, depth, attempt, hops, hopeless = row
     return Task(
         url_id=url_id,
@@ -139,17 +144,17 @@ def task_of(row: TaskRow) -> Task:
 
 
 class Bundle(msgspec.Struct):
-    """Links as a script takes them."""
+    """Links as a step takes them."""
 
     hosts: list[tuple[str, str]] = []
     links: list[int | Url] = []
     host_indexes: list[int] = []
     keys: list[bytes] = []
-    """Of those that go as URLs."""
+    """The keys of those that go as URLs."""
 
 
 def bundle(links: Sequence[Link], known: Mapping[bytes, int]) -> Bundle:
-    """Return links for a script; those that are known well enough go as ids."""
+    """Return links for a step; those about which nothing is new go as their ids."""
     packed, hosts = Bundle(), dict[str, int]()
     for link in links:
         found = known.get(link.key)
@@ -175,7 +180,7 @@ def domains_of(links: Sequence[Link]) -> list[str | int]:
 
 
 def settle_message(settlement: Settlement, links: Bundle) -> SettleMessage:
-    """Return a settlement as the script takes it."""
+    """Return a settlement as the step takes it."""
     task, page = settlement.task, settlement.page
     return SettleMessage(
         url_id=task.url_id,
@@ -201,7 +206,7 @@ def settle_message(settlement: Settlement, links: Bundle) -> SettleMessage:
 
 
 def page_note(page: KeptPage) -> bytes:
-    """Return what is kept of a page beside its content."""
+    """Return the note of a page, packed."""
     return pack(
         PageNote(
             size=page.size,
@@ -214,7 +219,7 @@ def page_note(page: KeptPage) -> bytes:
 
 
 def host_view(row: HostRow) -> HostView:
-    """Return a host as the script has described it."""
+    """Return a host as the server describes it."""
     host, waiting, in_progress, pages, failures, next_in_s, mean_ms = row
     return HostView(
         host=host,

@@ -1,4 +1,4 @@
-"""Why a server did not tell what it is, in one sentence for whoever wrote its address."""
+"""The reasons why a server does not answer, in one sentence for whoever wrote its address."""
 
 import os
 import ssl
@@ -9,11 +9,11 @@ from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
 
 NOTHING_GOES = "without the store nothing can be crawled"
-IS_IT_THERE = "look whether the server runs and whether its address is right"
+IS_IT_THERE = "check that the server runs and that its address is right"
 
 
 def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:
-    """Return what the failure of the first questions to a server means."""
+    """Return what an error in the first commands to a server means."""
     words = " ".join(str(error).split())
     if address.password:  # some servers quote what they did not understand
         words = words.replace(address.password, "***")
@@ -28,9 +28,9 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Serve
             return _silent(address, patience_s)
         case exceptions.ConnectionError() | OSError():
             return _no_connection(error, words, address)
-    what = f"what answers at {_place(address)} is no Redis"
+    what = f"what answers at {_place(address)} is not a Redis"
     maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
-    return _refusal(what, f"look at host and port{maybe_tls}")
+    return _refusal(what, f"check host and port{maybe_tls}")
 
 
 def _refusal(what: str, remedy: str, *, passing: bool = False) -> ServerFinding:
@@ -47,18 +47,18 @@ def _no_entry(words: str, address: RedisAddress) -> ServerFinding:
     if address.password is None:
         return _refusal(
             "the server wants a password and the address has none",
-            "write it as redis://:password@host, best in the variable GOSSAMER_STORE",
+            "write it as redis://:password@host, preferably in the variable GOSSAMER_STORE",
         )
     if "without any password configured" in words:
         return _refusal(
             "the address has a password and the server has none",
-            "set one on the server (requirepass, or ACL SETUSER)",
+            "set one on the server (requirepass or ACL SETUSER), or leave it out",
         )
     who = f"user {address.user}" if address.user else "default user"
     return _refusal(
         f"the server did not accept the password of the {who}",
-        "compare it with the server's; other characters than letters and digits are"
-        " percent-encoded in a URL",
+        "compare it with the server's; in a URL, characters other than letters and digits must be"
+        " percent-encoded",
     )
 
 
@@ -67,17 +67,18 @@ def _denied(error: Exception, words: str, address: RedisAddress) -> ServerFindin
         return _refusal(f"the user may not use INFO ({words})", "ACL SETUSER … +info")
     if "protected mode" in words:
         return _refusal(
-            f"{_place(address)} speaks to its own machine only (protected mode)",
+            f"{_place(address)} accepts connections from its own machine only (protected mode)",
             "set a password on the server",
         )
     if "DB index" in words:
-        return _refusal(f"the server has no database {address.db}", "use 0 or leave it away")
-    return _refusal(f"the server refused the first command ({words})", "look at its settings")
+        return _refusal(f"the server has no database {address.db}", "use 0, or leave it out")
+    return _refusal(f"the server refused the first command ({words})", "check its settings")
 
 
 def _silent(address: RedisAddress, patience_s: float) -> ServerFinding:
     remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
-    return _refusal(f"{_place(address)} said nothing within {patience_s:g} s", remedy, passing=True)
+    what = f"{_place(address)} did not answer within {patience_s:g} s"
+    return _refusal(what, remedy, passing=True)
 
 
 def _no_connection(error: Exception, words: str, address: RedisAddress) -> ServerFinding:
@@ -87,14 +88,14 @@ def _no_connection(error: Exception, words: str, address: RedisAddress) -> Serve
         case ssl.SSLCertVerificationError():
             return _refusal(
                 f"the certificate of {place} is not trusted ({cause.verify_message})",
-                "give its authority's file in the variable SSL_CERT_FILE",
+                "name the file of its authority in the variable SSL_CERT_FILE",
             )
         case ssl.SSLError():
-            return _refusal(f"{place} does not speak TLS", "write redis://, or set TLS up there")
+            return _refusal(f"{place} does not speak TLS", "write redis://, or set up TLS there")
     if isinstance(cause, ConnectionResetError | BrokenPipeError) or "closed" in words:
         return _refusal(
             f"{place} closed the connection at once",
-            "look whether it is a Redis, and whether it wants TLS (rediss://)",
+            "check that it is a Redis, and whether it wants TLS (rediss://)",
             passing=True,
         )
     return _refusal(

@@ -1,8 +1,8 @@
-"""ServerFinding the server that holds a key: of a cluster, the node to which its hash slot belongs.
+"""The servers that may hold a crawl: in a cluster, the node that has the hash slot of its keys.
 
-Any node tells by refusing a command which node it is, and who else there is, so that the node whose
-address was given may die later on. Scripts name one key, which never exists: so
-while a slot is moved to another node they are refused by both, and asked again until the move is
+A node that does not hold a key names the one that does, and any node knows all others, so that the
+node whose address was given may die later on. A step names one key, which never exists: so while
+its slot is moved to another node, both refuse the step, and it is asked for again until the move is
 complete.
 """
 
@@ -31,14 +31,14 @@ class Nodes:
         return f"<Nodes: {', '.join(map(str, self._known))}>"
 
     async def find(self, name: str) -> RedisAddress:
-        """Return the server that holds a key of that name; raises what the last one asked does."""
+        """Return the server that holds a key; raise the error of the last one if none answers."""
         trouble: Exception | None = None
         for address in [*self._known]:
             try:
                 found, others = await _follow(address, name)
             except (exceptions.RedisError, OSError) as error:
                 trouble = error
-                self._known.remove(address)  # it is the last to be asked the next time
+                self._known.remove(address)  # the next time it is asked last
                 self._known.append(address)
                 continue
             self._known += [one for one in others if one not in self._known]
@@ -51,7 +51,7 @@ class Nodes:
 
 
 async def _follow(address: RedisAddress, name: str) -> tuple[RedisAddress, list[RedisAddress]]:
-    """Ask servers, each of which may name another; return the last, and all of its cluster."""
+    """Follow servers, each of which may name the next; return the last, and all of its cluster."""
     for _ in range(MOST_STEPS):
         client = connect(address)
         try:
@@ -69,7 +69,7 @@ async def _follow(address: RedisAddress, name: str) -> tuple[RedisAddress, list[
 
 
 async def _others(client: Redis, address: RedisAddress) -> list[RedisAddress]:
-    """Return the nodes of the cluster, if it is one and we may know."""
+    """Return the nodes of the cluster; none if it is no cluster, or does not tell."""
     try:
         told: Any = await client.execute_command(  # type: ignore[no-untyped-call]
             "CLUSTER", "SLOTS"

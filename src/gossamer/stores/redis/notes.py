@@ -1,19 +1,19 @@
-"""What the processes of a crawl tell each other beside the crawl itself.
+"""The notes of a crawl in Redis: what its processes tell each other beside the crawl itself.
 
-The options with which it was begun, who has which role, which workers are alive, and the next
-worker's number.
+The options with which it was started, who has which role, which workers are alive, and the number
+of the next worker.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import Any, Self, TypeVar
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from gossamer.errors import CrawlError
+from gossamer.stores.redis import library
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.client import CONNECT_S, connect
 from gossamer.stores.redis.keys import key
@@ -29,8 +29,8 @@ T = TypeVar("T")
 class CrawlNotes:
     """The notes of one crawl; to be used in an async with statement.
 
-    A server that does not answer is a `CrawlError`; it is only looked once whether another one has
-    the notes by now.
+    A server that does not answer is a `CrawlError`, after one try to find another that has the
+    notes by now.
     """
 
     def __init__(self, address: RedisAddress, crawl: str) -> None:
@@ -51,25 +51,23 @@ class CrawlNotes:
         return f"<CrawlNotes: {self._crawl}>"
 
     async def get(self, name: str) -> bytes | None:
-        """Return a note."""
+        """Return a note; None if there is none of that name."""
         found = await self._ask(lambda client: client.hget(self._key("notes"), name))
         return found if isinstance(found, bytes) else None
 
     async def put(self, name: str, value: bytes) -> None:
-        """Keep a note."""
+        """Keep a note, in place of one of the same name."""
         await self._ask(lambda client: client.hset(self._key("notes"), name, value))
 
     async def lead(self, role: str, who: str, for_s: float) -> bool:
         """Take a role that nobody has, or keep it; False while somebody else has it."""
         name, for_ms = self._key("leader") + role, str(round(for_s * 1000))
-        return bool(
-            await self._ask(lambda client: client.eval(_source("lead"), 1, name, who, for_ms))
-        )
+        return bool(await self._ask(lambda client: library.call(client, "lead", name, who, for_ms)))
 
     async def resign(self, role: str, who: str) -> None:
         """Give up a role."""
         name = self._key("leader") + role
-        await self._ask(lambda client: client.eval(_source("resign"), 1, name, who))
+        await self._ask(lambda client: library.call(client, "resign", name, who))
 
     async def is_led(self, role: str) -> bool:
         """Tell whether somebody has the role."""
@@ -86,7 +84,7 @@ class CrawlNotes:
         return {int(worker): now - float(moment) for worker, moment in seen}
 
     async def new_worker(self) -> int:
-        """Return a number that no worker has."""
+        """Return a number that no other worker has."""
         taken = await self.silence_s()
         while True:
             number = await self._ask(lambda client: client.hincrby(self._key("notes"), _WORKERS, 1))
@@ -94,7 +92,7 @@ class CrawlNotes:
                 return int(number) - 1
 
     async def _ask(self, question: Callable[[Redis], Awaitable[T]]) -> T:
-        """Return what the server says that has the notes, wherever they are by now."""
+        """Return the answer of the server that has the notes, wherever they are by now."""
         async with self._explained():
             try:
                 return await question(self._client)
@@ -119,7 +117,3 @@ class CrawlNotes:
 
     def _key(self, name: str) -> str:
         return key(self._crawl, name)
-
-
-def _source(name: str) -> str:
-    return (files(__package__) / "lua" / f"{name}.lua").read_text(encoding="utf-8")

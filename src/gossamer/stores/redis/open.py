@@ -1,4 +1,4 @@
-"""Opens a crawl in Redis: new, to take part in it, or to continue where others have left it."""
+"""Opening a crawl in Redis: a new one, one to take part in, or one to take over."""
 
 import logging
 import re
@@ -15,12 +15,11 @@ from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
 from gossamer.stores.redis.client import CONNECT_S, connect, connection_to
-from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client, read_rules
+from gossamer.stores.redis.crawl_client import crawl_client
 from gossamer.stores.redis.keys import NAMES, REGISTRY, key, prefix
 from gossamer.stores.redis.no_answer import explain
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.probe import check
-from gossamer.stores.redis.reader import RedisReader
 from gossamer.stores.redis.script_client import PATIENCE_S, ScriptClient
 from gossamer.stores.redis.store import RedisStore
 from gossamer.stores.rules import StoreRules
@@ -34,19 +33,19 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """How a crawl is opened."""
 
     take_over: bool = False
-    """Nobody else is at work: what others have left waits again at once."""
+    """Nobody else is at work: what others have left in progress is queued again at once."""
     clock: Literal["server", "given"] = "server"
-    """Whose time counts: the server's, or what the callers of the store say (for tests)."""
+    """Which clock counts: the server's, or that of the store's callers (for tests)."""
     now: float | None = None
     """When it is opened, by the caller's clock; None: now."""
     patience_s: float = PATIENCE_S
-    """How long a server that does not answer is waited for, before the crawl is given up."""
+    """How long to wait for a server that does not answer before the crawl is given up."""
     allow_insecure: bool = False
-    """A server elsewhere may do without password and TLS."""
+    """A server on another machine may do without a password and TLS."""
     is_checked: bool = False
-    """The server was asked before whether it is fit for a crawl."""
+    """The server has been checked already."""
     tell: Callable[[str], None] = log.warning
-    """Who is told what people should know."""
+    """Takes the warnings about the server."""
 
 
 TAKE_PART = Opening()
@@ -58,12 +57,13 @@ async def open_redis(
 ) -> RedisStore:
     """Return the store of a crawl; a CrawlError says why there is none.
 
-    The first process lays the rules down for all of them. Who comes later brings the same, or none;
-    who takes over may lay down others.
+    The first process lays down the rules for all of them. Those that come later bring the same, or
+    none; one that takes over may lay down others.
     """
     if not NAME.fullmatch(crawl):
         raise UsageError(
-            f"{crawl!r} is no name for a crawl in the store: write letters, digits, '.', '_', '-'"
+            f"{crawl!r} is not a valid name for a crawl in the store: use letters, digits, '.', "
+            "'_' and '-', at most 100"
         )
     address = parse_address(url)
     if not how.is_checked:
@@ -99,7 +99,7 @@ async def _agree(
 ) -> tuple[StoreRules | None, StoreRules]:
     """Return the rules that were laid down before, if any, and those that hold from now on.
 
-    Other rules are laid down by the script with which a crawl is taken over.
+    Other rules are laid down by the step that takes a crawl over.
     """
     name = key(crawl, "rules")
     async with connect(await nodes.find(name)) as client:
@@ -117,27 +117,14 @@ async def _agree(
         return before, before
     if not how.take_over:
         raise CrawlError(
-            f"the crawl {crawl} goes on with other limits or another pace: take part with the "
-            "same, or end it first"
+            f"the crawl {crawl} runs with other limits or another pace: join it with the same "
+            "options, or stop it first"
         )
     return before, rules
 
 
-async def open_reader(address: RedisAddress, crawl: str) -> RedisReader:
-    """Return a way to look at a crawl, whoever works on it."""
-    nodes = Nodes(address)
-    try:
-        client = CrawlClient(connect(await nodes.find(prefix(crawl))), crawl)
-        rules = await read_rules(client)
-    except (exceptions.RedisError, OSError) as error:
-        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
-    if rules is None:
-        raise CrawlError(f"the store {address} has no crawl with the name {crawl}")
-    return RedisReader(client, rules.scheduler.queues)
-
-
 async def delete_crawl(address: RedisAddress, crawl: str) -> None:
-    """Delete all that there is of a crawl, without holding others up."""
+    """Delete everything of a crawl, in small steps that hold up nobody else."""
     nodes = Nodes(address)
     try:
         async with connect(await nodes.find(REGISTRY)) as client:

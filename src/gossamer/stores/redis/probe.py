@@ -1,7 +1,7 @@
-"""Asking a server what it is.
+"""The probe of a server: asks it what it is, and has the answers judged.
 
-The probe uses a connection of its own that does not try again: a wrong address is to be told at
-once, and a silent server after a few seconds.
+It uses a connection of its own that does not try again: a wrong address is reported at once, and a
+silent server after a few seconds.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ async def check(
 ) -> list[ServerFinding]:
     """Return everything that speaks against the server, or the one reason why it does not answer.
 
-    Never raises for what a server is or does.
+    Never raises, whatever the server is or does.
     """
     client = Redis.from_url(
         address.url(),
@@ -48,26 +48,25 @@ async def check(
 
 
 async def gather(client: Redis) -> ServerFacts:
-    """Ask the server for all that `judge` wants to know: one INFO, and CONFIG where it may."""
+    """Return all that `judge` needs to know: one INFO, and CONFIG GET where it is allowed."""
     info = await client.info()
     settings: dict[str, str] = {}
     try:
-        for name in SETTINGS:  # several at once came with Redis 7
-            found = await client.config_get(name)
-            settings |= {name: str(found[name])} if name in found else {}
+        found = await client.config_get(*SETTINGS)
+        settings = {name: str(found[name]) for name in SETTINGS if name in found}
     except exceptions.ResponseError:  # forbidden or renamed away
         pass
     return read_facts({str(key): str(value) for key, value in info.items()}, settings)
 
 
 def read_facts(info: Mapping[str, str], settings: Mapping[str, str]) -> ServerFacts:
-    """Return what INFO and CONFIG GET say; a ValueError means that it is no Redis."""
+    """Return what INFO and CONFIG GET say; a ValueError means that it is not a Redis."""
     is_valkey = info.get("server_name") == "valkey"
     version = info.get("valkey_version" if is_valkey else "redis_version", "")
     rewrite = settings.get("no-appendfsync-on-rewrite")
     save = settings.get("save")
     if not re.match(r"\d+\.\d+", version):
-        raise ValueError("INFO tells no version")
+        raise ValueError("INFO names no version")
     return ServerFacts(
         product="Valkey" if is_valkey else "Redis",
         version=tuple(int(part) for part in re.findall(r"\d+", version)[:3]),

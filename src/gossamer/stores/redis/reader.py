@@ -1,125 +1,253 @@
-"""Looks on: what a crawl in Redis knows of its URLs and pages.
+"""Reading a crawl in Redis: a few commands for each question, none of which changes anything.
 
-Reading changes nothing, with one exception: what nobody can read is put aside into the quarantine,
-and counted.
+The counters are of one moment. A list is read in batches while others work on the crawl, so each
+record is as it was when its batch was read.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import TypeVar
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
-import msgspec
 import zstandard
+from redis import exceptions
 
+from gossamer.errors import CrawlError
 from gossamer.frontier import QueueTable
-from gossamer.model import HostKey
-from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
-from gossamer.stores.redis.crawl_client import CrawlClient
-from gossamer.stores.redis.unpack import SeenUrl, unpack_host, unpack_page, unpack_url
-
-T = TypeVar("T")
+from gossamer.model import HostKey, Outcome
+from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
+from gossamer.stores.reading import (
+    ANY_STATE,
+    CrawlCounts,
+    HostTiming,
+    ListedUrl,
+    ReadRequest,
+    Step,
+)
+from gossamer.stores.redis import read_hosts
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.client import CONNECT_S
+from gossamer.stores.redis.crawl_client import (
+    CrawlClient,
+    ask_server,
+    find_crawl_name,
+    stored_crawl,
+)
+from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.read_counts import read_counts
+from gossamer.stores.redis.read_records import RecordReader
+from gossamer.stores.redis.records import HostRow
+from gossamer.stores.redis.unpack import UnpackedUrl, unpack_host, unpack_page, unpack_url
+from gossamer.stores.rules import StoreRules
 
 AT_ONCE = 500
 """How many records are read with one command."""
 
 
-class RedisReader:
-    """Reads one crawl, with a connection of its own."""
+@asynccontextmanager
+async def open_redis_reader(request: ReadRequest) -> AsyncIterator["RedisReader"]:
+    """Connect to a crawl in Redis to read it; nobody is disturbed."""
+    address = parse_address(request.address.url)
+    name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
+    try:
+        async with stored_crawl(Nodes(address), name) as (rules, client):
+            where = f"the crawl {name} in {address}"
+            yield RedisReader(client, rules, where=where, directory=request.directory)
+    except (exceptions.RedisError, OSError) as error:
+        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
 
-    def __init__(self, crawl: CrawlClient, queues: int) -> None:
-        self._client = crawl.client
-        self._crawl = crawl
-        self._table = QueueTable(queues)
+
+class RedisReader:
+    """Reads one crawl, over a connection of its own."""
+
+    def __init__(
+        self, crawl: CrawlClient, rules: StoreRules, *, where: str, directory: Path | None
+    ) -> None:
+        self.crawl = crawl
+        self.rules = rules
+        self.where = where
+        self.directory = directory
+        self._queue_of = QueueTable(rules.scheduler.queues).queue_of
 
     def __repr__(self) -> str:
-        return f"<RedisReader: {self._crawl.prefix}>"
+        return f"<RedisReader: {self.where}>"
 
-    async def close(self) -> None:
-        """Let go of the connection."""
-        await self._client.aclose()
+    # -- the crawl -------------------------------------------------------------------------------
 
-    async def records(self) -> AsyncIterator[UrlRecord]:
-        """Yield all that is known of every URL, in the order of discovery."""
-        count = int(await self._client.hget(self._key("counts"), "urls") or 0)
-        for first in range(1, count + 1, AT_ONCE):
-            numbers = range(first, min(first + AT_ONCE, count + 1))
-            rows = await self._read("urls", numbers, unpack_url)
-            hosts = {row.host for row in rows.values()}
-            names = await self._read("hosts", sorted(hosts), unpack_host)
+    async def note(self, name: str) -> bytes | None:
+        """Return a note that is kept with the crawl."""
+        found = await self.crawl.client.hget(self.crawl.key("notes"), name)
+        return found if isinstance(found, bytes) else None
+
+    async def counts(self) -> CrawlCounts:
+        """Return the counters."""
+        try:
+            return await read_counts(self.crawl, self.rules.scheduler.lease_s)
+        except ValueError as error:
+            self._records().complain(f"its counters cannot be read ({error})")
+
+    async def hosts(self, limit: int, now: float) -> list[HostView]:
+        """Return the hosts with most to do; the server's clock counts, not `now`."""
+        numbers = await read_hosts.find_busy_hosts(self.crawl, self.rules.scheduler.queues)
+        rows = await self._records().read("hosts", sorted(numbers), unpack_host)
+        clock = await read_hosts.read_clock(self.crawl, self.rules)
+        busy = [one for one in map(clock.view, rows.values()) if one.waiting + one.in_progress]
+        busy.sort(key=lambda one: (-one.waiting - one.in_progress, one.host))
+        return busy[:limit]
+
+    # -- lists -----------------------------------------------------------------------------------
+
+    async def urls(
+        self, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
+    ) -> AsyncIterator[ListedUrl]:
+        """Yield the URLs in one of the states, in the order of discovery."""
+        records = self._records()
+        for ids in _batches(await self._counter("urls")):
+            found = await records.read("urls", ids, unpack_url)
+            rows = {
+                url_id: row
+                for url_id, row in found.items()
+                if row.state in states and outcome in (None, row.outcome)
+            }
+            names = {row.host for row in rows.values()}
+            hosts = await records.read("hosts", sorted(names), unpack_host, needed=True)
+            numbers = [row.page_id for row in rows.values() if row.page_id is not None]
+            pages = await records.read("pages", numbers, unpack_page)
             for url_id, row in rows.items():
-                if row.host in names:
-                    yield self._record(url_id, row, *names[row.host])
-
-    async def attempts(self, url_id: int) -> list[Attempt]:
-        """Return the URL's history."""
-        rows = await self._read("urls", [url_id], unpack_url)
-        return rows[url_id].attempts if url_id in rows else []
+                page = pages.get(row.page_id or 0)
+                if row.host in hosts:
+                    record = self._record(url_id, row, hosts[row.host])
+                    yield ListedUrl(record, page.note.size if page else None)
+        records.check()
 
     async def pages(self) -> AsyncIterator[PageRecord]:
         """Yield the kept pages in the order of their numbers."""
-        numbers = sorted(map(int, await self._client.hkeys(self._key("pages"))))
-        for first in range(0, len(numbers), AT_ONCE):
-            pages = await self._read("pages", numbers[first : first + AT_ONCE], unpack_page)
+        records = self._records()
+        for numbers in _batches(await self.last_page()):
+            pages = await records.read("pages", numbers, unpack_page)
             ids = sorted({page.url_id for page in pages.values()})
-            rows = await self._read("urls", ids, unpack_url)
+            rows = await records.read("urls", ids, unpack_url, needed=True)
             for number, page in pages.items():
                 if page.url_id in rows:
                     yield page.record(number, rows[page.url_id])
+        records.check()
 
-    async def content(self, page_id: int) -> bytes | None:
+    # -- one page --------------------------------------------------------------------------------
+
+    async def last_page(self) -> int:
+        """Return the largest number that was given to a page; 0 when there is none."""
+        return await self._counter("page")
+
+    async def page(self, number: int) -> PageRecord | None:
+        """Return a kept page; None if no page has that number."""
+        records = self._records()
+        page = await records.read_one("pages", number, unpack_page)
+        if page is None:
+            return None
+        return page.record(number, await records.read_needed("urls", page.url_id, unpack_url))
+
+    async def content(self, number: int) -> bytes | None:
         """Return a page's body, decompressed; None if it has expired."""
-        packed = await self._client.get(f"{self._key('content')}{page_id}")
-        return zstandard.decompress(packed) if isinstance(packed, bytes) else None
+        packed = await self.crawl.client.get(f"{self.crawl.key('content')}{number}")
+        if not isinstance(packed, bytes):
+            return None
+        try:
+            return zstandard.decompress(packed)
+        except zstandard.ZstdError as error:
+            raise CrawlError(f"the stored body of page {number} is damaged: {error}") from error
 
-    async def quarantined(self) -> int:
-        """Return how many records nobody could read."""
-        return int(await self._client.llen(self._key("quarantine")))
+    # -- one URL ---------------------------------------------------------------------------------
 
-    def _key(self, name: str) -> str:
-        return self._crawl.key(name)
+    async def url(self, key: bytes) -> UrlRecord | None:
+        """Return what is known of the URL filed under that key."""
+        found = await self.crawl.client.hget(self.crawl.key("known"), key)
+        if found is None:
+            return None
+        url_id, records = int(found), self._records()
+        row = await records.read_needed("urls", url_id, unpack_url)
+        host = await records.read_needed("hosts", row.host, unpack_host)
+        return self._record(url_id, row, host)
 
-    async def _read(
-        self, name: str, numbers: Iterable[int], unpack: Callable[[bytes], T]
-    ) -> dict[int, T]:
-        """Return the records of a hash under these numbers, as far as they are there and sound."""
-        fields = [*map(str, numbers)]
-        records: dict[int, T] = {}
-        if not fields:
-            return records
-        for field, packed in zip(
-            fields, await self._client.hmget(self._key(name), fields), strict=True
-        ):
-            if not isinstance(packed, bytes):
-                continue
-            try:
-                records[int(field)] = unpack(packed)
-            except ValueError:
-                await self._put_aside(name, field, packed)
-        return records
+    async def attempts(self, url_id: int) -> list[Attempt]:
+        """Return the history of a URL."""
+        row = await self._records().read_one("urls", url_id, unpack_url)
+        return row.attempts if row else []
 
-    async def _put_aside(self, name: str, field: str, packed: bytes) -> None:
-        async with self._client.pipeline(transaction=True) as pipe:
-            pipe.rpush(self._key("quarantine"), msgspec.msgpack.encode((name, field, packed)))
-            pipe.hdel(self._key(name), field)
-            pipe.hincrby(self._key("counts"), "broken", 1)
-            await pipe.execute()
+    async def path(self, url_id: int) -> list[Step]:
+        """Return the shortest path from a seed to a URL, both included."""
+        records = self._records()
+        passed: dict[int, UnpackedUrl] = {}
+        at: int | None = url_id
+        while at is not None and at not in passed:
+            row = await records.read_one("urls", at, unpack_url)
+            if row is None:
+                break
+            passed[at] = row
+            at = row.parent
+        return [_step(row, passed) for row in reversed(passed.values())]
 
-    def _record(self, url_id: int, row: SeenUrl, host: HostKey, domain: str) -> UrlRecord:
-        is_finished = row.state is UrlState.DONE
-        last = row.attempts[-1] if row.attempts and is_finished else None
+    async def timing(self, host: HostKey, now: float) -> HostTiming | None:
+        """Return when a host may be asked again, by the server's clock; None: it is not known."""
+        row = await self._host(await read_hosts.host_number(self.crawl, host))
+        if row is None:
+            return None
+        clock = await read_hosts.read_clock(self.crawl, self.rules)
+        return clock.timing(row)
+
+    async def ahead_of(self, url: UrlRecord) -> int:
+        """Return how many URLs surely come before a waiting one."""
+        if url.state is UrlState.UNSCORED:
+            rank = await self.crawl.client.zrank(self.crawl.key("url_queue"), str(url.id))
+            return rank if isinstance(rank, int) else 0
+        number = await read_hosts.host_number(self.crawl, url.host)
+        row = await self._host(number)
+        in_progress = row.in_progress if row else 0
+        return in_progress + await read_hosts.count_ahead(self.crawl, self.rules, url, number)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _records(self) -> RecordReader:
+        return RecordReader(self.crawl, self.where)
+
+    async def _host(self, number: int) -> HostRow | None:
+        return await self._records().read_one("hosts", number, unpack_host)
+
+    async def _counter(self, name: str) -> int:
+        found = await self.crawl.client.hget(self.crawl.key("counts"), name) or b"0"
+        try:
+            return int(found)
+        except ValueError as error:
+            self._records().complain(f"its counters cannot be read ({error})")
+
+    def _record(self, url_id: int, row: UnpackedUrl, host: HostRow) -> UrlRecord:
         return UrlRecord(
             id=url_id,
             url=row.url,
-            host=host,
-            domain=domain,
+            host=HostKey(host.name),
+            domain=host.domain,
             state=row.state,
             depth=row.depth,
             parent=row.parent,
             score=row.score,
-            queue=None if row.score is None else self._table.queue_of(row.score),
-            outcome=last.outcome if last else None,
-            detail=last.detail if last else "",
+            queue=None if row.score is None else self._queue_of(row.score),
+            outcome=row.outcome,
+            detail=row.detail,
             page_id=row.page_id,
             found_at=row.found_at,
-            finished_at=row.finished_at if is_finished else None,
+            finished_at=row.finished_at,
             attempts=len(row.attempts),
+            duplicate_of=row.duplicate_of,
         )
+
+
+def _batches(last: int) -> Iterator[range]:
+    """Yield the numbers from 1 to the last, some at a time."""
+    for first in range(1, last + 1, AT_ONCE):
+        yield range(first, min(first + AT_ONCE, last + 1))
+
+
+def _step(row: UnpackedUrl, path: dict[int, UnpackedUrl]) -> Step:
+    if row.parent is None:
+        return Step(row.url, row.depth, "seed")
+    parent = path.get(row.parent)
+    return Step(row.url, row.depth, "redirect" if parent and parent.redirect else "link")

@@ -1,6 +1,6 @@
-"""The records of URLs, hosts and pages as the scripts pack them, in Python.
+"""The packed records of URLs, hosts and pages, read and written in Python.
 
-Who writes a record here has it read by `lua/urls.lua` and `lua/hosts.lua`, and the other way round.
+What is written here is read by `lua/urls.lua` and `lua/hosts.lua`, and the other way round.
 """
 
 import math
@@ -12,17 +12,18 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.stores.contract import UrlState
-from gossamer.stores.redis.scripts import RECORD_VERSION
 
+RECORD_VERSION = 1
+"""The version of the records of URLs."""
 SCORED, REDIRECT = 1, 2
 """The flags of a URL."""
 MOST_HOPS = 255
 LAST_STATE = max(UrlState)
 
 NOBODY = bytes(5)
-"""Who claims a content or a sample, once its page is kept."""
+"""The name in place of the URL that claims a content or a sample, once its page is kept."""
 
-_RECORD = struct.Struct(">BBBIdI5sHBBd5s5sd3s")
+RECORD = struct.Struct(">BBBIdI5sHBBd5s5sd3s")
 PAGE = struct.Struct(">d5s")
 """How a record of a page begins: when it was fetched, and its URL."""
 _ARRAY_16 = b"\xdc"
@@ -36,11 +37,11 @@ _read_steps = msgspec.msgpack.Decoder(list[int]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 UNREADABLE = (ValueError, struct.error, msgspec.MsgspecError)
-"""What reading a record that is none of ours raises."""
+"""What reading something that is not our record raises."""
 
 
 class UrlRow(NamedTuple):
-    """A record of a URL; 0 stands for no parent, page or duplicate, infinity for not finished."""
+    """A record of a URL; 0 stands for no parent, page or duplicate, infinity for not done."""
 
     state: int
     hops: int
@@ -58,13 +59,13 @@ class UrlRow(NamedTuple):
 
 
 def read_url(packed: bytes) -> UrlRow:
-    """Return a URL; one of `UNREADABLE` is raised for what is none."""
-    version, state, hops, depth, finished, host, parent, tried, *more = _RECORD.unpack_from(packed)
+    """Return the record of a URL; raise one of `UNREADABLE` for anything else."""
+    version, state, hops, depth, finished, host, parent, tried, *more = RECORD.unpack_from(packed)
     _deaths, flags, score, page, duplicate_of, found, size = more
     if version != RECORD_VERSION or state > LAST_STATE:
         raise ValueError(f"a record of version {version}, of a URL in state {state}")
     number = int.from_bytes
-    end = _RECORD.size + number(size, "big")
+    end = RECORD.size + number(size, "big")
     tail = _ARRAY_16 + tried.to_bytes(2, "big") + packed[end:]
     return UrlRow(
         state,
@@ -78,15 +79,15 @@ def read_url(packed: bytes) -> UrlRow:
         number(page, "big"),
         number(duplicate_of, "big"),
         found,
-        packed[_RECORD.size : end].decode("ascii"),
+        packed[RECORD.size : end].decode("ascii"),
         _read_attempts(tail) if tried else (),
     )
 
 
 def write_url(row: UrlRow) -> bytes:
-    """Return the record of a URL on which no worker has died."""
+    """Return the packed record of a URL that has crashed no worker."""
     url = row.url.encode("ascii")
-    head = _RECORD.pack(
+    head = RECORD.pack(
         RECORD_VERSION,
         row.state,
         min(row.hops, MOST_HOPS),
@@ -107,22 +108,22 @@ def write_url(row: UrlRow) -> bytes:
 
 
 def read_targets(packed: bytes) -> list[int]:
-    """Return where the links of a URL lead."""
+    """Return the ids that the links of a URL lead to."""
     return list(accumulate(_read_steps(packed)))
 
 
 def write_targets(ids: Sequence[int]) -> bytes:
-    """Return where the links of a URL lead, as steps from id to id."""
+    """Return the ids that the links of a URL lead to, packed as steps from id to id."""
     return _encode([after - before for before, after in pairwise([0, *ids])])
 
 
 def name_of(url_id: int) -> bytes:
-    """Return how a URL is named in queues and queues."""
+    """Return how a URL is named in the queues, and a page in the bands."""
     return url_id.to_bytes(5, "big")
 
 
 class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """A record of a host, as `lua/hosts.lua` has it."""
+    """A record of a host; `lua/hosts.lua` has the fields in the same order."""
 
     name: str
     domain: str
@@ -142,19 +143,21 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     failed: int = 0
     pages: int = 0
     took: float = 0.0
+    queues: int = 0
+    """Into how many queues its waiting URLs are counted; 0: they are to be counted anew."""
     stock: list[int] | dict[str, int] = []
-    """How many wait in each queue; left empty it is counted anew."""
-    ringed: list[int] | dict[str, int] = []
+    """For each queue that has any: its number, how many wait, and whether the host is in its ring.
+    The server packs an empty list as a mapping."""
 
 
 read_host = msgspec.msgpack.Decoder(HostRow).decode
 
 
 def write_host(host: HostRow) -> bytes:
-    """Return the record of a host."""
+    """Return the packed record of a host."""
     return _encode(host)
 
 
 def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
-    """Return the record of a page."""
+    """Return the packed record of a page."""
     return PAGE.pack(fetched_at, url_id.to_bytes(5, "big")) + note

@@ -1,13 +1,14 @@
-"""The rules of a crawl, as they are stored in Redis and as the scripts get them."""
+"""The rules of a crawl, as they are stored in Redis and as the function library gets them."""
 
 import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.stores.rules import StoreRules
 
-VERSION = 2
+VERSION = 3
+"""The version of the format in which crawls are stored."""
 PLACEHOLDER = b"being restored"
-"""What stands in place of the rules while a crawl is brought into Redis."""
+"""What stands in place of the rules while a crawl is being restored."""
 
 
 class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,7 +19,7 @@ class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The rules by the names that the scripts use."""
+    """The rules by the names that the Lua code uses."""
 
     queues: int
     strict: bool
@@ -38,7 +39,7 @@ class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
-    """Return the rules as every script gets them."""
+    """Return the rules as every step gets them."""
     scheduler = rules.scheduler
     packed = ScriptRules(
         queues=scheduler.queues,
@@ -71,7 +72,7 @@ def read(stored: bytes, crawl: str) -> StoreRules:
     except msgspec.MsgspecError as error:
         raise CrawlError(
             f"the key of the crawl {crawl} does not hold a crawl of this version: choose another "
-            "name, or delete it"
+            "name, or delete the crawl"
         ) from error
     if found.version != VERSION:
         raise CrawlError(

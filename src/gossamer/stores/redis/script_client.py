@@ -1,8 +1,8 @@
-"""Carries the calls of one process to Redis, many at a time, and again if they got lost.
+"""The client that carries the calls of one process to the function library on the server.
 
 What is called while a round trip is under way goes out together with the next one. A call that
 was on its way when the connection broke is repeated as such: the server keeps its last answers, so
-that nothing happens twice.
+that nothing happens twice. A server that does not have the library gets it first.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from redis import exceptions
 from redis.asyncio.connection import AbstractConnection
 
 from gossamer.errors import CrawlError
-from gossamer.stores.redis.scripts import Script
+from gossamer.stores.redis import library
 
 log = logging.getLogger("gossamer.store")
 
@@ -28,17 +28,17 @@ ANSWER_S = 30.0
 """How long the server may take for the answers of one round trip."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
 AT_ONCE = 128
-"""How many calls go out together: other guests of the server want to be served as well."""
+"""How many calls go out together: other clients of the server want to be served as well."""
 
 ELSEWHERE = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
-"""What a server says that has not, or no longer, what it was asked for; nothing was carried out.
+"""The errors of a server that does not, or no longer, hold the crawl; nothing was carried out.
 Its address, or the cluster, may lead to another by now."""
 PASSING = ("BUSY", "NOREPLICAS")
-"""How other answers begin that may be others in a moment; nothing was carried out."""
+"""How other errors begin that may pass in a moment; nothing was carried out."""
 LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
 
 _RUN_ID = re.compile(rb"^run_id:([0-9a-f]{12})", re.MULTILINE)
-"""The beginning of it, which a double takes without a loss."""
+"""The beginning of it, as much as a double holds without a loss."""
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -46,7 +46,7 @@ _pack = msgspec.msgpack.Encoder().encode
 class Call(msgspec.Struct, eq=False):
     """One call that waits for its answer."""
 
-    script: Script
+    step: str
     arguments: Sequence[bytes]
     asked_at: float
     """By the caller's clock."""
@@ -54,10 +54,10 @@ class Call(msgspec.Struct, eq=False):
     answer: asyncio.Future[bytes]
     give_up_at: float
     """By the clock of the event loop."""
-    again: bool = False
-    """It was sent before, and perhaps carried out."""
-    whole: bool = False
-    """The server does not know the script."""
+    is_repeated: bool = False
+    """It was sent on a connection that broke, and was perhaps carried out."""
+    has_loaded: bool = False
+    """The library was loaded for it, and must be there."""
     connection: int = 0
     """The number of the connection on which it was asked for."""
     elsewhere: Callable[[], Sequence[bytes]] | None = None
@@ -65,7 +65,7 @@ class Call(msgspec.Struct, eq=False):
 
 
 class ScriptClient:
-    """One connection, used by one event loop."""
+    """A client with one connection, used by one event loop."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ScriptClient:
     ) -> None:
         self._connection = connection
         self._find = find
-        """Who knows where the keys are now, if they may move."""
+        """Finds the server that holds the crawl now, if it may move."""
         self._prefix = prefix.encode()
         self._patience_s = patience_s
         self._tell = tell
@@ -88,29 +88,31 @@ class ScriptClient:
         self._pause_s = 0.0
         self._server = 0
         """Which server this connection leads to; 0: it did not say."""
+        self._must_load = False
+        """The server said that it does not have the library."""
         self.rules = b""
-        """What every script gets first."""
+        """The rules of the crawl, which every step gets first."""
         self.round_trips = 0
         self.connections = 0
-        """How often it has connected. A server that has lost its last seconds is always another
-        connection: what was learnt on one holds there alone."""
+        """How often it has connected. A server that has lost its last seconds is always reached
+        over another connection: what was learnt on one holds there alone."""
 
     def __repr__(self) -> str:
         return f"<ScriptClient: {len(self._waiting)} calls waiting, {self.round_trips} round trips>"
 
     async def ask(
         self,
-        script: Script,
+        step: str,
         asked_at: float,
         *arguments: bytes,
         elsewhere: Callable[[], Sequence[bytes]] | None = None,
     ) -> bytes:
-        """Return what a script answers; `elsewhere` as in `Call`."""
+        """Return the answer of a step; `elsewhere` as in `Call`."""
         loop = asyncio.get_running_loop()
         self._calls += 1
         answer: asyncio.Future[bytes] = loop.create_future()
         give_up_at = loop.time() + self._patience_s
-        call = Call(script, arguments, asked_at, self._calls, answer, give_up_at)
+        call = Call(step, arguments, asked_at, self._calls, answer, give_up_at)
         call.connection, call.elsewhere = self.connections, elsewhere
         self._waiting.append(call)
         if self._round is None:
@@ -149,6 +151,8 @@ class ScriptClient:
                     trouble = self._hand_over(call, await self._reply()) or trouble
         except LOST as error:
             trouble = error
+            for call in calls:
+                call.is_repeated = True
             await self._connection.disconnect(nowait=True)
         except BaseException as error:
             self._abandon(calls, error)
@@ -161,7 +165,7 @@ class ScriptClient:
         else:
             if isinstance(trouble, ELSEWHERE):
                 await self._connection.disconnect(nowait=True)
-            self._rest(_words(trouble), left)
+            self._pause(_words(trouble), left)
         self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
 
     async def _send(self, calls: Sequence[Call]) -> None:
@@ -171,9 +175,9 @@ class ScriptClient:
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
             self._server = await self._identify()
+        if self._must_load:
+            await self._load(calls)
         commands = self._connection.pack_commands([self._command(call) for call in calls])
-        for call in calls:
-            call.again = True
         self.round_trips += 1
         try:
             await self._connection.send_packed_command(commands)
@@ -198,13 +202,25 @@ class ScriptClient:
         found = _RUN_ID.search(about if isinstance(about, bytes) else b"")
         return int(found[1], 16) if found else 0
 
+    async def _load(self, calls: Sequence[Call]) -> None:
+        """Load the library into the server."""
+        await self._connection.send_command("FUNCTION", "LOAD", library.source())
+        async with asyncio.timeout(ANSWER_S):
+            reply = await self._reply()
+        if isinstance(reply, Exception) and not library.is_loaded(reply):
+            if _is_passing(reply):
+                raise exceptions.ConnectionError(_words(reply)) from reply
+            raise CrawlError(_refused(reply) or _not_loaded(reply)) from reply
+        self._must_load = False
+        for call in calls:
+            call.has_loaded = True
+
     def _command(self, call: Call) -> tuple[bytes | str, ...]:
-        script = call.script
-        head = ("EVAL", script.source) if call.whole else ("EVALSHA", script.sha)
-        asked = _pack((call.asked_at, self._client, call.number, call.again, self._server))
+        asked = _pack((call.asked_at, self._client, call.number, call.is_repeated, self._server))
         if call.elsewhere is not None and call.connection != self.connections:
             call.arguments, call.elsewhere = call.elsewhere(), None
-        return (*head, "1", self._prefix, self.rules, asked, *call.arguments)
+        function = library.function_name(call.step)
+        return ("FCALL", function, "1", self._prefix, self.rules, asked, *call.arguments)
 
     async def _reply(self) -> object:
         try:
@@ -214,20 +230,19 @@ class ScriptClient:
 
     def _hand_over(self, call: Call, reply: object) -> Exception | None:
         """Hand an answer over; return what is wrong if the call is to be repeated later."""
-        if isinstance(reply, exceptions.NoScriptError):
-            call.again, call.whole = False, True
-            return None
+        if isinstance(reply, Exception) and library.is_missing(reply):
+            self._must_load = True
+            return reply if call.has_loaded else None
         if isinstance(reply, Exception) and _is_passing(reply):
-            call.again = False
             return reply
         if not call.answer.done():
             if isinstance(reply, bytes):
                 call.answer.set_result(reply)
             else:
-                call.answer.set_exception(CrawlError(_complaint(call.script.name, reply)))
+                call.answer.set_exception(CrawlError(_complaint(call.step, reply)))
         return None
 
-    def _rest(self, trouble: str, left: Sequence[Call]) -> None:
+    def _pause(self, trouble: str, left: Sequence[Call]) -> None:
         """Pause before the next try, longer each time, and give up what has been tried enough."""
         now = asyncio.get_running_loop().time()
         if not self._pause_s:
@@ -238,7 +253,7 @@ class ScriptClient:
                 call.answer.set_exception(
                     CrawlError(
                         f"the store did not answer for {self._patience_s:g} s ({trouble}): nothing "
-                        "that was settled is lost, and the same command continues from there"
+                        "that was settled is lost; run the same command again to continue"
                     )
                 )
 
@@ -263,7 +278,23 @@ def _words(trouble: Exception) -> str:
 
 
 def _complaint(step: str, reply: object) -> str:
-    words = " ".join(str(reply).split())
+    return _refused(reply) or f"the store failed in the step {step} ({_one_line(reply)})"
+
+
+def _refused(reply: object) -> str | None:
+    """Return what to do about a server that takes no writes; None if that is not the trouble."""
+    words = _one_line(reply)
     if isinstance(reply, exceptions.OutOfMemoryError) or words.startswith("MISCONF"):
-        return f"the store takes nothing more ({words}): give it room, then continue"
-    return f"the store did not understand the step {step} ({words[:300]})"
+        return f"the store accepts no more data ({words}): give it room, then run the command again"
+    return None
+
+
+def _not_loaded(reply: object) -> str:
+    return (
+        f"the store refused FUNCTION LOAD ({_one_line(reply)}): give its user the right to load and"
+        " call functions (+function|load +fcall)"
+    )
+
+
+def _one_line(reply: object) -> str:
+    return " ".join(str(reply).split())[:300]

@@ -1,4 +1,4 @@
-"""The contract over Redis: every method is one script, and one answer."""
+"""The store of a crawl in Redis: every method of the contract is one call of a function."""
 
 import math
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from gossamer.stores.contract import (
     HostView,
     Leased,
     Link,
+    Numbering,
     Settled,
     Settlement,
     Task,
@@ -19,21 +20,20 @@ from gossamer.stores.redis import messages
 from gossamer.stores.redis.known_link_cache import KnownLinkCache
 from gossamer.stores.redis.messages import SnapshotAnswer, pack
 from gossamer.stores.redis.script_client import ScriptClient
-from gossamer.stores.redis.scripts import script
 from gossamer.stores.rules import StoreRules
 
 
 class RedisStore:
-    """One crawl, kept by a Redis that any number of processes may use.
+    """The store of one crawl, in a Redis that any number of processes use.
 
-    A step is durable as soon as it is answered, as far as the server's own settings go. The
-    moments that go by count on the server's clock; what callers say and hear is in theirs.
+    A step is as durable as the server makes it as soon as it is answered. Time goes by the server's
+    clock; the moments that callers give and get are by their own.
     """
 
     def __init__(self, script_client: ScriptClient, rules: StoreRules, now: float) -> None:
         self.rules = rules
         self.script_client = script_client
-        """Who carries the calls."""
+        """What carries the calls."""
         self._started = now
         self._now = now
         self._joined: set[int] = set()
@@ -43,10 +43,10 @@ class RedisStore:
         return f"<RedisStore: {self.script_client!r}>"
 
     async def _ask(self, step: str, now: float | None, arguments: object, *blobs: bytes) -> bytes:
-        """Return the answer to a step; where no time is told, it is as late as the last time."""
+        """Return the answer of a step; without a moment, that of the last step counts."""
         if now is not None:
             self._now = now
-        return await self.script_client.ask(script(step), self._now, pack(arguments), *blobs)
+        return await self.script_client.ask(step, self._now, pack(arguments), *blobs)
 
     # -- the frontier's side ---------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class RedisStore:
     # -- the workers' side -----------------------------------------------------------------------
 
     async def join(self, worker: int, now: float) -> None:
-        """Let a worker take part, or say that it still does."""
+        """Let a worker take part, or note that it still does."""
         await self._ask("join", now, [worker])
         self._joined.add(worker)
 
@@ -95,7 +95,7 @@ class RedisStore:
         return [tasks[index - 1] for index in lost]
 
     async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
-        """Give a page its number, unless the same content or one like it is kept."""
+        """Give a page its number, unless the same content or a similar one is kept."""
         bands, sample = (b"".join(sketch.bands), sketch.sample) if sketch else (b"", b"")
         lease = (task.url_id, task.lease)
         return messages.read_claim(await self._ask("claim", now, lease, digest, bands, sample))
@@ -114,7 +114,7 @@ class RedisStore:
 
         self._now = now
         reply = await self.script_client.ask(
-            script("settle"),
+            "settle",
             now,
             *arguments(packed),
             elsewhere=lambda: arguments(messages.bundle(links, {})),
@@ -139,22 +139,22 @@ class RedisStore:
         return messages.read_truth(await self._ask("release", now, arguments))
 
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take the host's index for a request without a task; None: now, else when to ask again."""
+        """Take the host's slot for a request without a task; None: now, else when to ask again."""
         moment = messages.read_moment(await self._ask("acquire_slot", now, (host, domain)))
         return None if isinstance(moment, bool) else moment
 
     async def release_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Give a taken index back."""
+        """Give a slot without a task back."""
         await self._ask("release_slot", now, (host, domain, feedback))
 
     async def reap(self, now: float) -> int:
-        """Give back what the dead have left, and forget what has expired."""
+        """Give back what dead workers have left, and forget what has expired."""
         return messages.read_number(await self._ask("reap", now, []))
 
     async def take_over(self, queues_before: int, rules: bytes) -> None:
-        """Lay rules down, and let everything wait again that others have left in progress."""
+        """Lay rules down, and queue everything again that others have left in progress."""
         await self._ask("take_over", None, [queues_before], rules)
 
     # -- keeping and counting --------------------------------------------------------------------
@@ -163,8 +163,13 @@ class RedisStore:
         """Return the counters, and which numbers of pages are given and free."""
         return messages.read_snapshot(await self._ask("snapshot", None, []))
 
+    async def numbering(self) -> Numbering:
+        """Return which numbers of pages are given for good."""
+        counts = await self.counts()
+        return Numbering(counts.last_page, frozenset(counts.gaps))
+
     async def snapshot(self, now: float) -> Snapshot:
-        """Count."""
+        """Return how the crawl stands, in numbers."""
         counts = await self.counts()
         outcomes = {name: count for name, count in counts.outcomes if count}
         return Snapshot(
@@ -183,7 +188,7 @@ class RedisStore:
         )
 
     async def ended_by(self) -> str | None:
-        """Tell what ended the crawl; None while it goes on."""
+        """Return what ended the crawl; None while it goes on."""
         return (await self.counts()).ended_by
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
@@ -191,11 +196,19 @@ class RedisStore:
         rows = messages.read_hosts(await self._ask("read_hosts", now, [limit]))
         return [messages.host_view(row) for row in rows]
 
+    async def note(self, name: str) -> bytes | None:
+        """Return a note of the crawl; None if there is none of that name."""
+        return messages.read_note(await self._ask("get_note", None, [name]))
+
+    async def put_note(self, name: str, value: bytes) -> None:
+        """Keep a note of the crawl, in place of one of the same name."""
+        await self._ask("put_note", None, [name], value)
+
     async def commit(self) -> None:
         """Do nothing: what was answered is as durable as the server makes it."""
 
     async def close(self) -> None:
-        """Say that this process ends in order, and let go."""
+        """Note that this process ends in order, and let go of the connection."""
         try:
             if self._joined:
                 await self._ask("close", None, sorted(self._joined))
@@ -203,5 +216,5 @@ class RedisStore:
             await self.let_go()
 
     async def let_go(self) -> None:
-        """Let go of the connection without a word."""
+        """Let go of the connection without a note."""
         await self.script_client.close()

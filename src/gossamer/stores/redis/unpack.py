@@ -1,46 +1,60 @@
-"""What people may see of the packed records of URLs, pages and hosts; pure.
+"""The packed records of URLs, pages and hosts, unpacked for readers; pure.
 
-What is no record of this version raises ValueError, whatever is wrong with it.
+What is not a record of this version raises ValueError, whatever is wrong with it.
 """
 
 import msgspec
 
-from gossamer.model import Cause, HostKey, Outcome, Url
+from gossamer.model import Cause, Outcome, Url
 from gossamer.stores.contract import Attempt, PageRecord, UrlState
 from gossamer.stores.redis.messages import PAGE_NOTE, PageNote
-from gossamer.stores.redis.records import PAGE, SCORED, UNREADABLE, read_host, read_url
+from gossamer.stores.redis.records import (
+    PAGE,
+    REDIRECT,
+    SCORED,
+    UNREADABLE,
+    HostRow,
+    read_host,
+    read_url,
+)
 
 _read_note = msgspec.msgpack.Decoder(PageNote).decode
 
 
-class SeenUrl(msgspec.Struct, frozen=True, kw_only=True):
+class UnpackedUrl(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of a URL under its id."""
 
     state: UrlState
     depth: int
-    finished_at: float
+    finished_at: float | None
     host: int
     parent: int | None
     score: float | None
     page_id: int | None
+    duplicate_of: int | None
     found_at: float
     url: Url
     attempts: list[Attempt]
+    outcome: Outcome | None
+    """How the last attempt ended, if it finished the URL."""
+    detail: str
+    redirect: bool
+    """Whether its one link is the target of a redirect."""
 
 
-class SeenPage(msgspec.Struct, frozen=True):
+class UnpackedPage(msgspec.Struct, frozen=True):
     """What is kept of a page under its number."""
 
     fetched_at: float
     url_id: int
     note: PageNote
 
-    def record(self, number: int, row: SeenUrl) -> PageRecord:
+    def record(self, number: int, url: UnpackedUrl) -> PageRecord:
         """Return what is known of the page."""
         return PageRecord(
             id=number,
-            url=row.url,
-            depth=row.depth,
+            url=url.url,
+            depth=url.depth,
             outcome=Outcome.FETCHED,
             bytes=self.note.size,
             content_type=self.note.content_type,
@@ -50,28 +64,34 @@ class SeenPage(msgspec.Struct, frozen=True):
         )
 
 
-def unpack_url(packed: bytes) -> SeenUrl:
+def unpack_url(packed: bytes) -> UnpackedUrl:
     """Return the record of a URL."""
     try:
         row = read_url(packed)
         attempts = [_attempt(*one) for one in row.attempts]
     except UNREADABLE as error:
         raise ValueError(f"no record of a URL: {error}") from error
-    return SeenUrl(
+    is_finished = row.state == UrlState.DONE
+    last = attempts[-1] if attempts and is_finished else None
+    return UnpackedUrl(
         state=UrlState(row.state),
         depth=row.depth,
-        finished_at=row.finished,
+        finished_at=row.finished if is_finished else None,
         host=row.host,
         parent=row.parent or None,
         score=row.score if row.flags & SCORED else None,
         page_id=row.page or None,
+        duplicate_of=row.duplicate_of or None,
         found_at=row.found,
         url=Url(row.url),
         attempts=attempts,
+        outcome=last.outcome if last else None,
+        detail=last.detail if last else "",
+        redirect=bool(row.flags & REDIRECT),
     )
 
 
-def unpack_page(packed: bytes) -> SeenPage:
+def unpack_page(packed: bytes) -> UnpackedPage:
     """Return the record of a page."""
     try:
         fetched_at, url_id = PAGE.unpack_from(packed)
@@ -80,16 +100,15 @@ def unpack_page(packed: bytes) -> SeenPage:
         raise ValueError(f"no record of a page: {error}") from error
     if note.version != PAGE_NOTE:
         raise ValueError(f"a note of version {note.version}")
-    return SeenPage(fetched_at, int.from_bytes(url_id, "big"), note)
+    return UnpackedPage(fetched_at, int.from_bytes(url_id, "big"), note)
 
 
-def unpack_host(packed: bytes) -> tuple[HostKey, str]:
-    """Return the name of a host and its domain."""
+def unpack_host(packed: bytes) -> HostRow:
+    """Return the record of a host."""
     try:
-        host = read_host(packed)
+        return read_host(packed)
     except UNREADABLE as error:
         raise ValueError(f"no record of a host: {error}") from error
-    return HostKey(host.name), host.domain
 
 
 def _attempt(at: float, outcome: str, cause: str, detail: str, status: int | bool) -> Attempt:

@@ -1,7 +1,7 @@
 """Serve a web: `python -m gossamer.testing.graph '{"hosts": 10, "pages": 200}'`.
 
 Prints where it listens; answers every line on its standard input with a report of the traffic so
-far, and leaves at the end of the input (Ctrl-D).
+far, and exits at the end of the input (Ctrl-D).
 """
 
 import signal
@@ -19,24 +19,24 @@ from gossamer.testing.web import Web
 
 def main() -> int:
     """Serve until the input ends."""
-    # Ctrl-C is meant for whoever owns this process, and may still want a report.
+    # Ctrl-C is for the parent process, which may still want a report.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     description = sys.argv[1] if len(sys.argv) > 1 else "{}"
     try:
         graph = msgspec.json.decode(description, type=GraphWeb)
     except (msgspec.DecodeError, UsageError) as error:
-        print(f"This describes no web: {error}", file=sys.stderr)
+        print(f"This is not a description of a web: {error}", file=sys.stderr)
         return 2
     with Web() as web:
         graph.describe(web)
         _, port = web.address
-        _say(Listening(port))
+        _print(Listening(port))
         for _ in sys.stdin:
-            _say(traffic_of(web.requests, time.monotonic()))
+            _print(traffic_of(web.requests, time.monotonic()))
     return 0
 
 
-def _say(record: msgspec.Struct) -> None:
+def _print(record: msgspec.Struct) -> None:
     print(msgspec.json.encode(record).decode(), flush=True)
 
 

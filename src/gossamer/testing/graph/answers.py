@@ -1,4 +1,4 @@
-"""What the server says when it is asked for a page."""
+"""The answers of the synthetic web."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,9 +17,9 @@ _BREAK = Raw([Reset()])
 
 
 class Answers:
-    """Answers for all hosts, each page by its exact path alone.
+    """The answers for all hosts, each page at its exact path only.
 
-    Another spelling of it is not found: a crawler is to ask for the normal form.
+    Another spelling is not found: a crawler must request the normal form.
     """
 
     def __init__(self, layout: Layout, fates: Fates, pages: Pages) -> None:
@@ -28,7 +28,7 @@ class Answers:
         self._pages = pages
 
     def answer(self, host: int, delay_s: float, target: str) -> Reply | Raw | None:
-        """Return what a host says to a path and query; None if it has no such page."""
+        """Return the answer of a host for a path and query; None if it has no such page."""
         page = self._layout.find(host, target)
         if page is None:
             return None
@@ -46,7 +46,7 @@ class Answers:
 
     def _redirect(self, host: int, page: int, delay_s: float) -> Reply:
         target = self._fates.redirects[page]
-        target_host, path = self._layout.place(target)
+        target_host, path = self._layout.locate(target)
         location = path if target_host == host else self._layout.url(target)
         status = _REDIRECT_STATUSES[page % 5]
         return Reply(status=status, headers={"Location": location}, delay_s=delay_s)

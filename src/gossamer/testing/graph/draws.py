@@ -1,16 +1,16 @@
-"""Chance that is the same in every process and every Python."""
+"""Random numbers that are the same in every process and every version of Python."""
 
 from collections.abc import Callable
 from random import Random
 from typing import TypeAlias
 
-Draw: TypeAlias = Callable[[], float]
-"""Gives the next number from 0 to below 1."""
+NextRandom: TypeAlias = Callable[[], float]
+"""Returns the next number from 0 to below 1."""
 
 
-def draws(key: int | str) -> Draw:
-    """Return the numbers that belong to a key.
+def draws(key: int | str) -> NextRandom:
+    """Return the random numbers of a key.
 
-    Of all methods of `Random` only `random` is promised never to change, so only it is used.
+    Only the method `random` of `Random` is guaranteed never to change, so only it is used.
     """
     return Random(key).random  # noqa: S311 -- nothing here is secret

@@ -1,21 +1,21 @@
-"""What asking for a page comes to: most are there, some lead on, are missing or fail."""
+"""The fates of pages: most are found, some are redirects, missing or fail."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from itertools import cycle, islice, pairwise
 
-from gossamer.testing.graph.draws import Draw
+from gossamer.testing.graph.draws import NextRandom
 
 _CHAIN_LENGTHS = (1, 1, 1, 1, 1, 2, 1, 1, 3, 5)
-"""How many redirects in a row lead to a page: the longest is one that every crawler follows."""
+"""The lengths of chains of redirects: every crawler follows the longest."""
 _RING_LENGTHS = (1, 2, 3)
 _RING_SHARE = 0.1
 _NEIGHBOURHOOD = 20
 
 
 class Fate(Enum):
-    """What asking for a page comes to."""
+    """The result of a request for a page."""
 
     FOUND = auto()
     REDIRECT = auto()
@@ -23,26 +23,28 @@ class Fate(Enum):
     GONE = auto()
     SERVER_ERROR = auto()
     SILENT = auto()
-    """The server takes the request and says nothing, for ever."""
+    """The server accepts the request and never answers."""
     RESET = auto()
-    """The server breaks the connection off."""
+    """The server resets the connection."""
 
 
 class Fates:
-    """The fate of every page, out of those of the special ones.
+    """The fate of every page, given those of the special ones.
 
-    A redirect leads to a page that is there, directly or by way of others; or, with `loops`, some
-    lead round in a ring of one, two or three for ever.
+    A redirect leads to a page that is found, directly or over others; with `loops`, some form a
+    ring of one, two or three.
     """
 
-    def __init__(self, special: dict[int, Fate], pages: int, draw: Draw, *, loops: bool) -> None:
+    def __init__(
+        self, special: dict[int, Fate], pages: int, draw: NextRandom, *, loops: bool
+    ) -> None:
         self._special = special
         self._found = [page for page in range(pages) if page not in special]
         self._draw = draw
         redirects = [page for page, fate in special.items() if fate is Fate.REDIRECT]
         in_rings = round(len(redirects) * _RING_SHARE) if loops else 0
         self.looping = frozenset(redirects[:in_rings])
-        """The redirects that never come to a page."""
+        """The redirects that never lead to a page."""
         self.redirects: dict[int, int] = {}
         """Where each redirect leads."""
         for ring in _cut(redirects[:in_rings], _RING_LENGTHS):
@@ -51,15 +53,15 @@ class Fates:
             self.redirects.update(pairwise([*chain, self._destination(chain[-1])]))
 
     def of(self, page: int) -> Fate:
-        """Return what asking for the page comes to, if robots.txt lets one ask."""
+        """Return the fate of the page, if robots.txt allows the request."""
         return self._special.get(page, Fate.FOUND)
 
     def _destination(self, page: int) -> int:
         """Draw the end of a chain: as often a neighbour, mostly on the same host, as any page."""
-        place = int(self._draw() * len(self._found))
+        index = int(self._draw() * len(self._found))
         if self._draw() < 0.5:
-            place = bisect_left(self._found, page) + place % _NEIGHBOURHOOD - _NEIGHBOURHOOD // 2
-        return self._found[min(max(place, 0), len(self._found) - 1)]
+            index = bisect_left(self._found, page) + index % _NEIGHBOURHOOD - _NEIGHBOURHOOD // 2
+        return self._found[min(max(index, 0), len(self._found) - 1)]
 
 
 def _cut(pages: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:

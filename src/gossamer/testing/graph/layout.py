@@ -1,4 +1,4 @@
-"""Where the pages are: each is a number, and lives on a host under a path."""
+"""The layout of the synthetic web: the host and path of each page, which is a number."""
 
 import re
 from bisect import bisect_right
@@ -12,15 +12,15 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,11}")
 class Layout:
     """Pages 0, 1, 2 … in the order of their hosts; the first host is the largest.
 
-    The sizes fall off as a power of the host's rank, as they do on the real web, and every host
-    has at least one page: its home, "/".
+    The sizes follow a power law of the host's rank, as on the real web, and every host has at
+    least one page: its home page, "/".
     """
 
     def __init__(self, hosts: int, pages: int, skew: float) -> None:
         self.sizes = _sizes(hosts, pages, skew)
         """How many pages each host has."""
         self.firsts = [0, *accumulate(self.sizes[:-1])]
-        """The home of each host."""
+        """The home page of each host."""
         self.host_names = [f"h{host:04}.test" for host in range(hosts)]
 
     def host_of(self, page: int) -> int:
@@ -28,17 +28,17 @@ class Layout:
         return bisect_right(self.firsts, page) - 1
 
     def pages_of(self, host: int) -> range:
-        """Return the pages of a host, its home first."""
+        """Return the pages of a host, its home page first."""
         return range(self.firsts[host], self.firsts[host] + self.sizes[host])
 
-    def place(self, page: int) -> tuple[int, str]:
+    def locate(self, page: int) -> tuple[int, str]:
         """Return the host of a page, and its path and query there."""
         host = bisect_right(self.firsts, page) - 1
         return host, _path(page - self.firsts[host])
 
     def url(self, page: int) -> str:
         """Return the URL of a page, in normal form."""
-        host, path = self.place(page)
+        host, path = self.locate(page)
         return f"http://{self.host_names[host]}{path}"
 
     def find(self, host: int, target: str) -> int | None:
@@ -76,7 +76,7 @@ def _path(number: int) -> str:
 
 
 def _sizes(hosts: int, pages: int, skew: float) -> list[int]:
-    """Share out the pages by weights that fall with the rank, one at least to each host."""
+    """Distribute the pages by weights that fall with the rank, at least one to each host."""
     weights = [(rank + 1) ** -skew for rank in range(hosts)]
     spare = pages - hosts
     total = sum(weights)

@@ -1,6 +1,6 @@
-"""What a crawl of the web must come to, found by a plain search of its description.
+"""The oracle: the expected result of a crawl, found by a plain search of the description.
 
-Nothing here is shared with the crawler: a mistake would have to be made twice to go unseen.
+It shares no code with the crawler, so that no mistake can hide in both.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,22 +28,22 @@ _OUTCOMES: Mapping[Fate, Outcome] = MappingProxyType(
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """How a URL must end, and how far it is from the seed."""
+    """The expected outcome and depth of a URL."""
 
     outcome: Outcome
     depth: int
-    """The number of links on the shortest way from the seed; redirects count nothing."""
+    """The number of links on the shortest path from the seed; redirects do not count."""
     loops: bool = False
-    """Whether this is a redirect that never comes to a page. Where in the ring a crawler sees
-    that depends on where it came in: the URL may also end as BAD_REDIRECT."""
+    """Whether this is a redirect that never leads to a page. Where a crawler notices the ring
+    depends on where it entered: the URL may also end as BAD_REDIRECT."""
 
     def allows(self, outcome: Outcome) -> bool:
-        """Tell whether a crawl may end the URL so."""
+        """Return whether this outcome is correct."""
         return outcome is self.outcome or (self.loops and outcome is Outcome.BAD_REDIRECT)
 
 
 class Oracle:
-    """Searches the description of a web, breadth first."""
+    """A breadth-first search of the description of a web."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""The pages themselves: which links they have, how these are spelt, and some text around them."""
+"""The pages of the synthetic web: their links, in various spellings, and their text."""
 
 from collections.abc import Callable
 
-from gossamer.testing.graph.draws import Draw, draws
+from gossamer.testing.graph.draws import NextRandom, draws
 from gossamer.testing.graph.layout import Layout
 
 _SENTENCES = 1000
@@ -11,11 +11,12 @@ _SYLLABLES = ("ga", "li", "mo", "ne", "po", "ra", "sil", "ta", "thre", "un", "ve
 
 
 class Pages:
-    """Writes each page anew whenever it is asked for, always the same.
+    """The generator of pages, which returns the same page at every request.
 
     Links lead mostly to neighbours and children on the same host, some to other hosts; some are
-    repeated, some lead back to the page. A calendar is entered at its home, and each of its pages
-    leads to the day before and after only. No two pages have more than a few sentences in common.
+    repeated, some lead back to the page. A calendar is entered at its home page, and each of its
+    pages leads to the day before and after only. No two pages have more than a few sentences in
+    common.
     """
 
     def __init__(self, seed: int, layout: Layout, calendars: frozenset[int]) -> None:
@@ -46,10 +47,10 @@ class Pages:
             f"<p>{text}</p>\n<ul>\n{items}</ul></body></html>\n"
         )
 
-    def _draws(self, page: int) -> Draw:
+    def _draws(self, page: int) -> NextRandom:
         return draws(self._seed << 32 | page)
 
-    def _targets(self, page: int, draw: Draw) -> list[int]:
+    def _targets(self, page: int, draw: NextRandom) -> list[int]:
         host = self._layout.host_of(page)
         home, size = self._layout.firsts[host], self._layout.sizes[host]
         number = page - home
@@ -71,7 +72,7 @@ class Pages:
         return found
 
     def _elsewhere(self, which_host: float, which_page: float) -> int:
-        """Return a page of any host, its home as often as not, and always with a calendar."""
+        """Return a page of any host: half of the time, and always of a calendar, its home page."""
         host = int(which_host * len(self._layout.sizes))
         home, size = self._layout.firsts[host], self._layout.sizes[host]
         if which_page < 0.5 or host in self._calendars:
@@ -79,8 +80,8 @@ class Pages:
         return home + int((2 * which_page - 1) * size)
 
     def _link(self, page_host: int, target: int, manner: int) -> str:
-        """Return a link as it stands in a page: the short way, or one of the odd ones."""
-        host, path = self._layout.place(target)
+        """Return a link as written in a page: the short form, or one of the odd spellings."""
+        host, path = self._layout.locate(target)
         path = path.replace("&", "&amp;")
         if manner < len(_ODD_SPELLINGS):
             return _ODD_SPELLINGS[manner](self._layout.host_names[host], path)
@@ -88,7 +89,7 @@ class Pages:
 
 
 _MANNERS = 20
-"""Each odd spelling is used once in so many links."""
+"""Each odd spelling is used in one of so many links."""
 _ODD_SPELLINGS: tuple[Callable[[str, str], str], ...] = (
     lambda name, path: f"http://{name.upper()}{path}",
     lambda name, path: f"http://{name}:80{path}",
@@ -99,10 +100,10 @@ _ODD_SPELLINGS: tuple[Callable[[str, str], str], ...] = (
     lambda name, path: f" http://{name}{path if path != '/' else ''}\n",
     lambda name, path: f"http:\\\\{name}{path}",
 )
-"""Ways to write the URL of a host and a path that browsers, and so crawlers, understand alike."""
+"""Spellings of a URL that browsers, and so crawlers, understand."""
 
 
-def _sentence(draw: Draw) -> str:
+def _sentence(draw: NextRandom) -> str:
     words = [
         "".join(_SYLLABLES[int(draw() * len(_SYLLABLES))] for _ in range(1 + int(draw() * 3)))
         for _ in range(6 + int(draw() * 8))

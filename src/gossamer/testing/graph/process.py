@@ -1,7 +1,7 @@
-"""The simulated web in a process of its own, so that the crawler has its core for itself.
+"""The synthetic web in a process of its own, so that the crawler has a core for itself.
 
-The two talk in lines of JSON. The server says where it listens, answers every line with a report
-of its traffic, and leaves when no more lines can come: also when its owner was killed.
+The two exchange lines of JSON. The server writes its port, answers every line with a report of its
+traffic, and exits at the end of its input: also when its parent was killed.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from gossamer.testing.traffic import Traffic
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """The server's first line: where it listens."""
+    """The first line of the server: its port."""
 
     port: int
 
@@ -33,13 +33,13 @@ class GraphProcess:
         port = msgspec.json.decode(self._next_line(), type=Listening).port
         self.address = (LOOPBACK, port)
         """The address and port it listens on."""
-        places = dict.fromkeys(host_names, f"{LOOPBACK}:{port}")
-        self.dns: Mapping[str, str] = MappingProxyType(places)
-        """The table of names for a client: every host is at that address."""
+        addresses = dict.fromkeys(host_names, f"{LOOPBACK}:{port}")
+        self.dns: Mapping[str, str] = MappingProxyType(addresses)
+        """The name table for a client: every host has that address."""
 
     def report(self) -> Traffic:
-        """Return what the hosts have seen so far."""
-        with contextlib.suppress(BrokenPipeError):  # reading will tell
+        """Return the statistics so far."""
+        with contextlib.suppress(BrokenPipeError):  # reading then fails
             self._questions.write(b"\n")
             self._questions.flush()
         return msgspec.json.decode(self._next_line(), type=Traffic)
@@ -47,13 +47,13 @@ class GraphProcess:
     def _next_line(self) -> bytes:
         line = self._answers.readline()
         if not line:
-            raise GossamerError("The process that serves the simulated web has ended too early.")
+            raise GossamerError("The process that serves the synthetic web has ended too early.")
         return line
 
 
 @contextlib.contextmanager
 def serve_in_process(description: bytes, host_names: Iterable[str]) -> Iterator[GraphProcess]:
-    """Serve the web of that description, in JSON, as long as the `with` statement lasts."""
+    """Serve the web of that description, in JSON, inside the `with` statement."""
     with subprocess.Popen(  # noqa: S603 -- our own program
         [sys.executable, "-m", "gossamer.testing.graph", description.decode()],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The web that a few numbers describe: to be served, and asked what a crawl of it must find."""
+"""The synthetic web: generated from a few numbers, with the expected result of a crawl."""
 
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
@@ -23,31 +23,31 @@ _ROBOTS = f"User-agent: *\nDisallow: {PRIVATE_DIRECTORY}\n"
 class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
     """A web of hosts h0000.test, h0001.test …: the same web wherever the numbers are the same.
 
-    Shares are parts of all pages, or of all hosts. The home page of every host is there.
+    Shares are parts of all pages, or of all hosts. The home page of every host is found.
     """
 
     hosts: int = 1000
     pages: int = 50_000
-    """How many URLs there are, of every fate, on all hosts together."""
+    """The number of URLs, of every fate, on all hosts together."""
     seed: int = 7
     skew: float = 0.8
-    """How unlike the hosts are in size: 0 makes them equal, 1 gives half of all pages to a few."""
+    """How uneven the sizes of hosts are: 0 makes them equal, 1 gives half of all pages to a few."""
     redirects: float = 0.03
     """The share of redirects: to the same host and to others, some in chains."""
     loops: bool = True
-    """Whether a tenth of the redirects go round in rings."""
+    """Whether a tenth of the redirects form rings."""
     missing: float = 0.03
     """The share of pages that are missing (404) or gone (410)."""
     failing: float = 0.03
     """The share of pages that fail, with a 5xx unless they are one of the next two kinds."""
     reset: int = 20
-    """How many of the failing pages break the connection off."""
+    """How many of the failing pages reset the connection."""
     silent: int = 3
-    """How many of the failing pages never answer. Each costs a crawler its whole patience."""
+    """How many of the failing pages never answer. Each costs a crawler a full timeout."""
     robots_hosts: float = 0.2
     """The share of hosts whose robots.txt forbids a tenth of their pages; the largest is one."""
     slow_hosts: float = 0.02
-    """The share of hosts, none of them large, that think for `slow_s` before they answer."""
+    """The share of hosts, none of them large, that wait for `slow_s` before they answer."""
     slow_s: float = 0.02
     calendars: int = 0
     """How many hosts, none of them large, are a chain of pages, as deep as it is long."""
@@ -61,20 +61,22 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
         if not all(0 <= share <= 1 for share in shares):
             raise UsageError("A share is a number from 0 to 1.")
         if sum(self._counts().values()) > len(self._ordinary_pages()):
-            raise UsageError("There are too few pages beside homes and calendars for these shares.")
+            raise UsageError(
+                "There are too few pages beside home pages and calendars for these shares."
+            )
 
     @property
     def seed_url(self) -> Url:
-        """The home of the largest host."""
+        """The home page of the largest host."""
         return Url(self.layout.url(0))
 
     def reachable(
         self, seed_url: str | None = None, scope: GraphScope = "any", max_depth: int | None = None
     ) -> dict[Url, Expected]:
-        """Return every URL that a crawl from there settles, with its outcome and exact depth.
+        """Return every URL that a crawl from there finishes, with its outcome and exact depth.
 
-        The way leads by links and redirects of pages that are fetched. With scope "host" the crawl
-        keeps to the host of its seed, and a redirect that leaves it ends as OUT_OF_SCOPE.
+        With scope "host" the crawl stays on the host of its seed, and a redirect that leaves it
+        ends as OUT_OF_SCOPE.
         """
         seed = 0 if seed_url is None else self.layout.find_url(seed_url)
         if seed is None:
@@ -84,7 +86,7 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
         return {Url(self.layout.url(page)): expected for page, expected in found.items()}
 
     def describe(self, web: Web) -> None:
-        """Describe every host on a web."""
+        """Add every host to a web."""
         answers = Answers(self.layout, self.fates, self.contents)
         slow = self._small_hosts("slow", round(self.slow_hosts * self.hosts))
         for host, name in enumerate(self.layout.host_names):
@@ -95,32 +97,32 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
                 site.robots(_ROBOTS)
 
     def serve_in_process(self) -> AbstractContextManager[GraphProcess]:
-        """Serve in a process of its own, as long as the `with` statement lasts."""
+        """Serve in a process of its own, inside the `with` statement."""
         return serve_in_process(msgspec.json.encode(self), self.layout.host_names)
 
     def is_denied(self, page: int) -> bool:
-        """Tell whether the robots.txt of its host forbids a page."""
-        host, path = self.layout.place(page)
+        """Return whether the robots.txt of its host forbids a page."""
+        host, path = self.layout.locate(page)
         return host in self.robots and path.startswith(PRIVATE_DIRECTORY)
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the pages are."""
+        """The hosts and paths of the pages."""
         return Layout(self.hosts, self.pages, self.skew)
 
     @cached_property
     def fates(self) -> Fates:
-        """What asking for each page comes to."""
+        """The fates of the pages."""
         draw = draws(f"{self.seed} fates")
-        line = iter(sorted(self._ordinary_pages(), key=lambda _: draw()))
+        shuffled = iter(sorted(self._ordinary_pages(), key=lambda _: draw()))
         special = {
-            page: fate for fate, count in self._counts().items() for page in islice(line, count)
+            page: fate for fate, count in self._counts().items() for page in islice(shuffled, count)
         }
         return Fates(special, self.pages, draw, loops=self.loops)
 
     @cached_property
     def contents(self) -> Pages:
-        """What the pages say."""
+        """The contents of the pages."""
         return Pages(self.seed, self.layout, self.calendar_hosts)
 
     @cached_property
@@ -136,7 +138,7 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
         return others | {0} if count else others
 
     def _ordinary_pages(self) -> list[int]:
-        """Return the pages that may have a special fate: not the homes, not the calendars."""
+        """Return the pages that may have a special fate: no home pages, no calendars."""
         hosts = [host for host in range(self.hosts) if host not in self.calendar_hosts]
         return [page for host in hosts for page in self.layout.pages_of(host)[1:]]
 
@@ -155,7 +157,7 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
         }
 
     def _small_hosts(self, purpose: str, count: int) -> frozenset[int]:
-        """Draw hosts, but none of the largest tenth: one of those would take all the time."""
+        """Draw hosts, but none of the largest tenth: one of those would take too long."""
         return self._draw_hosts(purpose, count, range(max(self.hosts // 10, 1), self.hosts))
 
     def _draw_hosts(self, purpose: str, count: int, hosts: range) -> frozenset[int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import UsageError
-from gossamer.frontier.scorers import Fifo, ScorerInfo, available, choose, load
+from gossamer.frontier.scorers import SCORERS, Fifo, choose, is_strict, load
 from gossamer.model import Candidate
 
 MakeCandidate = Callable[..., Candidate]
@@ -84,12 +84,11 @@ def test_our_own_are_found_by_name(
 
 
 def test_the_list_names_each_with_a_sentence() -> None:
-    ours = {info.name: info for info in available() if info.origin == "gossamer"}
+    ours = {one.name: one for one in SCORERS.available() if one.origin == "built in"}
     assert list(ours) == ["depth", "fifo", "importance", "page-number", "pagerank"]
-    assert ours["depth"] == ScorerInfo(
-        "depth", "Takes the pages nearest to a seed first.", strict=True, origin="gossamer"
-    )
-    assert all(info.summary.endswith(".") for info in ours.values())
+    assert ours["depth"].summary == "Fetches the pages nearest to a seed first."
+    assert is_strict(ours["depth"].found)
+    assert all(one.summary.endswith(".") for one in ours.values())
 
 
 @pytest.mark.usefixtures("package")
@@ -99,12 +98,12 @@ def test_a_package_announces_its_own_and_cannot_replace_ours(
     assert scores(load("newest"), [candidate(depth=3)]) == [3.0]
     assert scores(load("oldest"), [candidate(depth=3)]) == [1.5]
     assert scores(load("depth"), [candidate(depth=1)]) == [50.0]
-    theirs = {info.name: info for info in available() if info.origin == "stranger"}
+    theirs = {one.name: one for one in SCORERS.available() if one.origin == "stranger"}
     assert theirs.keys() == {"newest", "oldest", "lost"}
     assert theirs["newest"].summary == "Takes the newest first."
-    assert theirs["newest"].strict
-    assert "cannot be imported" in theirs["lost"].summary
-    with pytest.raises(UsageError, match="'lost' cannot be imported"):
+    assert is_strict(theirs["newest"].found)
+    assert "cannot be loaded" in theirs["lost"].summary
+    with pytest.raises(UsageError, match="scorer lost of stranger cannot be loaded"):
         load("lost")
 
 
@@ -145,11 +144,11 @@ def test_what_needs_more_than_its_name_is_built_by_whoever_can() -> None:
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("dept", "There is no scorer 'dept'; did you mean 'depth'? Known are depth, fifo,"),
-        ("zzz", "There is no scorer 'zzz'. Known are depth, fifo, importance, page-number"),
+        ("dept", "there is no scorer called 'dept': did you mean 'depth'?"),
+        ("zzz", "there is no scorer called 'zzz': 'gossamer scorers' lists them"),
         ("page_number", "did you mean 'page-number'?"),
-        ("", "There is no scorer ''."),
-        ("pagerank", "The scorer 'pagerank' cannot be made"),
+        ("", "there is no scorer called ''"),
+        ("pagerank", "scorer 'pagerank' cannot be created"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, complaint: str) -> None:
@@ -161,9 +160,9 @@ def test_an_unknown_name_is_answered_with_the_nearest(name: str, complaint: str)
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("NeedsMore", "cannot be made: .*'key'"),
+        ("NeedsMore", "cannot be created: .*'key'"),
         ("number", "is neither a scorer nor a function"),
-        ("newest", "did you mean 'Newest'"),
+        ("newest", "has no 'newest': there is Newest"),
     ],
 )
 def test_what_is_no_scorer_is_refused_before_anything_starts(

@@ -250,7 +250,7 @@ def test_batches_hold_everything_once_and_fit_into_a_question(domains: list[str]
 
 @pytest.mark.parametrize("url", ["openpagerank.com", "ftp://openpagerank.com", "//a.com"])
 def test_an_address_that_is_no_url_is_refused_before_the_key_goes_anywhere(url: str) -> None:
-    with pytest.raises(UsageError, match="must begin with https://"):
+    with pytest.raises(UsageError, match="must start with https://"):
         Endpoint("s3cret", url)
 
 

@@ -25,7 +25,7 @@ Scores = Callable[..., list[float]]
 LIMITS = PageRankLimits()
 
 
-class Clock:
+class SleepingClock:
     """Seconds that pass only when somebody sleeps, or the test says so."""
 
     def __init__(self) -> None:
@@ -76,16 +76,16 @@ def refusal(status: int, **headers: str) -> Answer:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> SleepingClock:
+    return SleepingClock()
 
 
-def scorer(service: Service, clock: Clock, limits: PageRankLimits = LIMITS) -> PageRank:
+def scorer(service: Service, clock: SleepingClock, limits: PageRankLimits = LIMITS) -> PageRank:
     return PageRank(service, Endpoint("s3cret"), limits, clock=clock, sleep=clock.sleep)
 
 
 def test_a_better_rank_is_a_lower_score(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({"a.com": 10, "b.com": 7.63, "c.com": 0})
     found = [candidate(domain=name) for name in ("c.com", "a.com", "b.com", "a.com")]
@@ -94,7 +94,7 @@ def test_a_better_rank_is_a_lower_score(
 
 
 def test_a_domain_that_is_not_listed_is_in_the_last_tenth_by_its_own_links(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     found = [
         candidate(domain="new.com", credit=9, top_credit=9),
@@ -104,7 +104,7 @@ def test_a_domain_that_is_not_listed_is_in_the_last_tenth_by_its_own_links(
 
 
 def test_names_of_ones_own_network_are_never_sent(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({})
     found = [
@@ -116,7 +116,7 @@ def test_names_of_ones_own_network_are_never_sent(
 
 
 def test_a_call_has_at_most_a_hundred_domains(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({f"{number}.com": 5 for number in range(250)})
     found = [candidate(domain=f"{number}.com") for number in range(250)] * 2
@@ -125,7 +125,7 @@ def test_a_call_has_at_most_a_hundred_domains(
 
 
 def test_an_answer_holds_for_a_day_and_a_domain_without_rank_is_not_asked_for_again_either(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({"a.com": 5})
     pagerank = scorer(service, clock)
@@ -154,7 +154,7 @@ def test_an_answer_holds_for_a_day_and_a_domain_without_rank_is_not_asked_for_ag
     ids=str,
 )
 def test_trouble_that_passes_is_outlasted(
-    clock: Clock, candidate: MakeCandidate, scores: Scores, trouble: Answer | OSError
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores, trouble: Answer | OSError
 ) -> None:
     service = Service({"a.com": 8}, trouble, trouble)
     pagerank = scorer(service, clock)
@@ -164,7 +164,7 @@ def test_trouble_that_passes_is_outlasted(
 
 
 def test_after_the_last_attempt_nobody_waits(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({"a.com": 8}, refusal(500), refusal(500), refusal(500))
     assert scores(scorer(service, clock), [candidate(domain="a.com")]) == [50]
@@ -175,7 +175,7 @@ def test_pauses_between_attempts_grow_and_are_repeatable_for_a_seed(
     candidate: MakeCandidate, scores: Scores
 ) -> None:
     def pauses(seed: int) -> list[float]:
-        clock = Clock()
+        clock = SleepingClock()
         service = Service({}, refusal(500), refusal(500))
         pagerank = PageRank(
             service, Endpoint("s3cret"), LIMITS, seed=seed, clock=clock, sleep=clock.sleep
@@ -190,7 +190,7 @@ def test_pauses_between_attempts_grow_and_are_repeatable_for_a_seed(
 
 
 def test_retry_after_is_obeyed_where_there_is_time_for_it(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({"a.com": 8}, refusal(429, retry_after="3"))
     assert scores(scorer(service, clock), [candidate(domain="a.com")]) == [20]
@@ -209,7 +209,7 @@ def test_retry_after_is_obeyed_where_there_is_time_for_it(
     ],
 )
 def test_where_asking_again_is_no_use_it_keeps_quiet_and_goes_on_without_ranks(
-    clock: Clock, candidate: MakeCandidate, scores: Scores, trouble: Answer, quiet_s: float
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores, trouble: Answer, quiet_s: float
 ) -> None:
     service = Service({"a.com": 8}, trouble)
     pagerank = scorer(service, clock)
@@ -228,7 +228,7 @@ def test_where_asking_again_is_no_use_it_keeps_quiet_and_goes_on_without_ranks(
 
 
 def test_the_breaker_opens_in_an_outage_and_closes_after_it(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({"a.com": 8}, *[ConnectionRefusedError() for _ in range(6)])
     pagerank = scorer(service, clock)
@@ -255,7 +255,7 @@ def test_the_breaker_opens_in_an_outage_and_closes_after_it(
 
 
 def test_one_failed_batch_ends_the_asking_and_what_is_known_is_used(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     service = Service({f"{number}.com": 5 for number in range(300)})
     pagerank = scorer(service, clock)
@@ -284,7 +284,7 @@ def test_it_never_waits_longer_than_its_budget(candidate: MakeCandidate, scores:
 
 
 def test_being_cancelled_is_no_failure_of_the_service_and_leaves_it_usable(
-    clock: Clock, candidate: MakeCandidate, scores: Scores
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
 ) -> None:
     asked = asyncio.Event()
     service = Service({"a.com": 8})
@@ -308,14 +308,16 @@ def test_being_cancelled_is_no_failure_of_the_service_and_leaves_it_usable(
     assert asyncio.run(run()) == [20]
 
 
-def test_the_key_shows_nowhere(clock: Clock, candidate: MakeCandidate, scores: Scores) -> None:
+def test_the_key_shows_nowhere(
+    clock: SleepingClock, candidate: MakeCandidate, scores: Scores
+) -> None:
     service = Service({}, ConnectionError("could not send API-OPR: s3cret"), refusal(401))
     pagerank = scorer(service, clock)
     scores(pagerank, [candidate(domain="a.com")])
     assert "s3cret" not in repr(pagerank) + pagerank.trouble + repr(vars(pagerank))
 
 
-def test_closing_closes_what_carries_the_requests(clock: Clock) -> None:
+def test_closing_closes_what_carries_the_requests(clock: SleepingClock) -> None:
     class SqliteImporter(Service):
         closed = False
 

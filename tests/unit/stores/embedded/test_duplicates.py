@@ -8,11 +8,11 @@ from gossamer.content.similarity import Sketch
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, StoreRules
 from gossamer.stores.contract import KeptPage, Link, UrlState
-from gossamer.stores.embedded.backend import Found
 from gossamer.stores.embedded.claims import Claims
 from gossamer.stores.embedded.duplicates import DuplicateIndex, Original
 from gossamer.stores.embedded.lsh_index import LshIndex
-from gossamer.stores.embedded.memory import MemoryBackend
+from gossamer.stores.embedded.rows import Found
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 TTL_S = 100.0
 
@@ -21,11 +21,11 @@ def sketch(number: int) -> Sketch:
     return Sketch((b"%08d" % number, b"%08d" % (number + 500)), bytes([number]) * 64)
 
 
-class Scheduler:
+class ClaimedPages:
     """A backend with claims, and pages that are put on it."""
 
     def __init__(self, similarity: float | None = 0.9) -> None:
-        self.backend = MemoryBackend()
+        self.backend = SqliteBackend()
         self.claims = Claims(0, [])
         self.duplicates = DuplicateIndex(self.backend, self.claims, similarity, TTL_S, 0.0)
 
@@ -38,7 +38,7 @@ class Scheduler:
         claim = self.claims.held(number)
         assert claim is not None
         link = Link(Url(f"http://a.test/{number}"), digest, HostKey("a.test"), "a.test")
-        self.backend.insert(link, UrlState.DONE, Found(0, 0, None), now)
+        self.backend.insert(link, UrlState.TOO_DEEP, Found(0, 0, None), now)
         page = KeptPage(page_id=number, size=1, digest=digest, content=b"", fetched_at=now)
         self.backend.add_page(number, page, 0, claim.sketch)
         self.claims.keep(number)
@@ -46,7 +46,7 @@ class Scheduler:
 
 @pytest.mark.req("D10")
 def test_what_expires_leaves_nothing_behind() -> None:
-    scheduler = Scheduler()
+    scheduler = ClaimedPages()
     for number in range(1, 21):
         scheduler.keep(number, float(number))
     assert len(scheduler.duplicates) == 40
@@ -59,7 +59,7 @@ def test_what_expires_leaves_nothing_behind() -> None:
 
 
 def test_what_is_given_up_leaves_nothing_behind() -> None:
-    scheduler = Scheduler()
+    scheduler = ClaimedPages()
     assert scheduler.claim(1, b"1") == 1
     claim = scheduler.claims.held(1)
     assert claim is not None
@@ -68,14 +68,14 @@ def test_what_is_given_up_leaves_nothing_behind() -> None:
 
 
 def test_nothing_is_remembered_where_everything_is_kept() -> None:
-    scheduler = Scheduler(similarity=None)
+    scheduler = ClaimedPages(similarity=None)
     for number in (1, 2):
         assert scheduler.duplicates.claim(number, b"same", sketch(1), 0.0) == number
     assert len(scheduler.duplicates) == 0
 
 
 def test_samples_of_another_length_are_not_compared() -> None:
-    scheduler = Scheduler(similarity=0.1)
+    scheduler = ClaimedPages(similarity=0.1)
     scheduler.claim(1, b"1")
     longer = Sketch(sketch(1).bands, bytes([1]) * 128)
     assert scheduler.duplicates.claim(2, b"2", longer, 0.0) == 2
@@ -91,7 +91,7 @@ def test_a_store_that_reaps_forgets_what_has_expired(monkeypatch: pytest.MonkeyP
             indices.append(self)
 
     monkeypatch.setattr("gossamer.stores.embedded.duplicates.LshIndex", Watched)
-    scheduler = Scheduler()
+    scheduler = ClaimedPages()
     scheduler.keep(1, 10.0)
     store = EmbeddedStore(scheduler.backend, StoreRules(ttl_s=TTL_S), 20.0)
     assert len(indices[-1]) == 2

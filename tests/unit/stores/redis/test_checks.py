@@ -40,10 +40,10 @@ def test_nothing_is_said_of_a_sound_server() -> None:
 @pytest.mark.parametrize(
     ("facts", "severity", "what", "why"),
     [
-        (changed(version=(6, 0, 20)), "refuse", "Redis 6.0.20 is too old", "6.2.0"),
-        (changed(is_replica=True), "refuse", "a replica", "thrown away"),
+        (changed(version=(6, 0, 20)), "refuse", "Redis 6.0.20 is too old", "Redis 7.0"),
+        (changed(is_replica=True), "refuse", "a replica", "loses it"),
         (changed(loading=True, loading_left_s=7), "refuse", "about 7 s to go", "answers nothing"),
-        (changed(eviction="allkeys-lru"), "refuse", "allkeys-lru", "deleted without a word"),
+        (changed(eviction="allkeys-lru"), "refuse", "allkeys-lru", "silently deletes"),
         (changed(used_bytes=901_000_000), "refuse", "90% of maxmemory", "99 MB are left"),
         (changed(used_bytes=760_000_000), "warn", "76% of maxmemory", "240 MB are left"),
         (changed(aof=False), "warn", "append-only file is off", "the whole crawl"),
@@ -68,7 +68,8 @@ def test_each_fault_is_told_with_its_cost(
 @pytest.mark.parametrize(
     "facts",
     [
-        changed(version=(6, 2, 0)),
+        changed(version=(7, 0, 0)),
+        changed(product="Valkey", version=(7, 2, 5)),
         changed(product="Valkey", version=(8, 0, 1)),
         changed(used_bytes=750_000_000),
         changed(used_bytes=10**12, max_bytes=0),

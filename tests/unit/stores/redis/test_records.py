@@ -1,4 +1,4 @@
-"""Records that Python packs are those that the scripts read, and the other way round."""
+"""Records that Python packs are those that the library reads, and the other way round."""
 
 import math
 import re
@@ -36,10 +36,14 @@ URL = UrlRow(
 )
 
 
-def test_the_fields_of_a_host_are_those_of_the_scripts() -> None:
+def test_the_fields_of_a_host_are_those_of_the_library() -> None:
     source = files("gossamer.stores.redis").joinpath("lua", "hosts.lua").read_text("utf-8")
-    (listed,) = re.findall(r"local HOST = \{(.*?)\}", source, re.DOTALL)
-    assert tuple(re.findall(r"'(\w+)'", listed)) == HostRow.__struct_fields__
+    fields = HostRow.__struct_fields__
+    read = re.findall(r"(\w+) = v\[(\d+)\]", source)
+    assert read == [(name, str(number)) for number, name in enumerate(fields[:-1], 1)]
+    assert f"v[{len(fields)}]" in source
+    (written,) = re.findall(r"cmsgpack\.pack\(\{(.*?)\}\)", source, re.DOTALL)
+    assert tuple(re.findall(r"h\.(\w+)", written)) == fields[:-1]
 
 
 def test_a_url_comes_back() -> None:

@@ -26,7 +26,7 @@ PATIENCE_S = 2.0
 OUTCOMES = {200: Outcome.FETCHED, 404: Outcome.NOT_FOUND, 410: Outcome.GONE}
 
 
-class Links(HTMLParser):
+class LinkParser(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__()
         self.hrefs: list[str] = []
@@ -81,7 +81,7 @@ class Walker:
             return Outcome.CONNECTION_FAILED, None, []
         if "location" in headers:
             return Outcome.REDIRECTED, normal(url, headers["location"]), []
-        links = [normal(url, href) for href in Links(text).hrefs]
+        links = [normal(url, href) for href in LinkParser(text).hrefs]
         return OUTCOMES.get(status, Outcome.SERVER_ERROR), None, links
 
     def _get(self, url: str) -> tuple[int, Mapping[str, str], str]:
@@ -131,7 +131,7 @@ def test_every_spelling_of_a_link_means_its_page() -> None:
     spellings = set()
     for page in range(GRAPH.pages):
         url = Url(layout.url(page))
-        hrefs = Links(GRAPH.contents.html(page)).hrefs
+        hrefs = LinkParser(GRAPH.contents.html(page)).hrefs
         targets = [Url(layout.url(target)) for target in GRAPH.contents.targets(page)]
         assert [resolve(href, url) for href in hrefs] == targets
         assert [normal(url, href) for href in hrefs] == targets

@@ -1,4 +1,4 @@
-"""A store in one file of the crawl's directory: the default."""
+"""The backend in a SQLite file of the crawl's directory: the default."""
 
 from gossamer.stores.embedded.sqlite.backend import SqliteBackend
 

@@ -1,4 +1,4 @@
-"""Takes the file of a crawl apart, to see whether it keeps its promises."""
+"""The reader of the file of a crawl for `gossamer verify`."""
 
 import sqlite3
 from array import array
@@ -18,7 +18,7 @@ from gossamer.stores.embedded.sqlite.verify_sql import (
 
 
 class FiledUrl(NamedTuple):
-    """A URL and what it is filed under."""
+    """A URL with its keys."""
 
     url: str
     key: bytes
@@ -34,44 +34,44 @@ class Node(NamedTuple):
     depth: int
     parent: int | None
     redirect: bool
-    """Whether its links are one redirect."""
+    """Whether its only link is a redirect."""
     revisited: bool
-    """Whether links of it may have been forgotten."""
+    """Whether links of an earlier visit may be forgotten."""
 
 
 class StoredPage(NamedTuple):
-    """A page as it is written down."""
+    """A page as stored."""
 
     id: int
     url: str
     depth: int
     reported_depth: int
-    """As the modules know it."""
+    """The depth that was reported to the modules."""
     size: int
     digest: bytes
 
 
 class SqliteAudit:
-    """Reads what the checks need over a connection that `reading` gave."""
+    """A reader of what the checks need, over a connection from `reading`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
 
     def damage(self) -> Iterator[str]:
-        """Yield what SQLite itself finds wrong with the file."""
+        """Yield what SQLite itself finds wrong in the file."""
         for (found,) in self._db.execute("PRAGMA integrity_check"):
             if found != "ok":
                 yield found
 
     def form(self) -> Iterator[tuple[VerifyRule, Iterator[str]]]:
-        """Yield the rules of form, each with what breaks it."""
+        """Yield the rules of form, each with its violations."""
         for rule in FORM:
-            yield rule, self._breaches(rule, {})
+            yield rule, self._violations(rule, {})
 
     def content(
         self, facts: Facts, queue_of: Callable[[float], int]
     ) -> Iterator[tuple[VerifyRule, Iterator[str]]]:
-        """Yield the other rules, each with what breaks it; the form must be right."""
+        """Yield the other rules, each with its violations; the form must be valid."""
         known = msgspec.structs.asdict(facts)
 
         def queue_or_none(score: float | None) -> int | None:
@@ -83,10 +83,10 @@ class SqliteAudit:
         self._db.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")
         for rule in CONTENT:
             if all(known[name] is not None for name in rule.needs):
-                yield rule, self._breaches(rule, known)
+                yield rule, self._violations(rule, known)
 
     def urls(self) -> Iterator[FiledUrl]:
-        """Yield every URL whose host is there."""
+        """Yield every URL whose host exists."""
         return map(
             FiledUrl._make,
             self._db.execute(
@@ -96,7 +96,7 @@ class SqliteAudit:
         )
 
     def nodes(self) -> Iterator[Node]:
-        """Yield every URL, in the order of the ids, which are 1, 2, 3 …; after `content`."""
+        """Yield every URL in the order of the ids 1, 2, 3 …; to be called after `content`."""
         return map(
             Node._make,
             self._db.execute(
@@ -105,7 +105,7 @@ class SqliteAudit:
         )
 
     def targets(self) -> Iterator[tuple[int, Sequence[int]]]:
-        """Yield for every finished URL where its links lead."""
+        """Yield every finished URL with the ids of the URLs that it links to."""
         for url_id, blob in self._db.execute(
             "SELECT id, targets FROM urls WHERE state = 4 AND targets IS NOT NULL ORDER BY id"
         ):
@@ -114,12 +114,12 @@ class SqliteAudit:
             yield url_id, found
 
     def url(self, url_id: int) -> str:
-        """Return a URL for a sentence about it."""
+        """Return a URL for a message about it."""
         found = self._db.execute("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()
-        return str(found[0]) if found else f"URL {url_id}, which is not there"
+        return str(found[0]) if found else f"URL {url_id}, which does not exist"
 
     def pages(self) -> Iterator[StoredPage]:
-        """Yield every page whose URL is there."""
+        """Yield every page whose URL exists."""
         return map(
             StoredPage._make,
             self._db.execute(
@@ -134,6 +134,6 @@ class SqliteAudit:
             "SELECT page, size, digest, body FROM contents JOIN pages ON pages.id = page"
         )
 
-    def _breaches(self, rule: VerifyRule, known: Mapping[str, object]) -> Iterator[str]:
+    def _violations(self, rule: VerifyRule, known: Mapping[str, object]) -> Iterator[str]:
         for (found,) in self._db.execute(rule.query, known):
             yield str(found)

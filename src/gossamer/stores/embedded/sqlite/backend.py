@@ -1,23 +1,23 @@
-"""URLs in a file of SQLite.
+"""The backend in a SQLite file.
 
-One connection writes, in one transaction that `commit` ends and starts over, so that whatever
-happened between two commits becomes durable together or not at all. Other processes may read at any
-time (WAL). What is asked for with every link found, whether the URL is known, is answered from a
-bounded cache; what nobody asks for again is written in batches.
+One connection writes, in a transaction that `commit` ends and starts again, so that everything
+between two commits becomes durable together or not at all. Other processes may read at any time
+(WAL). Whether the URL of a link is known is answered from a bounded cache; rows that are not read
+again are written in batches.
 
 **What can be lost.** The engine commits every 100 ms.
 
-- `kill -9`, an exception, a full disk: everything since the last commit, so what was settled in at
-  most 100 ms, plus the time the commit itself takes. It is fetched again. Nothing committed is
-  lost, because the operating system has it.
+- `kill -9`, an exception, a full disk: everything since the last commit, so what was settled within
+  100 ms plus the time of the commit itself. It is fetched again. Nothing committed is lost, because
+  the operating system has it.
 - A loss of power, a crash of the system: the log is not flushed at each commit
-  (`synchronous=NORMAL`), only when it is carried over into the file, each time it has grown to
-  32 MB. So the last commits can be missing: at most 32 MB of log (some 1,000 to 2,000 pages), or
-  what the system itself has not written back yet, on Linux about the last 30 seconds.
+  (`synchronous=NORMAL`), only at each checkpoint, when it has grown to 32 MB. So the last commits
+  can be missing: at most 32 MB of log (some 1,000 to 2,000 pages), or what the system itself has
+  not written back yet, on Linux about the last 30 seconds.
 
-Never lost is the order: a commit that is there has all those before it, and the file is whole. To
-flush each commit would add ten waits for the disk in every second, in which nothing else happens,
-to make the second window as small as the first: of a crawl, only fetching again depends on it.
+The order is never lost: a commit that survives has all those before it, and the file is valid.
+Flushing each commit would block the crawl for the disk ten times a second, only to fetch fewer
+pages again after a loss of power.
 """
 
 import math
@@ -30,37 +30,38 @@ import msgspec
 
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, Link, UrlRecord, UrlState
-from gossamer.stores.embedded.backend import Begun, Counts, Ending, Found, Known, Unscored, Visited
+from gossamer.stores.embedded.rows import Begun, Counts, Ending, Found, Known, Unscored, Visited
 from gossamer.stores.embedded.sqlite.cache import KnownCache
 from gossamer.stores.embedded.sqlite.file import begin, explain, open_file
 from gossamer.stores.embedded.sqlite.pages import SqlitePages
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.embedded.sqlite.queries import read_attempts
 
 _KNOWN = "SELECT id, key, depth, hops, state, coalesce(finished_at, 9e999) FROM urls"
 
 
 class SqliteBackend(SqlitePages):
-    """Keeps everything in one file."""
+    """The rows of a crawl in one SQLite file, or in memory."""
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(self, path: Path, *, cached_links: int = 200_000) -> None:
-        super().__init__(open_file(path))
-        self._path = path
+    def __init__(self, path: Path | None = None, *, cached_links: int = 200_000) -> None:
+        """Open the file at a path; None: keep everything in memory."""
+        self._path = path or Path(":memory:")
+        super().__init__(open_file(self._path))
         self._cache = KnownCache(cached_links)
         self._assigned: dict[int, tuple[Url, int]] = {}
-        """The URLs in the workers' queues: text and number of attempts."""
+        """The URLs in the workers' queues, with their number of attempts, by id."""
         self._next_id = self._number("SELECT coalesce(max(id), 0) + 1 FROM urls")
 
     def complaint(self, error: Exception) -> str:
-        """Say in a sentence for people what an error means."""
+        """Return a sentence for people about an error."""
         assert isinstance(error, sqlite3.Error)
         return explain(error, self._path)
 
-    # -- taking over -----------------------------------------------------------------------------
+    # -- opening ---------------------------------------------------------------------------------
 
     def requeue_all(self) -> None:
-        """Shelve again what is assigned or in progress."""
+        """Move all assigned and leased URLs back into their priority queues."""
         self._batch.write()
         self._db.execute("UPDATE urls SET state = 1 WHERE state IN (2, 3)")
         self._assigned.clear()
@@ -73,7 +74,7 @@ class SqliteBackend(SqlitePages):
             self.reopen(url_id)
 
     def counts(self) -> Counts:
-        """Count what there is."""
+        """Return the counters."""
         outcomes = self._db.execute(
             "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
         )
@@ -87,8 +88,8 @@ class SqliteBackend(SqlitePages):
             bytes=self._bytes,
         )
 
-    def refile(self, queue_of: Callable[[float], int]) -> None:
-        """Move every scored URL to the queue that a new table has for its score."""
+    def rebuild_queues(self, queue_of: Callable[[float], int]) -> None:
+        """Move every scored URL to the queue of its score in a new table."""
         self._db.create_function("queue_of", 1, queue_of, deterministic=True)
         self._db.execute("UPDATE urls SET queue = queue_of(score) WHERE score IS NOT NULL")
 
@@ -100,7 +101,7 @@ class SqliteBackend(SqlitePages):
         return [number for before, after in neighbours for number in range(before + 1, after)]
 
     def queued_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
-        """Return for each host and queue how many URLs are queued."""
+        """Return host, domain, queue and number of URLs, for each host and queue."""
         return self._db.execute(
             "SELECT hosts.key, hosts.domain, queue, count(*) FROM urls "
             "JOIN hosts ON hosts.id = urls.host WHERE state = 1 GROUP BY urls.host, queue"
@@ -108,16 +109,16 @@ class SqliteBackend(SqlitePages):
 
     # -- links -----------------------------------------------------------------------------------
 
-    def at_hand(self, keys: Iterable[bytes]) -> list[Known | None]:
-        """Return the URLs filed under these keys that are in the cache."""
+    def cached(self, keys: Iterable[bytes]) -> list[Known | None]:
+        """Return the URLs with these keys that are in the cache."""
         return self._cache.by_keys(keys)
 
     def known(self, key: bytes) -> Known | None:
-        """Return the URL filed under that key."""
+        """Return the URL with this key."""
         return self._cache.by_key(key) or self._load(f"{_KNOWN} WHERE key = ?", key)
 
     def by_id(self, url_id: int) -> Known:
-        """Return a URL that is there."""
+        """Return a known URL."""
         found = self._cache.by_id(url_id) or self._load(f"{_KNOWN} WHERE id = ?", url_id)
         assert found is not None
         return found
@@ -130,7 +131,7 @@ class SqliteBackend(SqlitePages):
         return self._cache.keep(Known(url_id, key, depth, hops, UrlState(state), finished_at))
 
     def insert(self, link: Link, state: UrlState, found: Found, now: float) -> int | None:
-        """Add a URL and return its id; None if it is there already."""
+        """Add a URL and return its id; None if it is known already."""
         url_id, key = self._next_id, link.key
         added = self._db.execute(
             "INSERT INTO urls (id, url, key, host, state, depth, parent, hops, found_at) "
@@ -154,7 +155,7 @@ class SqliteBackend(SqlitePages):
         return url_id
 
     def set_path(self, url_id: int, found: Found) -> None:
-        """Note a shorter path."""
+        """Store a shorter path."""
         self._db.execute(
             "UPDATE urls SET depth = ?, hops = ?, parent = ? WHERE id = ?",
             (found.depth, found.hops, found.parent, url_id),
@@ -163,7 +164,7 @@ class SqliteBackend(SqlitePages):
             known.depth, known.hops = found.depth, found.hops
 
     def visited(self, url_id: int) -> Visited:
-        """Return what the last visit to a URL has left."""
+        """Return the page and links of a URL from its last visit."""
         page_id, blob, redirect = self._db.execute(
             "SELECT page, coalesce(targets, x''), redirect FROM urls WHERE id = ?", (url_id,)
         ).fetchone()
@@ -171,16 +172,16 @@ class SqliteBackend(SqlitePages):
         targets.frombytes(blob)
         return Visited(page_id, targets, bool(redirect))
 
-    # -- places ----------------------------------------------------------------------------------
+    # -- states ----------------------------------------------------------------------------------
 
     def move(self, url_id: int, state: UrlState) -> None:
-        """Note that a URL that is not finished stands elsewhere now."""
-        keep = "" if state is not UrlState.UNSCORED else ", score = NULL, queue = NULL"
-        self._db.execute(f"UPDATE urls SET state = ?{keep} WHERE id = ?", (state, url_id))  # noqa: S608 -- one of two texts
-        self._stands(url_id, state)
+        """Change the state of an unfinished URL."""
+        more = ", score = NULL, queue = NULL" if state is UrlState.UNSCORED else ""
+        self._db.execute(f"UPDATE urls SET state = ?{more} WHERE id = ?", (state, url_id))  # noqa: S608 -- one of two texts
+        self._update_cache(url_id, state)
 
-    def _stands(self, url_id: int, state: UrlState, finished_at: float = math.inf) -> None:
-        """Keep what is remembered of a URL in step with its row."""
+    def _update_cache(self, url_id: int, state: UrlState, finished_at: float = math.inf) -> None:
+        """Update what is in memory about a URL after a change of its row."""
         known = self._cache.by_id(url_id)
         if known is not None:
             known.state, known.finished_at = state, finished_at
@@ -189,14 +190,14 @@ class SqliteBackend(SqlitePages):
             self._assigned.pop(url_id, None)
 
     def reopen(self, url_id: int) -> Outcome:
-        """Let a finished URL be visited again; return how it had ended."""
+        """Make a finished URL unscored again, to be revisited; return its old outcome."""
         (outcome,) = self._db.execute("SELECT outcome FROM urls WHERE id = ?", (url_id,)).fetchone()
         self._db.execute(
             "UPDATE urls SET state = 0, score = NULL, queue = NULL, outcome = NULL, detail = NULL, "
             "duplicate_of = NULL, finished_at = NULL WHERE id = ?",
             (url_id,),
         )
-        self._stands(url_id, UrlState.UNSCORED)
+        self._update_cache(url_id, UrlState.UNSCORED)
         return Outcome(outcome)
 
     def unscored(self, limit: int) -> list[Unscored]:
@@ -209,17 +210,17 @@ class SqliteBackend(SqlitePages):
         return [Unscored(*row) for row in rows]
 
     def set_score(self, url_id: int, score: float, queue: int, state: UrlState) -> bool:
-        """Score a URL and move it there; False if it is not unscored any more."""
+        """Score a URL and change its state; False if it is not unscored any more."""
         changed = self._db.execute(
             "UPDATE urls SET score = ?, queue = ?, state = ? WHERE id = ? AND state = 0",
             (score, queue, state, url_id),
         ).rowcount
         if changed:
-            self._stands(url_id, state)
+            self._update_cache(url_id, state)
         return bool(changed)
 
     def take(self, host: HostKey, queue: int, count: int) -> list[tuple[float, int]]:
-        """Take the best queued URLs of a host in a queue: they are assigned from now on."""
+        """Assign the best queued URLs of a host in a queue; return them."""
         rows = self._db.execute(
             "SELECT score, id, url, attempts FROM urls WHERE host = ? AND queue = ? AND state = 1 "
             "ORDER BY score, id LIMIT ?",
@@ -228,10 +229,10 @@ class SqliteBackend(SqlitePages):
         self._db.executemany("UPDATE urls SET state = 2 WHERE id = ?", [(row[1],) for row in rows])
         for _, url_id, url, attempts in rows:
             self._assigned[url_id] = (url, attempts)
-            self._stands(url_id, UrlState.ASSIGNED)
+            self._update_cache(url_id, UrlState.ASSIGNED)
         return [(score, url_id) for score, url_id, _, _ in rows]
 
-    def filed(self, url_id: int) -> tuple[HostKey, float, int]:
+    def queue_position(self, url_id: int) -> tuple[HostKey, float, int]:
         """Return host, score and queue of a URL that was scored."""
         row: tuple[HostKey, float, int] = self._db.execute(
             "SELECT hosts.key, score, queue FROM urls JOIN hosts ON hosts.id = urls.host "
@@ -241,7 +242,7 @@ class SqliteBackend(SqlitePages):
         return row
 
     def begin(self, url_id: int) -> Begun:
-        """Note that work on the URL begins, and return what the work needs."""
+        """Mark a URL as leased, and return what the worker needs."""
         assigned = self._assigned.pop(url_id, None)
         if assigned is None:
             query = "SELECT url, attempts FROM urls WHERE id = ?"
@@ -252,16 +253,16 @@ class SqliteBackend(SqlitePages):
         return Begun(assigned[0], known.depth, assigned[1], known.hops)
 
     def retry(self, url_id: int, attempt: Attempt, score: float, queue: int) -> None:
-        """Note an attempt after which the URL waits again, queued with another score."""
+        """Store a failed attempt, and queue the URL again with another score."""
         self._db.execute(
             "UPDATE urls SET state = 1, score = ?, queue = ?, attempts = attempts + 1 WHERE id = ?",
             (score, queue, url_id),
         )
-        self._stands(url_id, UrlState.QUEUED)
+        self._update_cache(url_id, UrlState.QUEUED)
         self._batch.attempts.append(_attempt_row(url_id, attempt))
 
     def finish(self, url_id: int, ending: Ending) -> None:
-        """Note how the URL ended."""
+        """Store how the URL ended."""
         attempt = ending.attempt
         self._db.execute(
             "UPDATE urls SET state = 4, outcome = ?, detail = ?, page = ?, duplicate_of = ?, "
@@ -277,13 +278,13 @@ class SqliteBackend(SqlitePages):
                 url_id,
             ),
         )
-        self._stands(url_id, UrlState.DONE, attempt.at)
+        self._update_cache(url_id, UrlState.DONE, attempt.at)
         self._batch.attempts.append(_attempt_row(url_id, attempt))
 
-    # -- looking on, durability ------------------------------------------------------------------
+    # -- reading, durability ---------------------------------------------------------------------
 
     def records(self) -> Iterator[UrlRecord]:
-        """Yield all that is known of every URL, in the order of discovery."""
+        """Yield everything known about every URL, in the order of discovery."""
         self._batch.write()
         rows = self._db.execute(
             "SELECT urls.id, url, hosts.key, domain, state, depth, parent, score, queue, outcome, "
@@ -294,23 +295,23 @@ class SqliteBackend(SqlitePages):
         return (msgspec.convert(dict(zip(names, row, strict=True)), UrlRecord) for row in rows)
 
     def attempts(self, url_id: int) -> list[Attempt]:
-        """Return the URL's history."""
+        """Return the attempts at a URL."""
         self._batch.write()
-        return SqliteReader(self._db).attempts(url_id)
+        return read_attempts(self._db, url_id)
 
     def ready(self) -> bool:
-        """Tell whether a transaction is open, or could be opened now."""
+        """Return whether a transaction is open, or could be opened now."""
         return self._db.in_transaction or begin(self._db)
 
     def commit(self) -> None:
-        """Make what was written durable, whole."""
+        """Make everything written so far durable, atomically."""
         self._batch.write()
         self.put("bytes", str(self._bytes).encode())
         self._db.execute("COMMIT")
-        begin(self._db)  # if it cannot, the next step does
+        begin(self._db)  # if this fails, the next step begins one
 
     def close(self) -> None:
-        """Let go; what was not committed is lost."""
+        """Close it; what was not committed is lost."""
         self._db.close()
 
 

@@ -1,26 +1,25 @@
-"""What is written together before a commit, and what nobody asks for before that."""
+"""The batch of rows that are written together before a commit."""
 
 import sqlite3
 
 
 class Batch:
-    """Rows that wait to be written: many at once cost half of what they cost one by one."""
+    """Rows to be written: as a batch they take half the time of one by one."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self.begun: set[int] = set()
-        """Assigned URLs on which work has begun. Most of them are finished before the next commit.
-        """
+        """URLs that were leased; most of them are finished before the next commit."""
         self.attempts: list[tuple[object, ...]] = []
         self.pages: list[tuple[object, ...]] = []
         self.contents: list[tuple[object, ...]] = []
         self.duplicates: dict[bytes, tuple[float, int]] = {}
-        """When pages of these digests were fetched, and their numbers."""
+        """Time and number of the pages with these digests."""
         self.sketches: dict[int, tuple[float, bytes, bytes]] = {}
-        """When pages of these numbers were fetched, and the bands and samples of their sketches."""
+        """Time, bands and sample of the pages with these numbers."""
 
     def write(self) -> None:
-        """Write everything."""
+        """Write all rows."""
         db = self._db
         if self.begun:
             db.executemany("UPDATE urls SET state = 3 WHERE id = ?", [(one,) for one in self.begun])

@@ -1,16 +1,16 @@
-"""The recently used URLs of a backend, by key and by id."""
+"""The cache of recently used URLs, by key and by id."""
 
 from collections.abc import Iterable
 
-from gossamer.stores.embedded.backend import Known
+from gossamer.stores.embedded.rows import Known
 
 
 class KnownCache:
-    """Keeps at least half, at most all of so many URLs, those used last.
+    """A cache of the last used URLs: at most `size`, and at least half of that.
 
-    There are two generations. What is used belongs to the young one; when that has grown to half
-    of the size, the old one is dropped and the young one becomes the old one. So nothing is ever
-    searched for what has to go.
+    There are two generations. A used URL is in the young one; when that has grown to half of the
+    size, it becomes the old one, and the previous old one is dropped. So no search is needed to
+    evict a URL.
     """
 
     def __init__(self, size: int) -> None:
@@ -27,20 +27,20 @@ class KnownCache:
         return f"<KnownCache: {len(self)} of at most {2 * self._half} URLs>"
 
     def by_keys(self, keys: Iterable[bytes]) -> list[Known | None]:
-        """Return the URLs filed under these keys; None for one that is not here."""
+        """Return the URLs with these keys; None for one that is not cached."""
         get, old = self._keys.get, self._by_old_key
         return [get(key) or old(key) for key in keys]
 
     def by_key(self, key: bytes) -> Known | None:
-        """Return the URL filed under that key, if it is here."""
+        """Return the URL with this key, if it is cached."""
         return self._keys.get(key) or self._by_old_key(key)
 
     def by_id(self, url_id: int) -> Known | None:
-        """Return the URL of that id, if it is here."""
+        """Return the URL with this id, if it is cached."""
         return self._ids.get(url_id) or self._old_ids.get(url_id)
 
     def keep(self, known: Known) -> Known:
-        """Keep a URL that is not here, or not among the young; return it."""
+        """Cache a URL in the young generation; return it."""
         if len(self._keys) >= self._half:
             self._old_keys, self._old_ids = self._keys, self._ids
             self._keys, self._ids = {}, {}
@@ -49,7 +49,7 @@ class KnownCache:
         return known
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop everything."""
         for one in (self._keys, self._ids, self._old_keys, self._old_ids):
             one.clear()
 

@@ -1,4 +1,4 @@
-"""The file of a crawl: made where there is none, refused if it is another's."""
+"""The SQLite file of a crawl: created, or opened and checked."""
 
 import sqlite3
 from pathlib import Path
@@ -6,18 +6,18 @@ from pathlib import Path
 from gossamer.errors import CrawlError
 
 APPLICATION_ID = 0x476F7373
-"""Says in the header of the file whose it is; `schema.sql` writes it there."""
+"""Identifies our files in their header; `schema.sql` writes it there."""
 VERSION = 3
-"""Of the schema."""
+"""The version of the schema."""
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 CACHE_KIB = 65_536
 CHECKPOINT_PAGES = 8_192
-"""How far the log grows before it is carried over into the file: 32 MB."""
+"""The size of the log at which it is written back into the file: 32 MB."""
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Return a connection to the file of a crawl, in a transaction; CrawlError if it is none."""
+    """Return a connection in a transaction; CrawlError if it is not the file of a crawl."""
     try:
         db = sqlite3.connect(path, isolation_level=None, cached_statements=256)
         try:
@@ -25,8 +25,8 @@ def open_file(path: Path) -> sqlite3.Connection:
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-            db.execute("BEGIN IMMEDIATE")  # waits for others, as long as `connect` says
-            db.execute("PRAGMA busy_timeout = 0")  # from now on who waits lets others work
+            db.execute("BEGIN IMMEDIATE")  # waits for other processes, up to `connect`'s timeout
+            db.execute("PRAGMA busy_timeout = 0")  # from now on waiting would block the event loop
         except BaseException:
             db.close()
             raise
@@ -38,7 +38,7 @@ def open_file(path: Path) -> sqlite3.Connection:
 def begin(db: sqlite3.Connection) -> bool:
     """Begin a transaction; False if another process is writing.
 
-    The right to write is taken at once, so nothing in the transaction can be refused later.
+    The write lock is taken at once, so nothing in the transaction can fail for it later.
     """
     try:
         db.execute("BEGIN IMMEDIATE")
@@ -50,7 +50,7 @@ def begin(db: sqlite3.Connection) -> bool:
 
 
 def make_tables(db: sqlite3.Connection) -> None:
-    """Make the empty tables of a crawl."""
+    """Create the empty tables of a crawl."""
     db.executescript(SCHEMA.read_text("utf-8"))
 
 
@@ -62,34 +62,34 @@ def _make_or_check(db: sqlite3.Connection, path: Path) -> None:
         return
     (owner,) = db.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID:
-        raise CrawlError(f"{path} is not the file of a crawl: name another")
+        raise CrawlError(f"{path} is not the file of a crawl: give another one")
     check_version(db, path)
 
 
 def check_version(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse the file of a crawl that another version of Gossamer has written."""
+    """Refuse a file that was written by an incompatible version of Gossamer."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
         age = "a newer" if version > VERSION else "an older"
         raise CrawlError(
             f"{path} was written by {age} Gossamer (format {version}, this one has {VERSION}): "
-            "continue with that one, or start over with --fresh"
+            "continue with that version, or start over with --fresh"
         )
 
 
 def explain(error: sqlite3.Error, path: Path) -> str:
-    """Say in a sentence for people what went wrong with the file, and what to do about it."""
+    """Return a sentence for people: what went wrong with the file, and what to do about it."""
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:
         case sqlite3.SQLITE_FULL:
             return (
-                f"cannot write {path}: {error}; what was written before is whole, and the same "
-                "command continues when there is room"
+                f"cannot write {path}: {error}; free some space and run the same command again, "
+                "which continues from what was saved"
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return f"{path} is damaged ({error}): start over with --fresh"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return f"another process is writing to {path}: wait for it, or name another --dir"
+            return f"another process is writing to {path}: wait for it, or give another --dir"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return f"{path} cannot be opened for writing ({error}): name another --dir"
+            return f"{path} cannot be opened for writing ({error}): give another --dir"
         case _:
             return f"cannot read or write {path}: {error}"

@@ -1,4 +1,4 @@
-"""Hosts, domains and notes in tables."""
+"""The part of the SQLite backend for hosts, domains and notes."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gossamer.model import HostKey
-from gossamer.stores.embedded.backend import HostRecord
+from gossamer.stores.embedded.rows import HostRecord
 from gossamer.stores.embedded.sqlite.batch import Batch
 
-REMEMBERED_HOSTS = 20_000
+CACHED_HOSTS = 20_000
 
-_HOST = f"SELECT {', '.join(HostRecord.__struct_fields__)} FROM hosts"  # noqa: S608 -- our names
+_HOST = f"SELECT {', '.join(HostRecord.__struct_fields__)} FROM hosts"  # noqa: S608 -- our own names
 
 
 def _host_record(row: tuple[object, ...]) -> HostRecord:
@@ -19,13 +19,13 @@ def _host_record(row: tuple[object, ...]) -> HostRecord:
 
 
 class SqliteHosts:
-    """What is kept beside URLs and pages."""
+    """Hosts, domains and notes in tables."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._batch = Batch(db)
         self._host_ids: dict[HostKey, int] = {}
-        """Of the hosts met lately."""
+        """The ids of recently used hosts."""
         self._host_count = self._number("SELECT count(*) FROM hosts")
         self._bytes = int(self.get("bytes") or b"0")
 
@@ -34,7 +34,7 @@ class SqliteHosts:
         return int(found)
 
     def _host_id(self, key: HostKey, domain: str | None = None) -> int:
-        """Return the id of a host; given a domain, it is made if it is not there."""
+        """Return the id of a host; with a domain, the host is added if it is new."""
         found = self._host_ids.get(key)
         if found is not None:
             return found
@@ -44,7 +44,7 @@ class SqliteHosts:
                 "VALUES (?, ?, 0.0, 0.0, 0) ON CONFLICT DO NOTHING",
                 (key, domain),
             ).rowcount
-        if len(self._host_ids) >= REMEMBERED_HOSTS:
+        if len(self._host_ids) >= CACHED_HOSTS:
             self._host_ids.clear()
         found = self._number("SELECT id FROM hosts WHERE key = ?", key)
         self._host_ids[key] = found
@@ -98,5 +98,5 @@ class SqliteHosts:
         return None if row is None else bytes(row[0])
 
     def put(self, name: str, value: bytes) -> None:
-        """Keep a note."""
+        """Store a note."""
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))

@@ -1,19 +1,19 @@
-"""Pages and their contents in tables."""
+"""The part of the SQLite backend for pages."""
 
 from collections.abc import Iterator
 
 from gossamer.content.similarity import Sketch
 from gossamer.stores.contract import KeptPage, PageRecord
-from gossamer.stores.embedded.backend import Expired
+from gossamer.stores.embedded.rows import Expired
 from gossamer.stores.embedded.sqlite.hosts import SqliteHosts
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.embedded.sqlite.queries import read_content, read_pages
 
 
 class SqlitePages(SqliteHosts):
-    """The kept pages."""
+    """Pages, contents and sketches in tables."""
 
     def add_page(self, url_id: int, page: KeptPage, depth: int, sketch: Sketch | None) -> None:
-        """Keep a page, its content and its sketch, and the depth that the modules were told."""
+        """Store a page, its content, its sketch, and the depth that was reported to the modules."""
         number, fetched_at = page.page_id, page.fetched_at
         self._batch.pages.append(
             (
@@ -34,7 +34,7 @@ class SqlitePages(SqliteHosts):
             self._batch.sketches[number] = (fetched_at, b"".join(sketch.bands), sketch.sample)
 
     def duplicate_of(self, digest: bytes, since: float) -> int | None:
-        """Return a page of that content that was fetched after that moment."""
+        """Return a page with this digest that was fetched after `since`."""
         fetched_at, number = self._batch.duplicates.get(digest, (since, 0))
         if fetched_at > since:
             return number
@@ -45,12 +45,12 @@ class SqlitePages(SqliteHosts):
         return None if found is None else int(found[0])
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
-        """Yield the pages that have a sketch and were fetched after that moment, with its bands."""
+        """Yield the pages with a sketch fetched after `since`, with its bands concatenated."""
         self._batch.write()
         return self._db.execute("SELECT page, bands FROM sketches WHERE fetched_at > ?", (since,))
 
     def sample(self, page_id: int, since: float) -> bytes | None:
-        """Return the sample of a page's sketch, if it was fetched after that moment and has one."""
+        """Return the sample of a page's sketch, if it has one and was fetched after `since`."""
         found = self._batch.sketches.get(page_id)
         if found is not None:
             fetched_at, _, sample = found
@@ -61,12 +61,12 @@ class SqlitePages(SqliteHosts):
         return None if row is None else bytes(row[0])
 
     def set_reported_depth(self, page_id: int, depth: int) -> None:
-        """Note that the modules know a page's depth."""
+        """Note the depth of a page that was reported to the modules."""
         self._batch.write()
         self._db.execute("UPDATE pages SET reported_depth = ? WHERE id = ?", (depth, page_id))
 
     def pending_depth_changes(self) -> list[tuple[int, int]]:
-        """Return the pages, by number, whose depth the modules do not know, with that depth."""
+        """Return the pages whose depth was not reported to the modules yet, with that depth."""
         self._batch.write()
         return self._db.execute(
             "SELECT pages.id, depth FROM pages JOIN urls ON urls.id = pages.url "
@@ -74,7 +74,7 @@ class SqlitePages(SqliteHosts):
         ).fetchall()
 
     def expire_content(self, before: float, limit: int) -> list[Expired]:
-        """Drop contents and sketches fetched before that moment, at most so many."""
+        """Drop contents and sketches of pages fetched up to `before`, at most `limit`."""
         self._batch.write()
         rows = self._db.execute(
             "SELECT contents.page, coalesce(bands, x'') FROM contents LEFT JOIN sketches "
@@ -90,9 +90,9 @@ class SqlitePages(SqliteHosts):
     def content(self, page_id: int) -> bytes | None:
         """Return a page's body, decompressed; None if it has expired."""
         self._batch.write()
-        return SqliteReader(self._db).body(page_id)
+        return read_content(self._db, page_id)
 
     def pages(self) -> Iterator[PageRecord]:
         """Yield the kept pages in the order of their numbers."""
         self._batch.write()
-        return SqliteReader(self._db).pages()
+        return read_pages(self._db)

@@ -1,251 +1,201 @@
-"""What there is to know of a crawl from its file, for people and programs that look on."""
+"""Reading a crawl in a file, as one consistent snapshot."""
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import starmap
-from typing import Literal, NamedTuple, TypeVar
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
-import zstandard
 
-from gossamer.errors import CrawlError
-from gossamer.model import Cause, HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
-from gossamer.stores.embedded.backend import HostRecord
-
-Record = TypeVar("Record", bound=msgspec.Struct)
-
-State = Literal["waiting", "in_progress", "finished", "too_deep"]
-"""Where a URL stands, for people: three of its places are waiting."""
+from gossamer.errors import CrawlError, UsageError
+from gossamer.model import HostKey, Outcome
+from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
+from gossamer.stores.embedded.directory import DATABASE, find_crawl, is_locked
+from gossamer.stores.embedded.sqlite import queries
+from gossamer.stores.embedded.sqlite.readonly import reading
+from gossamer.stores.reading import (
+    ANY_STATE,
+    CrawlCounts,
+    DepthCount,
+    HostTiming,
+    ListedUrl,
+    ReadRequest,
+    Step,
+)
 
 _URL = """
-    SELECT urls.id, url, hosts.key AS host, domain, state, depth, parent, score, queue, outcome,
-           coalesce(detail, '') AS detail, page AS page_id, found_at, finished_at, attempts,
-           duplicate_of AS duplicate_of
-    FROM urls JOIN hosts ON hosts.id = urls.host
+    SELECT urls.id, urls.url, hosts.key AS host, domain, state, depth, parent, score, queue,
+           CASE state WHEN 4 THEN outcome END AS outcome,
+           coalesce(CASE state WHEN 4 THEN detail END, '') AS detail,
+           page AS page_id, found_at, finished_at, attempts, duplicate_of
 """
-_PAGE = """
-    SELECT pages.id, urls.url, depth, 'fetched' AS outcome, size AS bytes, content_type, encoding,
-           title, fetched_at
-    FROM pages JOIN urls ON urls.id = pages.url
+_HOSTS = """
+    SELECT key AS host, waiting, in_progress, pages, failed AS failures,
+           next_start - ?1 AS next_in_s, coalesce(1000 * took_s / nullif(requests, 0), 0) AS mean_ms
+    FROM (
+        SELECT host, sum(waiting) AS waiting, sum(in_progress) AS in_progress FROM (
+            SELECT host, count(*) AS waiting, 0 AS in_progress FROM urls WHERE state = 1
+            GROUP BY host
+            UNION ALL SELECT host, state = 2, state = 3 FROM urls WHERE state IN (2, 3)
+        ) GROUP BY host
+    ) JOIN hosts ON hosts.id = host ORDER BY waiting + in_progress DESC, key LIMIT ?2
 """
 
 
-def state_of(state: UrlState) -> State:
-    """Return what the state is called when shown to people."""
-    match state:
-        case UrlState.LEASED:
-            return "in_progress"
-        case UrlState.DONE:
-            return "finished"
-        case UrlState.TOO_DEEP:
-            return "too_deep"
-        case _:
-            return "waiting"
+@asynccontextmanager
+async def open_sqlite_reader(request: ReadRequest) -> AsyncIterator["SqliteReader"]:
+    """Open the file of a crawl to read it; nobody is disturbed."""
+    path = request.address.path
+    directory = request.directory or (path.parent if path else find_crawl(None, Path()))
+    where = path or directory
+    file = path or directory / DATABASE
+    if not file.is_file():
+        raise UsageError(f"there is no crawl in {where}: name its directory with --dir")
+    with reading(file) as connection:
+        closed = _is_closed(connection)
+        running = not closed and is_locked(directory)
+        if not closed and not running:
+            # It was killed, or has ended since this snapshot. A process closes its crawl before it
+            # lets go of the lock, so a new snapshot tells which.
+            connection.execute("COMMIT")
+            connection.execute("BEGIN")
+            closed = _is_closed(connection)
+            running = not closed and is_locked(directory)
+        yield SqliteReader(
+            connection, where=str(where), directory=directory, running=running, closed=closed
+        )
 
 
-_STATES = " ".join(f"WHEN {int(state)} THEN '{state_of(state)}'" for state in UrlState)
-_NAMES = " ".join(f"WHEN {int(state)} THEN '{state.name.lower()}'" for state in UrlState)
+def _is_closed(connection: sqlite3.Connection) -> bool:
+    return queries.read_note(connection, "closed") == b"yes"
 
 
-class StateCount(NamedTuple):
-    """How many URLs have these four in common."""
+class _UrlGroup(NamedTuple):
+    """What URLs have in common that are counted together."""
 
     state: int
     outcome: str | None
     depth: int
     queue: int | None
-    urls: int
-
-
-class BusyHost(msgspec.Struct, frozen=True, kw_only=True):
-    """A host of which URLs wait or are in progress."""
-
-    host: HostKey
-    left: int
-    """How many of its URLs are not finished."""
-    delay_s: float
-    next_start: float
-    failures: int
-
-
-class Step(msgspec.Struct, frozen=True):
-    """A URL on the way from a seed."""
-
-    url: Url
-    depth: int
-    over: str
-    """How it was reached: as a `seed`, over a `link` or over a `redirect`."""
-
-
-class ListedUrl(msgspec.Struct, frozen=True):
-    """A URL in a list."""
-
-    id: int | None
-    """The number of its page, if it has one."""
-    url: Url
-    depth: int
-    outcome: str | None
-    bytes: int | None
-    """The size of its page."""
-    state: State
-    url_state: str
-    host: HostKey
-    score: float | None
-    queue: int | None
-    attempts: int
-    detail: str
-    found_at: float
-    finished_at: float | None
+    has_page: bool
 
 
 class SqliteReader:
-    """Answers questions about a crawl over a connection that `reading` gave."""
+    """Reads the tables of a crawl, over a connection that is in a transaction."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        where: str,
+        directory: Path | None,
+        running: bool,
+        closed: bool,
+    ) -> None:
+        self.connection = connection
+        self.where = where
+        self.directory = directory
+        self.running = running
+        """Whether a process works on the crawl."""
+        self.closed = closed
+        """Whether the last process that worked on it ended in order."""
 
-    def note(self, name: str) -> bytes | None:
-        """Return a note."""
-        found = self._db.execute(
-            "SELECT CAST(value AS BLOB) FROM notes WHERE name = ?", (name,)
-        ).fetchone()
-        return None if found is None else bytes(found[0])
+    # -- the crawl -------------------------------------------------------------------------------
 
-    # -- counting --------------------------------------------------------------------------------
+    async def note(self, name: str) -> bytes | None:
+        """Return a note that is kept with the crawl."""
+        return queries.read_note(self.connection, name)
 
-    def state_counts(self) -> list[StateCount]:
-        """Return how many URLs there are of each state, outcome, depth and queue."""
-        # SQLite would sort all rows to group them, in memory.
-        counted = Counter(self._db.execute("SELECT state, outcome, depth, queue FROM urls"))
-        return [StateCount._make((*common, urls)) for common, urls in counted.items()]
-
-    def unfinished(self) -> int:
-        """Return how many URLs wait or are in progress."""
-        return self._number("SELECT count(*) FROM urls WHERE state < 4")
-
-    def host_count(self) -> int:
-        """Return how many hosts there are."""
-        return self._number("SELECT count(*) FROM hosts")
-
-    def last_page(self) -> int:
-        """Return the largest number of a page; 0 when there is none."""
-        return self._number("SELECT coalesce(max(id), 0) FROM pages")
-
-    def page_count(self) -> int:
-        """Return how many pages are kept."""
-        return self._number("SELECT count(*) FROM pages")
-
-    def largest_page(self) -> int:
-        """Return the size of the largest page; 0 when there is none."""
-        return self._number("SELECT coalesce(max(size), 0) FROM pages")
-
-    def busiest_hosts(self, limit: int) -> list[BusyHost]:
-        """Return the hosts with most left to do."""
-        # An index has those in the priority queues by host; the others are few.
-        rows = self._db.execute(
-            """
-            SELECT key, left, delay_s, next_start, failures FROM (
-                SELECT host, sum(urls) AS left FROM (
-                    SELECT host, count(*) AS urls FROM urls WHERE state = 1 GROUP BY host
-                    UNION ALL SELECT host, 1 FROM urls WHERE state IN (0, 2, 3)
-                ) GROUP BY host
-            ) JOIN hosts ON hosts.id = host ORDER BY left DESC, key LIMIT ?
-            """,
-            (limit,),
+    async def counts(self) -> CrawlCounts:
+        """Return the counters."""
+        states: Counter[int] = Counter()
+        outcomes: Counter[str] = Counter()
+        queues: Counter[int] = Counter()
+        for group, urls in self._groups.items():
+            states[group.state] += urls
+            if group.state == UrlState.DONE:
+                outcomes[str(group.outcome)] += urls
+            if group.queue is not None and group.state in {UrlState.QUEUED, UrlState.ASSIGNED}:
+                queues[group.queue] += urls
+        return CrawlCounts(
+            states={state: states[state] for state in UrlState},
+            outcomes=dict(outcomes),
+            depths=self._depths(),
+            queues=dict(queues),
+            pages=queries.count_pages(self.connection),
+            bytes=self._bytes(),
+            hosts=queries.read_number(self.connection, "SELECT count(*) FROM hosts"),
+            started_at=self._attempt_at("ASC"),
+            last_at=self._attempt_at("DESC"),
+            running=self.running,
+            closed=self.closed,
         )
-        return [
-            BusyHost(host=key, left=left, delay_s=delay_s, next_start=start, failures=failures)
-            for key, left, delay_s, start, failures in rows
-        ]
 
-    def active_between(self) -> tuple[float, float] | None:
-        """Return when the first URL was found and the last attempt ended; None for no URL."""
-        began = self._db.execute("SELECT found_at FROM urls ORDER BY id LIMIT 1").fetchone()
-        if began is None:
-            return None
-        last = self._db.execute("SELECT at FROM attempts ORDER BY rowid DESC LIMIT 1").fetchone()
-        return began[0], last[0] if last else began[0]
+    async def hosts(self, limit: int, now: float) -> list[HostView]:
+        """Return the hosts with most to do."""
+        rows = self.connection.execute(_HOSTS, (now, limit))
+        return [_record(HostView, row) for row in rows]
 
     # -- lists -----------------------------------------------------------------------------------
 
-    def pages(self) -> Iterator[PageRecord]:
-        """Yield the kept pages in the order of their numbers."""
-        for row in self._db.execute(f"{_PAGE} ORDER BY pages.id"):
-            number, url, depth, _, size, content_type, encoding, title, fetched_at = row
-            yield PageRecord(
-                id=number,
-                url=url,
-                depth=depth,
-                outcome=Outcome.FETCHED,
-                bytes=size,
-                content_type=content_type,
-                encoding=encoding,
-                title=title,
-                fetched_at=fetched_at,
-            )
-
-    def urls(
-        self, states: Sequence[UrlState] = tuple(UrlState), outcome: Outcome | None = None
-    ) -> Iterator[ListedUrl]:
-        """Yield the URLs that stand in one of the places, in the order of discovery."""
-        rows = self._db.execute(
+    async def urls(
+        self, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
+    ) -> AsyncIterator[ListedUrl]:
+        """Yield the URLs in one of the states, in the order of discovery."""
+        rows = self.connection.execute(
             f"""
-            SELECT page, urls.url, depth, CASE state WHEN 4 THEN outcome END, size,
-                   CASE state {_STATES} END, CASE state {_NAMES} END,
-                   hosts.key, score, queue, attempts, coalesce(detail, ''), found_at, finished_at
-            FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN pages ON pages.id = urls.page
+            {_URL}, size FROM urls JOIN hosts ON hosts.id = urls.host
+            LEFT JOIN pages ON pages.id = urls.page
             WHERE state IN (SELECT value FROM json_each(?1))
               AND (?2 IS NULL OR state = 4 AND outcome = ?2)
             ORDER BY urls.id
             """,  # noqa: S608 -- our own words
             (str([int(state) for state in states]), outcome),
         )
-        return starmap(ListedUrl, rows)
+        for *row, size in rows:
+            yield ListedUrl(_record(UrlRecord, row), size)
 
-    # -- one page, one URL, one host -------------------------------------------------------------
+    async def pages(self) -> AsyncIterator[PageRecord]:
+        """Yield the kept pages in the order of their numbers."""
+        for page in queries.read_pages(self.connection):
+            yield page
 
-    def page(self, page_id: int) -> PageRecord | None:
+    # -- one page --------------------------------------------------------------------------------
+
+    async def last_page(self) -> int:
+        """Return the largest number of a page; 0 when there is none."""
+        return queries.read_number(self.connection, "SELECT coalesce(max(id), 0) FROM pages")
+
+    async def page(self, number: int) -> PageRecord | None:
         """Return a kept page; None if no page has that number."""
-        if page_id.bit_length() >= 64:
-            return None  # more than SQLite can count
-        return self._record(PageRecord, f"{_PAGE} WHERE pages.id = ?", page_id)
+        return queries.read_page(self.connection, number)
 
-    def body(self, page_id: int) -> bytes | None:
+    async def content(self, number: int) -> bytes | None:
         """Return a page's body, decompressed; None if it has expired."""
-        found = self._db.execute("SELECT body FROM contents WHERE page = ?", (page_id,)).fetchone()
-        if found is None:
-            return None
-        try:
-            return zstandard.decompress(found[0])
-        except zstandard.ZstdError as error:
-            raise CrawlError(f"the stored body of page {page_id} is damaged: {error}") from error
+        return queries.read_content(self.connection, number)
 
-    def url(self, key: bytes) -> UrlRecord | None:
-        """Return all that is known of the URL filed under that key."""
-        return self._record(UrlRecord, f"{_URL} WHERE urls.key = ?", key)
+    # -- one URL ---------------------------------------------------------------------------------
 
-    def attempts(self, url_id: int) -> list[Attempt]:
+    async def url(self, key: bytes) -> UrlRecord | None:
+        """Return what is known of the URL filed under that key."""
+        query = f"{_URL} FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.key = ?"
+        return queries.read_record(self.connection, UrlRecord, query, key)
+
+    async def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
-        rows = self._db.execute(
-            "SELECT at, outcome, cause, detail, status FROM attempts WHERE url = ? ORDER BY rowid",
-            (url_id,),
-        )
-        names = ("at", "outcome", "cause", "detail", "status")
-        found = [dict(zip(names, row, strict=True)) for row in rows]
-        for one in found:
-            one["cause"] = Cause.__members__.get(one["cause"], one["cause"])
-        return msgspec.convert(found, list[Attempt])
+        return queries.read_attempts(self.connection, url_id)
 
-    def path(self, url_id: int) -> list[Step]:
-        """Return the shortest path from a seed to a URL that is there, both included."""
+    async def path(self, url_id: int) -> list[Step]:
+        """Return the shortest path from a seed to a URL, both included."""
         steps: list[Step] = []
         passed: set[int] = set()
         at: int | None = url_id
         while at is not None and at not in passed:
             passed.add(at)
-            row = self._db.execute(
+            row = self.connection.execute(
                 "SELECT one.url, one.depth, one.parent, parent.redirect FROM urls AS one "
                 "LEFT JOIN urls AS parent ON parent.id = one.parent WHERE one.id = ?",
                 (at,),
@@ -253,27 +203,26 @@ class SqliteReader:
             if row is None:
                 break
             url, depth, at, redirect = row
-            over = "seed" if at is None else "redirect" if redirect else "link"
-            steps.append(Step(url, depth, over))
+            steps.append(
+                Step(url, depth, "seed" if at is None else "redirect" if redirect else "link")
+            )
         return steps[::-1]
 
-    def host(self, key: HostKey) -> HostRecord | None:
-        """Return a host as it was last saved."""
-        return self._record(
-            HostRecord,
-            "SELECT key, domain, delay_s, next_start, failures FROM hosts WHERE key = ?",
-            key,
-        )
+    async def timing(self, host: HostKey, now: float) -> HostTiming | None:
+        """Return when a host may be asked again; None if the host is not known."""
+        row = self.connection.execute(
+            "SELECT delay_s, max(0.0, next_start - ?), failures FROM hosts WHERE key = ?",
+            (now, host),
+        ).fetchone()
+        return None if row is None else _record(HostTiming, row)
 
-    def ahead_of(self, url: UrlRecord) -> int:
-        """Return how many URLs surely come before a waiting one.
-
-        Before one without a score: those found earlier. Before one in a priority queue: those of
-        its host in the same queue with a better score, and what its host's worker has already.
-        """
+    async def ahead_of(self, url: UrlRecord) -> int:
+        """Return how many URLs surely come before a waiting one."""
         if url.state is UrlState.UNSCORED:
-            return self._number("SELECT count(*) FROM urls WHERE state = 0 AND id < ?", url.id)
-        return self._number(
+            query = "SELECT count(*) FROM urls WHERE state = 0 AND id < ?"
+            return queries.read_number(self.connection, query, url.id)
+        return queries.read_number(
+            self.connection,
             "SELECT count(*) FROM urls WHERE host = (SELECT id FROM hosts WHERE key = ?1) AND ("
             "state = 3 OR state = 2 AND (?2 = 1 OR (score, id) < (?4, ?5)) "
             "OR state = 1 AND ?2 = 1 AND queue = ?3 AND (score, id) < (?4, ?5))",
@@ -282,15 +231,42 @@ class SqliteReader:
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _number(self, query: str, *values: object) -> int:
-        (found,) = self._db.execute(query, values).fetchone()
-        return int(found)
+    @cached_property
+    def _groups(self) -> dict[_UrlGroup, int]:
+        """How many URLs there are of each kind."""
+        # SQLite would sort all rows to group them, in memory.
+        rows = self.connection.execute(
+            "SELECT state, outcome, depth, queue, page IS NOT NULL FROM urls"
+        )
+        return {_UrlGroup._make(one): urls for one, urls in Counter(rows).items()}
 
-    def _record(self, kind: type[Record], query: str, value: object) -> Record | None:
-        """Return the row as a record; the columns are named as its fields."""
-        cursor = self._db.execute(query, (value,))
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        names = [column[0] for column in cursor.description]
-        return msgspec.convert(dict(zip(names, row, strict=True)), kind)
+    def _depths(self) -> list[DepthCount]:
+        urls: Counter[int] = Counter()
+        finished: Counter[int] = Counter()
+        pages: Counter[int] = Counter()
+        for group, count in self._groups.items():
+            urls[group.depth] += count
+            if group.state == UrlState.DONE:
+                finished[group.depth] += count
+                pages[group.depth] += count if group.has_page else 0
+        return [
+            DepthCount(depth=one, urls=urls[one], finished=finished[one], pages=pages[one])
+            for one in sorted(urls)
+        ]
+
+    def _bytes(self) -> int:
+        note = queries.read_note(self.connection, "bytes") or b"0"
+        if not note.isdigit():
+            raise CrawlError(f"the count of bytes in {self.where} is damaged: {note[:40]!r}")
+        return int(note)
+
+    def _attempt_at(self, order: str) -> float | None:
+        """Return when the first or the last attempt ended."""
+        query = f"SELECT at FROM attempts ORDER BY rowid {order} LIMIT 1"  # noqa: S608 -- our word
+        found = self.connection.execute(query).fetchone()
+        return None if found is None else float(found[0])
+
+
+def _record(kind: type[queries.Record], row: Collection[object]) -> queries.Record:
+    """Return a row as a record; the columns are those of its fields, in their order."""
+    return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)

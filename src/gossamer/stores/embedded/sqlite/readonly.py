@@ -1,8 +1,8 @@
-"""Looking into the file of a crawl without touching it.
+"""Read-only access to the file of a crawl.
 
-A running crawl writes to its file ten times a second. A reader opens it read-only and sees it as it
-was at one moment: nobody waits for anybody (WAL). After a crash the log that the dead process left
-is read with it; that too needs no writing.
+A running crawl writes to its file ten times a second. A reader sees a consistent snapshot, and
+neither waits for the other (WAL). After a crash the log of the dead process is read as well, also
+without writing.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ TABLES = ("attempts", "contents", "hosts", "notes", "pages", "urls")
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Give a connection that sees the file as it is now; what cannot be read is a `CrawlError`."""
+    """Open a connection that sees a consistent snapshot; `CrawlError` if it cannot be read."""
     try:
         connection = _connected(path)
         try:
@@ -32,31 +32,31 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise CrawlError(f"cannot read {path}: {error}") from error
     except msgspec.ValidationError as error:
         raise CrawlError(
-            f"{path} is damaged: {error}; 'gossamer verify' tells all that is wrong with it"
+            f"{path} is damaged: {error}; run 'gossamer verify' for everything that is wrong"
         ) from error
 
 
 def _connected(path: Path) -> sqlite3.Connection:
     try:
-        return _at_one_moment(_opened(path))
+        return _begun(_opened(path))
     except sqlite3.OperationalError as error:
-        # Beside a file in WAL mode SQLite needs an index of the log. Where it may not make one the
-        # file alone must do, and does if no log with unread changes lies beside it.
+        # Beside a file in WAL mode SQLite needs an index of the log. Where it may not create one,
+        # the file alone is read, if there is no log with further changes.
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise sqlite3.OperationalError(
-                f"{error}; it has a log, to read which SQLite must write beside it: copy the "
+                f"{error}; SQLite cannot read its log without writing to the directory: copy the "
                 "directory to where you may write"
             ) from error
-        return _at_one_moment(_opened(path, "&immutable=1"))
+        return _begun(_opened(path, "&immutable=1"))
 
 
 def _opened(path: Path, more: str = "") -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{more}", uri=True)
 
 
-def _at_one_moment(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Begin the transaction in which everything is read; its first query fixes the moment."""
+def _begun(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Begin the transaction for reading; its first query takes the snapshot."""
     try:
         connection.isolation_level = None
         connection.execute("PRAGMA temp_store = MEMORY")

@@ -16,7 +16,7 @@ CREATE TABLE hosts (
     requests      INTEGER NOT NULL DEFAULT 0,
     failed        INTEGER NOT NULL DEFAULT 0,
     pages         INTEGER NOT NULL DEFAULT 0,
-    took_s        REAL NOT NULL DEFAULT 0 -- all its requests together
+    took_s        REAL NOT NULL DEFAULT 0 -- of all requests together
 );
 
 CREATE TABLE domains (
@@ -39,7 +39,7 @@ CREATE TABLE urls (
     outcome     TEXT,
     detail      TEXT,
     page        INTEGER,
-    duplicate_of INTEGER,                 -- the page with the same content, or a similar one
+    duplicate_of INTEGER,                 -- the page with identical or similar content
     finished_at REAL,
     attempts    INTEGER NOT NULL DEFAULT 0,
     redirect    INTEGER NOT NULL DEFAULT 0,
@@ -61,7 +61,7 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_of ON attempts (url);
 
 CREATE TABLE pages (
-    id           INTEGER PRIMARY KEY,     -- 1, 2, 3 … without holes
+    id           INTEGER PRIMARY KEY,     -- 1, 2, 3 … without gaps
     url          INTEGER NOT NULL,
     size         INTEGER NOT NULL,
     digest       BLOB NOT NULL,
@@ -69,7 +69,7 @@ CREATE TABLE pages (
     encoding     TEXT NOT NULL,
     title        TEXT NOT NULL,
     fetched_at   REAL NOT NULL,
-    reported_depth   INTEGER NOT NULL         -- as the modules know it; urls.depth may be smaller
+    reported_depth INTEGER NOT NULL       -- to the modules; urls.depth may be smaller
 );
 
 CREATE INDEX pages_by_digest ON pages (digest);

@@ -1,11 +1,11 @@
-"""What must be true of the file of a crawl, as far as SQL can tell.
+"""The rules of `gossamer verify` that are SQL queries on the file of a crawl.
 
-A rule is a promise and the query that finds what breaks it: one line of text for each breach. The
-rules of form come first; the others take a file for granted that keeps them. What they depend on
-beyond the file are `Facts`; a rule is left out where one that it needs is not known.
+A rule is a promise and a query for its violations, one line of text each. The rules of form come
+first; the others are checked only on a file that obeys them. What the rules need to know in
+addition to the file are `Facts`; a rule is skipped if one of its facts is not known.
 
 A URL may be visited again when its TTL is over. Its earlier page stays, its earlier links are
-forgotten: such URLs are in the table `revisited`, and some rules make allowance for them.
+forgotten: such URLs are in the table `revisited`, and some rules allow for them.
 """
 
 import msgspec
@@ -16,16 +16,16 @@ _OUTCOMES = ", ".join(f"'{outcome}'" for outcome in Outcome)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules must know."""
+    """What the rules need to know."""
 
     now: float
     closed: bool
-    """Whether the last process ended in order."""
+    """Whether the last process ended properly."""
     over: bool
-    """Whether nothing is left to do, or no budget to do it."""
+    """Whether no URLs are left, or no budget."""
     ttl_s: float | None = None
     max_depth: float | None = None
-    """Infinite where there is no limit."""
+    """Infinite if there is no limit."""
     queues: int | None = None
     max_pages: int | None = None
     max_bytes: int | None = None
@@ -33,13 +33,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyRule(msgspec.Struct, frozen=True):
-    """A promise, and the query for what breaks it."""
+    """A promise, and the query for its violations."""
 
     name: str
     promise: str
     query: str
     needs: tuple[str, ...] = ()
-    """The facts that must be known."""
+    """The facts that it needs."""
 
 
 REVISITED = """
@@ -66,7 +66,7 @@ _COLUMNS = {
     "contents": "fetched_at:real body:blob",
     "sketches": "fetched_at:real bands:blob sample:blob",
 }
-"""The types of the columns; a question mark allows for NULL."""
+"""The types of the columns; a question mark allows NULL."""
 
 
 def _mistyped(table: str) -> str:
@@ -85,7 +85,7 @@ FORM = (
     ),
     VerifyRule(
         "values",
-        "every value is one of those that there are",
+        "every value is a valid one",
         f"""
         SELECT 'URL ' || id || ': ' || url FROM urls
         WHERE state NOT BETWEEN 0 AND 5 OR depth < 0 OR length(key) <> 16
@@ -108,13 +108,13 @@ FORM = (
         "HAVING count(*) AND (min(id) <> 1 OR max(id) <> count(*))",
     ),
 )
-"""Without these the other rules make no sense."""
+"""If one of these is broken, the other rules make no sense."""
 
 CONTENT = (
     VerifyRule(
         "outcome",
-        "a URL has an outcome, and the time of it, exactly if it is or was finished",
-        # One whose TTL is over keeps the last outcome while it waits to be visited again.
+        "a URL has an outcome, and its time, exactly if it is or was finished",
+        # One whose TTL is over keeps its last outcome while it waits to be visited again.
         "SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL) "
         "OR state = 4 AND outcome IS NULL "
         "OR state <> 4 AND finished_at + coalesce(:ttl_s, 0) > :now",
@@ -128,7 +128,7 @@ CONTENT = (
     ),
     VerifyRule(
         "queue",
-        "a URL lies in the queue that the table has for its score",
+        "a URL is in the queue of its score",
         "SELECT url || ' with the score ' || score || ' is in queue ' || queue FROM urls "
         "WHERE queue <> queue_of(score)",
         needs=("queues",),
@@ -140,13 +140,13 @@ CONTENT = (
     ),
     VerifyRule(
         "limit",
-        "a URL is left out exactly if it is farther away than the depth limit",
+        "a URL is left out exactly if it is deeper than the depth limit",
         "SELECT url || ' at depth ' || depth FROM urls WHERE (state = 5) <> (depth > :max_depth)",
         needs=("max_depth",),
     ),
     VerifyRule(
         "host",
-        "every URL belongs to a host that is there",
+        "every URL belongs to a known host",
         "SELECT url FROM urls WHERE host NOT IN (SELECT id FROM hosts)",
     ),
     VerifyRule(
@@ -160,7 +160,7 @@ CONTENT = (
     ),
     VerifyRule(
         "attempts",
-        "every attempt at a URL is written down",
+        "every attempt at a URL is recorded",
         """
         SELECT url || ' counts ' || attempts || ' attempts' FROM urls
         WHERE attempts <> (SELECT count(*) FROM attempts WHERE attempts.url = urls.id)
@@ -170,7 +170,7 @@ CONTENT = (
     ),
     VerifyRule(
         "ending",
-        "a finished URL ended as its last attempt did",
+        "the outcome of a finished URL is that of its last attempt",
         """
         SELECT url || ' ended as ' || outcome FROM urls
         WHERE state = 4 AND outcome IS NOT (
@@ -193,7 +193,7 @@ CONTENT = (
     ),
     VerifyRule(
         "numbers",
-        "the pages are numbered 1, 2, 3 … without holes, save for what is in progress",
+        "the pages are numbered 1, 2, 3 … without gaps, except for pages in progress",
         """
         SELECT 'page ' || (id + 1) || ' is missing'
         FROM (SELECT 0 AS id UNION ALL SELECT id FROM pages) AS one
@@ -204,7 +204,7 @@ CONTENT = (
     ),
     VerifyRule(
         "fetched",
-        "a URL has a page exactly if it ended as fetched, and each belongs to the other",
+        "a URL has a page exactly if it was fetched, and each refers to the other",
         """
         SELECT one.url FROM urls AS one LEFT JOIN pages ON pages.id = page
         WHERE state = 4 AND (outcome = 'fetched') <> (page IS NOT NULL)
@@ -216,8 +216,8 @@ CONTENT = (
         """,
     ),
     VerifyRule(
-        "told",
-        "the modules know the depth of every page, or will when the crawl goes on",
+        "reported",
+        "the depth of every page was reported to the modules, or will be when the crawl continues",
         """
         SELECT 'page ' || pages.id || ' at depth ' || depth FROM pages JOIN urls ON page = pages.id
         WHERE reported_depth < depth OR :over AND reported_depth <> depth
@@ -238,11 +238,10 @@ CONTENT = (
     ),
     VerifyRule(
         "original",
-        "what repeats a page, and only that, names one that is there",
-        # While a crawl goes on, that page may be in progress; after a crash it may be visited
-        # again.
+        "exactly the duplicates name a page that they repeat, and it exists",
+        # While a crawl runs, that page may be in progress; after a crash it may be visited again.
         """
-        SELECT url || ' is said to repeat page ' || coalesce(duplicate_of, 'nowhere to be found')
+        SELECT url || ' repeats page ' || coalesce(duplicate_of, '(none)')
         FROM urls
         WHERE state = 4 AND (outcome IN ('duplicate', 'similar')) <> (duplicate_of IS NOT NULL)
            OR :closed AND duplicate_of NOT IN (SELECT id FROM pages)
@@ -250,7 +249,7 @@ CONTENT = (
     ),
     VerifyRule(
         "sketches",
-        "a page has a sketch for no longer than its content",
+        "a page has a sketch no longer than its content",
         """
         SELECT 'sketch of page ' || sketches.page FROM sketches
         LEFT JOIN contents ON contents.page = sketches.page
@@ -259,7 +258,7 @@ CONTENT = (
     ),
     VerifyRule(
         "contents",
-        "the content of every page is there until its TTL is over, and no other",
+        "the content of every page is stored until its TTL is over, and no other",
         """
         SELECT 'page ' || pages.id FROM pages LEFT JOIN contents ON contents.page = pages.id
         WHERE contents.page IS NULL AND pages.fetched_at + :ttl_s > :now
@@ -281,7 +280,7 @@ CONTENT = (
     VerifyRule(
         "bytes",
         "the bytes of the pages are counted, and so are those of what was not kept",
-        # What was fetched and not kept repeats a page or is no HTML; how large it was nobody knows.
+        # What was fetched and not kept repeats a page or is not HTML; its size is not recorded.
         """
         SELECT bytes || ' counted, ' || total || ' kept'
         FROM counted, (SELECT coalesce(sum(size), 0) AS total FROM pages)

@@ -1,33 +1,50 @@
--- The numbers of pages: 1, 2, 3 … without holes. A claim that is given up frees its number, and
+-- The numbers of pages: 1, 2, 3 … without gaps. A claim that is given up frees its number, and
 -- whoever was refused because of it must be visited again.
 
-local CLAIM, REFUSAL = '>I5I1', '>I5I5B'
+local claims = {}
 
-local function find_claim(id)
-  local packed = call('HGET', P .. K.claims, text(id))
+local text = commands.text
+
+-- Page and length of the digest, which follows with the bands; page, holder and whether it is void;
+-- moment, page and holder.
+local CLAIM, REFUSAL, DIGEST = '>I5I1', '>I5I5B', '>dI5I5'
+
+-- Returns what a URL claims; nil if nothing.
+function claims.find(ctx, id)
+  local packed = ctx.call('HGET', ctx.prefix .. K.claims, text(id))
   if not packed then
     return nil
   end
-  local number, size, from = struct.unpack(CLAIM, packed)
-  local digest = string.sub(packed, from, from + size - 1)
-  return { number = number, digest = digest, bands = string.sub(packed, from + size) }
+  local page, size, from = struct.unpack(CLAIM, packed)
+  local digest = packed:sub(from, from + size - 1)
+  return { page = page, digest = digest, bands = packed:sub(from + size) }
 end
 
-local function give_number(id, digest, bands)
-  local number = tonumber(call('ZPOPMIN', P .. K.free)[1])
-  if not number then
-    C.page = C.page + 1
-    number = C.page
+-- Gives a URL the number of its page.
+function claims.give_number(ctx, id, digest, bands)
+  local counts = ctx.counts
+  local page = tonumber(ctx.call('ZPOPMIN', ctx.prefix .. K.free)[1])
+  if not page then
+    counts.page = counts.page + 1
+    page = counts.page
   end
-  call('HSET', P .. K.claims, text(id), struct.pack(CLAIM, number, #digest) .. digest .. bands)
-  if R.similarity then
-    call('SET', P .. K.digest .. digest, struct.pack('>dI5I5', 0, number, id))
+  local packed = struct.pack(CLAIM, page, #digest) .. digest .. bands
+  ctx.call('HSET', ctx.prefix .. K.claims, text(id), packed)
+  if ctx.rules.similarity then
+    ctx.call('SET', ctx.prefix .. K.digest .. digest, struct.pack(DIGEST, 0, page, id))
   end
-  return number
+  return page
 end
 
-local function find_refusal(id)
-  local packed = call('HGET', P .. K.refusals, text(id))
+-- Notes that the claim of a URL has become a page.
+function claims.fulfil(ctx, id)
+  ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
+  ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
+end
+
+-- Returns why the page of a URL was refused; nil if it was not.
+function claims.find_refusal(ctx, id)
+  local packed = ctx.call('HGET', ctx.prefix .. K.refusals, text(id))
   if not packed then
     return nil
   end
@@ -35,93 +52,100 @@ local function find_refusal(id)
   return { duplicate_of = duplicate_of, holder = holder, void = void == 1 }
 end
 
-local function keep_refusal(id, one)
-  call('HSET', P .. K.refusals, text(id), struct.pack(REFUSAL, one.duplicate_of, one.holder, one.void and 1 or 0))
+local function keep_refusal(ctx, id, duplicate_of, holder, void)
+  local packed = struct.pack(REFUSAL, duplicate_of, holder, void and 1 or 0)
+  ctx.call('HSET', ctx.prefix .. K.refusals, text(id), packed)
 end
 
--- Refuses the page of a URL because of a kept one, or because of the claim of another URL.
-local function refuse(id, duplicate_of, holder)
+local function rely_no_more(ctx, id, refusal)
+  if refusal and refusal.holder > 0 then
+    ctx.call('SREM', ctx.prefix .. K.relying .. text(refusal.holder), text(id))
+  end
+end
+
+-- Refuses the page of a URL because of a kept one, or because of the claim of another URL; what it
+-- was refused for before no longer counts.
+function claims.refuse(ctx, id, duplicate_of, holder)
+  rely_no_more(ctx, id, claims.find_refusal(ctx, id))
   if holder > 0 then
-    call('SADD', P .. K.relying .. text(holder), text(id))
+    ctx.call('SADD', ctx.prefix .. K.relying .. text(holder), text(id))
   end
-  keep_refusal(id, { duplicate_of = duplicate_of, holder = holder, void = false })
+  keep_refusal(ctx, id, duplicate_of, holder, false)
 end
 
--- Returns when a content was fetched, its page, and who claims it.
-local function find_digest(digest)
-  local packed = call('GET', P .. K.digest .. digest)
+-- Forgets why a page was refused: its URL has ended as a duplicate.
+function claims.accept_refusal(ctx, id)
+  ctx.call('HDEL', ctx.prefix .. K.refusals, text(id))
+end
+
+-- Returns when a content was fetched, its page, and who claims it; nothing if it is not known.
+function claims.find_digest(ctx, digest)
+  local packed = ctx.call('GET', ctx.prefix .. K.digest .. digest)
   if packed then
-    return struct.unpack('>dI5I5', packed)
+    return struct.unpack(DIGEST, packed)
   end
 end
 
--- Returns the URL of a kept page; nil if there is none.
-local function owner_of(number)
-  local page = call('HGET', P .. K.pages, text(number))
-  if page then
-    local _, id = struct.unpack('>dI5', page)
-    return id
-  end
-end
-
--- Has a duplicate visited again: what it was refused for, under that number, was given up.
-local function visit_again(duplicate, number)
-  local its = find_refusal(duplicate)
-  if its then
-    its.void = true
-    keep_refusal(duplicate, its)
+-- Keeps until when a content is known as that of a page, `left_ms` from now on; nil: for good.
+function claims.keep_digest(ctx, digest, fetched, page, left_ms)
+  local key, packed = ctx.prefix .. K.digest .. digest, struct.pack(DIGEST, fetched, page, 0)
+  if left_ms then
+    ctx.call('SET', key, packed, 'PX', text(left_ms))
   else
-    reopen(url(duplicate))
+    ctx.call('SET', key, packed)
   end
 end
 
--- Notes that a URL leaves work with no page: its number is free, its duplicates are to be seen.
-local function drop_claim(id)
-  local refusal = find_refusal(id)
+-- Has a duplicate visited again: the page that it was refused for was given up.
+local function visit_again(ctx, id, page)
+  local refusal = claims.find_refusal(ctx, id)
   if refusal then
-    call('HDEL', P .. K.refusals, text(id))
-    if refusal.holder > 0 then
-      call('SREM', P .. K.relying .. text(refusal.holder), text(id))
-    end
+    keep_refusal(ctx, id, refusal.duplicate_of, refusal.holder, true)
+    return
   end
-  local claim = find_claim(id)
+  local u = urls.get(ctx, id)
+  if u.state == const.DONE and u.duplicate_of == page then
+    urls.reopen(ctx, u)
+  end
+end
+
+-- Forgets that the page of a URL was refused.
+function claims.drop_refusal(ctx, id)
+  local refusal = claims.find_refusal(ctx, id)
+  if refusal then
+    claims.accept_refusal(ctx, id)
+    rely_no_more(ctx, id, refusal)
+  end
+end
+
+-- Notes that a lease of a URL ends without a page: its number is free, its duplicates are visited.
+function claims.drop(ctx, id)
+  claims.drop_refusal(ctx, id)
+  local claim = claims.find(ctx, id)
   if not claim then
     return
   end
-  call('HDEL', P .. K.claims, text(id))
-  local _, _, holder = find_digest(claim.digest)
+  ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
+  local _, _, holder = claims.find_digest(ctx, claim.digest)
   if holder == id then
-    call('DEL', P .. K.digest .. claim.digest)
+    ctx.call('DEL', ctx.prefix .. K.digest .. claim.digest)
   end
-  forget_sketch(claim.number, claim.bands)
-  call('ZADD', P .. K.free, claim.number, claim.number)
-  local relying = call('SMEMBERS', P .. K.relying .. text(id))
-  call('DEL', P .. K.relying .. text(id))
+  sketches.forget(ctx, claim.page, claim.bands)
+  ctx.call('ZADD', ctx.prefix .. K.free, text(claim.page), text(claim.page))
+  local relying = ctx.call('SMEMBERS', ctx.prefix .. K.relying .. text(id))
+  ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
   table.sort(relying, function(one, other)
     return tonumber(one) < tonumber(other)
   end)
   for _, name in ipairs(relying) do
-    visit_again(tonumber(name), claim.number)
+    visit_again(ctx, tonumber(name), claim.page)
   end
 end
 
--- Refuses a page because of one like it; what it was refused for before no longer counts.
-local function refuse_anew(id, duplicate_of, holder, similarity)
-  local before = find_refusal(id)
-  if before and before.holder > 0 then
-    call('SREM', P .. K.relying .. text(before.holder), text(id))
-  end
-  refuse(id, duplicate_of, holder)
-  return done({ duplicate_of = duplicate_of, similarity = similarity })
+-- Queues a URL again as if it had not been leased.
+function claims.release(ctx, u, h)
+  claims.drop(ctx, u.id)
+  scheduler.queue(ctx, h, u)
 end
 
--- Answers whoever has come with a page like one that is kept, or that somebody claims.
-local function answer_duplicate(id, duplicate_of, holder, similarity)
-  return refuse_anew(id, duplicate_of, holder, similarity)
-end
-
--- Lets a URL wait again as if it had not been in progress.
-local function wait_again(u, h)
-  drop_claim(u.id)
-  file(h, u)
-end
+return claims

@@ -1,52 +1,59 @@
--- How long a host rests after a request.
+-- What a visit tells about its host, and how long the host rests after it.
 
-local function watch_slow(h)
+local feedback = {}
+
+-- Every eighth request shows whether the host is one of the slowest.
+local function watch_slow(ctx, h)
   if h.requests % 8 ~= 1 then
     return
   end
-  call('ZADD', P .. K.slow, h.took / h.requests, h.hid)
-  if call('ZCARD', P .. K.slow) > 2 * const.SLOW_HOSTS then
-    call('ZREMRANGEBYRANK', P .. K.slow, 0, -const.SLOW_HOSTS - 1)
+  local key = ctx.prefix .. K.slow
+  ctx.call('ZADD', key, h.took / h.requests, h.key)
+  if ctx.call('ZCARD', key) > 2 * const.SLOW_HOSTS then
+    ctx.call('ZREMRANGEBYRANK', key, 0, -const.SLOW_HOSTS - 1)
   end
 end
 
-local function note_request(h, feedback, ended)
+local function note_request(h, told, ended)
   h.requests = h.requests + 1
-  h.took = h.took + feedback.took_s
-  if feedback.failed then
-    h.failed = h.failed + 1
-  end
-  if not feedback.failed then
+  h.took = h.took + told.took_s
+  if not told.failed then
     h.failures, h.unanswered = 0, 0
-  elseif ended - feedback.took_s >= h.failed_at then
+    return
+  end
+  h.failed = h.failed + 1
+  if ended - told.took_s >= h.failed_at then
     -- what was on its way together fails together, and counts as one
     h.failures = h.failures + 1
-    h.unanswered = feedback.answered and 0 or h.unanswered + 1
+    h.unanswered = told.answered and 0 or h.unanswered + 1
     h.failed_at = ended
   end
 end
 
--- Takes a visit down and returns the host's next moment after it.
-local function rested(h, feedback)
-  local ended = feedback.ended + offset
-  note_request(h, feedback, ended)
-  if feedback.crawl_delay_s then
-    h.crawl_delay = feedback.crawl_delay_s
+-- Notes what a visit told, and returns when the host may be asked again.
+function feedback.take(ctx, h, told)
+  local ended = told.ended + ctx.offset
+  note_request(h, told, ended)
+  if told.crawl_delay_s then
+    h.crawl_delay = told.crawl_delay_s
   end
-  watch_slow(h)
-  touch(h)
-  local pause = delay(h)
-  local rest = pause > 0 and math.max(pause, math.min(feedback.took_s, const.MAX_BACK_OFF_S)) or 0
+  watch_slow(ctx, h)
+  hosts.change(ctx, h)
+  local pause = hosts.delay(ctx, h)
+  local rest = pause > 0 and math.max(pause, math.min(told.took_s, const.MAX_BACK_OFF_S)) or 0
   if h.failures > 0 then
     local back_off = math.max(pause, 0.5) * 2 ^ math.min(h.failures - 1, 20)
     rest = math.max(rest, math.min(back_off, const.MAX_BACK_OFF_S))
   end
-  if feedback.retry_after_s then
-    rest = math.max(rest, math.min(math.max(feedback.retry_after_s, 0), const.MAX_RETRY_AFTER_S))
+  if told.retry_after_s then
+    rest = math.max(rest, math.min(math.max(told.retry_after_s, 0), const.MAX_RETRY_AFTER_S))
   end
   return ended + rest
 end
 
-local function is_hopeless(h)
+-- Tells whether the host has failed so often that it is not asked any more.
+function feedback.is_hopeless(h)
   return h.unanswered >= const.HOPELESS_AFTER or h.failures >= const.HOPELESS_AFTER_REFUSALS
 end
+
+return feedback

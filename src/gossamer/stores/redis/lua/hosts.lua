@@ -1,182 +1,194 @@
--- Hosts and domains: what is known of each, its pace, and how much of it may be asked for.
+-- The hosts: what is known of each, its pace, and how much of it may be asked for.
 
-local HOST = {
-  'name', 'domain', 'next', 'failures', 'unanswered', 'failed_at', 'crawl_delay', 'promised',
-  'taskless_last', 'in_progress', 'waiting', 'assigned', 'aside', 'rank', 'requests', 'failed', 'pages', 'took',
-  'stock', 'ringed',
-}
+local hosts = {}
 
-local hosts, changed_hosts = {}, {}
+local text = commands.text
 
-local domains, changed_domains = {}, {}
-
-local function delay(h)
-  return math.max(R.delay_s, h.crawl_delay)
+-- Returns the pause between two requests to a host.
+local function delay(ctx, h)
+  return math.max(ctx.rules.delay_s, h.crawl_delay)
 end
 
-local function save_hosts()
-  local out = {}
-  for hid, h in pairs(changed_hosts) do
-    local values = {}
-    for i = 1, #HOST do
-      values[i] = h[HOST[i]]
+hosts.delay = delay
+
+function hosts.change(ctx, h)
+  ctx.changed_hosts[h.hid] = h
+end
+
+-- Counts by their scores how many URLs wait in each queue: the queues are others now. That is kept
+-- in any case, for if the number of queues changes back, the host would seem to be in rings of old.
+local function count_stock(ctx, h)
+  h.queues, h.stock, h.ringed = ctx.rules.queues, {}, {}
+  hosts.change(ctx, h)
+  local key = ctx.prefix .. K.queued .. h.key
+  if ctx.call('ZCARD', key) == 0 then
+    return
+  end
+  for queue = 0, h.queues - 1 do
+    local below = queue == h.queues - 1 and '+inf' or '(' .. queues.low(ctx, queue + 1)
+    local count = ctx.call('ZCOUNT', key, queues.low(ctx, queue), below)
+    h.stock[queue] = count > 0 and count or nil
+  end
+end
+
+-- Only queues that have something are packed: queue, URLs, and whether the host is in its ring.
+local function pack_stock(h)
+  local out, count = {}, 0
+  for queue, urls_waiting in pairs(h.stock) do
+    out[count + 1], out[count + 2], out[count + 3] = queue, urls_waiting, h.ringed[queue] and 1 or 0
+    count = count + 3
+  end
+  for queue in pairs(h.ringed) do
+    if not h.stock[queue] then
+      out[count + 1], out[count + 2], out[count + 3] = queue, 0, 1
+      count = count + 3
     end
-    out[#out + 1] = text(hid)
-    out[#out + 1] = cmsgpack.pack(values)
   end
-  in_portions('HSET', P .. K.hosts, out)
+  return out
 end
 
-local function touch(h)
-  savers.save_hosts = true
-  changed_hosts[h.hid] = h
-end
-
--- Counts the stock of each queue by its scores; the number of queues may be another now.
-local function count_stock(h)
-  h.stock, h.ringed = {}, {}
-  for q = 1, R.queues do
-    local below = q == R.queues and '+inf' or string.format('(%.17g', const.MAX_SCORE * q / R.queues)
-    local from = string.format('%.17g', const.MAX_SCORE * (q - 1) / R.queues)
-    h.stock[q] = call('ZCOUNT', P .. K.queued .. h.key, from, below)
-    h.ringed[q] = 0
+local function unpack_stock(h, packed)
+  for i = 1, #packed, 3 do
+    local queue, urls_waiting = packed[i], packed[i + 1]
+    h.stock[queue] = urls_waiting > 0 and urls_waiting or nil
+    h.ringed[queue] = packed[i + 2] == 1 or nil
   end
 end
 
-local function host(hid)
-  local h = hosts[hid]
+local function read(hid, packed)
+  local v = cmsgpack.unpack(packed)
+  local h = {
+    hid = hid, key = text(hid), name = v[1], domain = v[2], next = v[3], failures = v[4],
+    unanswered = v[5], failed_at = v[6], crawl_delay = v[7], promised = v[8], taskless_last = v[9],
+    in_progress = v[10], waiting = v[11], assigned = v[12], aside = v[13], rank = v[14],
+    requests = v[15], failed = v[16], pages = v[17], took = v[18], queues = v[19],
+    stock = {}, ringed = {},
+  }
+  unpack_stock(h, v[20])
+  return h
+end
+
+local function write(h)
+  return cmsgpack.pack({
+    h.name, h.domain, h.next, h.failures, h.unanswered, h.failed_at, h.crawl_delay, h.promised,
+    h.taskless_last, h.in_progress, h.waiting, h.assigned, h.aside, h.rank, h.requests, h.failed,
+    h.pages, h.took, h.queues, pack_stock(h),
+  })
+end
+
+function hosts.get(ctx, hid)
+  local h = ctx.hosts[hid]
   if h then
     return h
   end
-  h = { hid = hid, key = text(hid) }
-  local values = cmsgpack.unpack(call('HGET', P .. K.hosts, text(hid)))
-  for i = 1, #HOST do
-    h[HOST[i]] = values[i]
+  h = read(hid, ctx.call('HGET', ctx.prefix .. K.hosts, text(hid)))
+  ctx.hosts[hid] = h
+  if h.queues ~= ctx.rules.queues then
+    count_stock(ctx, h)
   end
-  hosts[hid] = h
-  if #h.stock ~= R.queues then
-    count_stock(h)
+  if h.next > ctx.now + math.max(delay(ctx, h), const.MAX_RETRY_AFTER_S, const.MAX_BACK_OFF_S) then
+    h.next = ctx.now -- farther away than any rest: written by a clock that went wrong
   end
-  if h.next > now + math.max(delay(h), const.MAX_RETRY_AFTER_S, const.MAX_BACK_OFF_S) then
-    h.next = now -- farther away than any rest: written by a clock that went wrong
-  end
-  if C.unsure > 0 then
-    h.next = math.max(h.next, C.unsure + delay(h))
+  if ctx.counts.unsure > 0 then
+    h.next = math.max(h.next, ctx.counts.unsure + delay(ctx, h))
   end
   return h
 end
 
-local function new_host(name, domain_name)
-  C.hosts = C.hosts + 1
+local function new(ctx, name, domain)
+  local counts = ctx.counts
+  counts.hosts = counts.hosts + 1
   local h = {
-    hid = C.hosts, key = text(C.hosts), name = name, domain = domain_name, next = 0, failures = 0, unanswered = 0,
-    failed_at = -INF, crawl_delay = 0, promised = -INF, taskless_last = false, in_progress = 0, waiting = 0,
-    assigned = 0, aside = false, rank = 0, requests = 0, failed = 0, pages = 0, took = 0,
+    hid = counts.hosts, key = text(counts.hosts), name = name, domain = domain, next = 0,
+    failures = 0, unanswered = 0, failed_at = -const.INF, crawl_delay = 0, promised = -const.INF,
+    taskless_last = false, in_progress = 0, waiting = 0, assigned = 0, aside = false, rank = 0,
+    requests = 0, failed = 0, pages = 0, took = 0, queues = ctx.rules.queues,
     stock = {}, ringed = {},
   }
-  for q = 1, R.queues do
-    h.stock[q], h.ringed[q] = 0, 0
+  if counts.unsure > 0 then
+    h.next = counts.unsure + delay(ctx, h)
   end
-  if C.unsure > 0 then
-    h.next = C.unsure + delay(h)
-  end
-  hosts[h.hid] = h
-  touch(h)
+  ctx.hosts[h.hid] = h
+  hosts.change(ctx, h)
   return h
 end
 
--- Returns a host by its name. The number is negative while none of its URLs is known.
-local function host_named(name, domain_name)
-  local number = call('HGET', P .. K.host_ids, name)
+-- Returns a host by its name. Its number is kept as a negative one while none of its URLs is known.
+function hosts.named(ctx, name, domain)
+  local number = ctx.call('HGET', ctx.prefix .. K.host_ids, name)
   if number then
-    return host(math.abs(tonumber(number)))
+    return hosts.get(ctx, math.abs(tonumber(number)))
   end
-  local h = new_host(name, domain_name)
-  call('HSET', P .. K.host_ids, name, -h.hid)
+  local h = new(ctx, name, domain)
+  ctx.call('HSET', ctx.prefix .. K.host_ids, name, text(-h.hid))
   return h
 end
 
--- Returns the numbers of the hosts that links lead to, with their domains; from now on a URL of
--- each is known.
-local function meet_hosts(named)
-  local names, numbers, out = {}, {}, {}
+-- Returns the numbers of the hosts that links lead to, given with their domains; from now on a URL
+-- of each is known.
+function hosts.meet(ctx, named)
+  local counts, names, numbers, out = ctx.counts, {}, {}, {}
   for i = 1, #named do
     names[i] = named[i][1]
   end
-  local found = get_many(P .. K.host_ids, names)
+  local found = commands.get_many(ctx, ctx.prefix .. K.host_ids, names)
   for i = 1, #named do
-    local number = tonumber(found[i] or nil)
+    local number = found[i] and tonumber(found[i])
     if not number then
-      number = -new_host(names[i], named[i][2]).hid
+      number = -new(ctx, names[i], named[i][2]).hid
     end
     if number < 0 then
       number = -number
-      C.met = C.met + 1
+      counts.met = counts.met + 1
       out[#out + 1] = names[i]
       out[#out + 1] = text(number)
     end
     numbers[i] = number
   end
-  in_portions('HSET', P .. K.host_ids, out)
+  commands.write(ctx, 'HSET', ctx.prefix .. K.host_ids, out)
   return numbers
 end
 
-local function domain(name)
-  local d = domains[name]
-  if not d then
-    local packed = call('HGET', P .. K.domains, name)
-    d = { name = name, worker = false, kept_until = 0, busy = 0 }
-    if packed then
-      d.worker, d.kept_until, d.busy = unpack(cmsgpack.unpack(packed))
-    end
-    domains[name] = d
-  end
-  return d
+-- Counts URLs in a queue of the host.
+function hosts.add_stock(ctx, h, queue, count)
+  local left = (h.stock[queue] or 0) + count
+  h.stock[queue] = left > 0 and left or nil
+  h.waiting = h.waiting + count
+  ctx.counts.queued = ctx.counts.queued + count
+  hosts.change(ctx, h)
 end
 
-local function save_domains()
-  local out = {}
-  for name, d in pairs(changed_domains) do
-    out[#out + 1] = name
-    out[#out + 1] = cmsgpack.pack({ d.worker, d.kept_until, d.busy })
-  end
-  in_portions('HSET', P .. K.domains, out)
+-- Returns how many requests a host may get at a time: one, where it gets pauses.
+function hosts.slots(ctx, h)
+  return delay(ctx, h) > 0 and 1 or ctx.rules.host_connections
 end
 
-local function touch_domain(d)
-  savers.save_domains = true
-  changed_domains[d.name] = d
-end
-
--- How many requests a host may get at a time: one, where it gets pauses.
-local function slots(h)
-  return delay(h) > 0 and 1 or R.host_connections
-end
-
--- How many of its URLs may be assigned; others need room as well.
-local function ahead(h)
-  if delay(h) > 0 then
+-- Returns how many of its URLs may be assigned; others need room as well.
+function hosts.ahead(ctx, h)
+  if delay(ctx, h) > 0 then
     return 1
   end
-  return math.max(1, math.min(const.MAX_ASSIGNED, math.floor(R.worker_queue / 4)))
+  return math.max(1, math.min(const.MAX_ASSIGNED, math.floor(ctx.rules.worker_queue / 4)))
 end
 
-local function room(h)
-  return ahead(h) - h.assigned - (delay(h) > 0 and h.in_progress or 0)
+-- Returns how many more of its URLs may be assigned now.
+function hosts.room(ctx, h)
+  return hosts.ahead(ctx, h) - h.assigned - (delay(ctx, h) > 0 and h.in_progress or 0)
 end
 
-local function free_at(h)
+-- Returns when the host may be asked for one of its URLs.
+function hosts.free_at(h)
   return math.max(h.next, h.promised)
 end
 
-local function queue_of(score)
-  local q = math.min(math.floor(score * R.queues / const.MAX_SCORE), R.queues - 1)
-  -- the borders are what division makes of them, not multiplication
-  while q > 0 and score < const.MAX_SCORE * q / R.queues do
-    q = q - 1
+-- Writes the records that have changed.
+function hosts.save(ctx)
+  local out = {}
+  for _, h in pairs(ctx.changed_hosts) do
+    out[#out + 1] = h.key
+    out[#out + 1] = write(h)
   end
-  while q < R.queues - 1 and score >= const.MAX_SCORE * (q + 1) / R.queues do
-    q = q + 1
-  end
-  return q
+  commands.write(ctx, 'HSET', ctx.prefix .. K.hosts, out)
 end
+
+return hosts

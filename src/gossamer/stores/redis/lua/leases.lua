@@ -1,19 +1,30 @@
--- Who works on what: at most one lease for each URL.
+-- The leases: who works on what, at most one for each URL; and what the budgets leave.
 
+local leases = {}
+
+local text, micros = commands.text, commands.micros
+
+-- Number, worker and host.
 local LEASE = '>I6I6I4'
 
--- Numbers grow with the time: a server that has lost its last seconds gives none a second time.
-local function grant(u, h, worker)
-  C.lease = math.max(C.lease + 1, math.floor(now * const.LEASES_PER_S))
-  C.in_progress = C.in_progress + 1
-  call('HSET', P .. K.leases, text(u.id), struct.pack(LEASE, C.lease, worker, h.hid))
-  call('ZADD', P .. K.deadlines, now + R.lease_s, text(u.id))
-  return C.lease
+local function deadline(ctx)
+  return text(micros(ctx.now + ctx.rules.lease_s))
 end
 
--- Returns the host and the worker of a lease if it is still the URL's newest.
-local function find_lease(id, number)
-  local packed = call('HGET', P .. K.leases, text(id))
+-- Gives a lease. Numbers grow with the time: a server that has lost its last seconds gives none a
+-- second time.
+function leases.grant(ctx, u, h, worker)
+  local counts, name = ctx.counts, text(u.id)
+  counts.lease = math.max(counts.lease + 1, math.floor(ctx.now * const.LEASES_PER_S))
+  counts.in_progress = counts.in_progress + 1
+  ctx.call('HSET', ctx.prefix .. K.leases, name, struct.pack(LEASE, counts.lease, worker, h.hid))
+  ctx.call('ZADD', ctx.prefix .. K.deadlines, deadline(ctx), name)
+  return counts.lease
+end
+
+-- Returns the host's number and the worker of a URL's lease; nothing if `number` is not its newest.
+function leases.find(ctx, id, number)
+  local packed = ctx.call('HGET', ctx.prefix .. K.leases, text(id))
   if not packed then
     return nil
   end
@@ -21,43 +32,54 @@ local function find_lease(id, number)
   if number and newest ~= number then
     return nil
   end
-  return host(hid), worker, newest
+  return hid, worker
 end
 
-local function end_lease(id, h, next_start)
-  call('HDEL', P .. K.leases, text(id))
-  call('ZREM', P .. K.deadlines, text(id))
-  C.in_progress = C.in_progress - 1
-  local d = domain(h.domain)
+-- Extends a lease.
+function leases.extend(ctx, id)
+  ctx.call('ZADD', ctx.prefix .. K.deadlines, 'GT', deadline(ctx), text(id))
+end
+
+-- Ends a lease; the host rests until `next_start`.
+function leases.finish(ctx, id, h, next_start)
+  ctx.call('HDEL', ctx.prefix .. K.leases, text(id))
+  ctx.call('ZREM', ctx.prefix .. K.deadlines, text(id))
+  ctx.counts.in_progress = ctx.counts.in_progress - 1
+  local d = domains.get(ctx, h.domain)
   d.busy = d.busy - 1
-  d.kept_until = now + R.domain_ttl_s
-  touch_domain(d)
-  end_visit(h, next_start)
+  d.kept_until = ctx.now + ctx.rules.domain_ttl_s
+  domains.change(ctx, d)
+  scheduler.end_visit(ctx, h, next_start)
+end
+
+-- Returns URLs whose leases are overdue, at most a thousand.
+function leases.overdue(ctx)
+  local now = text(micros(ctx.now))
+  return ctx.call('ZRANGEBYSCORE', ctx.prefix .. K.deadlines, '-inf', now, 'LIMIT', '0', '1000')
+end
+
+-- Returns the numbers of the hosts that are leased, and the workers that have leases, as sets.
+function leases.holders(ctx)
+  local hids, busy_workers = {}, {}
+  for _, packed in ipairs(ctx.call('HVALS', ctx.prefix .. K.leases)) do
+    local _, worker, hid = struct.unpack(LEASE, packed)
+    hids[hid], busy_workers[worker] = true, true
+  end
+  return hids, busy_workers
 end
 
 -- Returns which limit leaves no room for another page, beside what is reserved; nil: none does.
-local function exhausted_by(reserved)
-  if C.pages + reserved >= R.max_pages then
+function leases.exhausted_by(ctx, reserved)
+  local counts, rules = ctx.counts, ctx.rules
+  if counts.pages + reserved >= rules.max_pages then
     return 'max-pages'
   end
-  local largest = math.min(R.max_page_bytes, R.max_bytes)
-  local used = C.bytes + reserved * largest
-  if used >= R.max_bytes or used + largest > R.max_bytes then
+  local largest = math.min(rules.max_page_bytes, rules.max_bytes)
+  local used = counts.bytes + reserved * largest
+  if used >= rules.max_bytes or used + largest > rules.max_bytes then
     return 'max-bytes'
   end
   return nil
 end
 
-local function waiting()
-  return C.unscored + C.queued + C.assigned
-end
-
-local function ended_by()
-  if C.in_progress > 0 then
-    return nil
-  end
-  if waiting() > 0 then
-    return exhausted_by(0)
-  end
-  return 'complete'
-end
+return leases

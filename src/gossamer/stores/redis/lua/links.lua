@@ -1,190 +1,139 @@
--- Adding links, and the exact depth of everything behind them.
+-- Adding links: those that nobody knew become URLs, those that are known may come nearer.
 
-local function within(depth)
-  return not R.max_depth or depth <= R.max_depth
-end
+local links = {}
 
-local function is_shorter(path, depth, hops)
-  return path.depth < depth or (path.depth == depth and path.hops < hops)
-end
+local text, get_many, write = commands.text, commands.get_many, commands.write
 
--- Returns those of the URLs that a path brings nearer; they are at hand then.
-local function brought_nearer(ids, path)
-  local missing, names, nearer = {}, {}, {}
-  for _, id in ipairs(ids) do
-    if not urls[id] then
-      missing[#missing + 1] = id
-      names[#missing] = text(id)
-    end
-  end
-  local found = get_many(P .. K.urls, names)
-  for i, id in ipairs(missing) do
-    if found[i] and not urls[id] then
-      local _, _, hops, depth = struct.unpack(HEAD, found[i])
-      if is_shorter(path, depth, hops) then
-        read_url(id, found[i])
-      end
-    end
-  end
-  for _, id in ipairs(ids) do
-    local u = urls[id]
-    if u and is_shorter(path, u.depth, u.hops) then
-      nearer[#nearer + 1] = id
-    end
-  end
-  return nearer
-end
+local KEY_BYTES = 16
 
--- Brings URLs nearer, and everything that is reached over them; notes in `growth` what changed.
-local function relax(ids, path, growth)
-  local line, first, last = {}, 1, 0
-  for _, id in ipairs(ids) do
-    last = last + 1
-    line[last] = { id, path }
-  end
-  local revived = {}
-  while first <= last do
-    local id, way = line[first][1], line[first][2]
-    line[first] = nil
-    first = first + 1
-    local u = url(id)
-    if is_shorter(way, u.depth, u.hops) then
-      local nearer = way.depth < u.depth
-      u.depth, u.hops, u.parent = way.depth, way.hops, way.parent
-      change(u)
-      if u.state == const.TOO_DEEP then
-        if within(way.depth) then
-          stand_in_line(u)
-          revived[id] = true
-        end
-      else
-        if u.state == const.QUEUED and nearer then
-          growth.overtaking[#growth.overtaking + 1] = id
-        end
-        if u.page > 0 and nearer then
-          growth.nearer[u.page] = u
-        end
-        local targets = targets_of(u)
-        if has(u, REDIRECT) then -- nearest first: these are before those that wait in the line
-          local behind = { depth = way.depth, hops = way.hops + 1, parent = id }
-          for _, target in ipairs(brought_nearer(targets, behind)) do
-            first = first - 1
-            line[first] = { target, behind }
-          end
-        else
-          local behind = { depth = way.depth + 1, hops = 0, parent = id }
-          for _, target in ipairs(brought_nearer(targets, behind)) do
-            last = last + 1
-            line[last] = { target, behind }
-          end
-        end
-      end
-    end
-  end
-  return revived
-end
-
--- Looks the links up by their keys, adds those that are new, and returns who was there before.
-local function look_up(links, keys, named, host_indexes, path, growth)
-  local names, at = {}, {}
-  for i, link in ipairs(links) do
-    if type(link) == 'string' then
-      local j = #at + 1
-      at[j] = i
-      names[j] = string.sub(keys, j * 16 - 15, j * 16)
+-- Returns the keys of those links that came as URLs, and for each its place among all.
+local function keys_of(found, keys, growth)
+  local names, at, count = {}, {}, 0
+  for i = 1, #found do
+    if type(found[i]) == 'string' then
+      at[count + 1] = i
+      names[count + 1] = keys:sub(count * KEY_BYTES + 1, (count + 1) * KEY_BYTES)
+      count = count + 1
     else
-      growth.ids[i] = link
+      growth.ids[i] = found[i]
     end
   end
-  local found, fresh, known, before = get_many(P .. K.known, names), {}, {}, {}
-  local line, hids = {}, nil
-  for j, name in ipairs(names) do
-    local i = at[j]
-    local id = found[j] and tonumber(found[j]) or nil
-    if id or fresh[name] then
-      growth.ids[i] = id or fresh[name]
+  return names, at
+end
+
+-- Looks the links up by their keys, adds those that are new, and returns those that are known.
+local function look_up(ctx, message, keys, path, growth)
+  local names, at = keys_of(message.links, keys, growth)
+  local ids, fresh, before, hids = get_many(ctx, ctx.prefix .. K.known, names), {}, {}, nil
+  local known, line = {}, {}
+  local counts = ctx.counts
+  for j = 1, #names do
+    local i, name = at[j], names[j]
+    local id = ids[j] and tonumber(ids[j]) or fresh[name]
+    if id then
+      growth.ids[i] = id
       before[#before + 1] = i
     else
-      hids = hids or meet_hosts(named)
-      local u = new_url({
-        url = links[i], hid = hids[host_indexes[j]], depth = path.depth, hops = path.hops, parent = path.parent,
-        state = growth.state,
-      })
+      hids = hids or hosts.meet(ctx, message.hosts)
+      local hid = hids[message.host_indexes[j]]
+      local u = urls.new(ctx, message.links[i], hid, path, growth.state)
       fresh[name], growth.ids[i] = u.id, u.id
       known[#known + 1] = name
       known[#known + 1] = text(u.id)
       if u.state == const.UNSCORED then
-        C.unscored = C.unscored + 1
-        C.line = C.line + 1
-        line[#line + 1] = text(C.line)
+        counts.unscored = counts.unscored + 1
+        counts.line = counts.line + 1
+        line[#line + 1] = text(counts.line)
         line[#line + 1] = text(u.id)
         growth.new[#growth.new + 1] = i
       end
     end
   end
-  in_portions('HSET', P .. K.known, known)
-  in_portions('ZADD', P .. K.url_queue, line)
+  write(ctx, 'HSET', ctx.prefix .. K.known, known)
+  write(ctx, 'ZADD', ctx.prefix .. K.url_queue, line)
   return before
 end
 
+-- Returns those of the known links that come nearer, or were done before the moment.
+local function affected(ctx, before, path, forgotten_before, growth)
+  local names, touched = {}, {}
+  for j = 1, #before do
+    names[j] = text(growth.ids[before[j]])
+  end
+  local packed = get_many(ctx, ctx.prefix .. K.urls, names)
+  for j = 1, #before do
+    if packed[j] then -- what is new on this page is not there yet, nor need it be
+      local i = before[j]
+      local depth, hops, finished = urls.read_head(packed[j])
+      growth.finished[i] = finished
+      if paths.is_shorter(path, depth, hops) or finished <= forgotten_before then
+        if not ctx.urls[growth.ids[i]] then
+          urls.read(ctx, growth.ids[i], packed[j])
+        end
+        touched[#touched + 1] = i
+      end
+    end
+  end
+  return touched
+end
+
 -- Adds links that were found at the end of a path. A link is a number where the caller knows that
--- nothing is new about it, unless the path is shorter than he knows (`checked`).
-local function add_links(message, keys, path, forgotten_before, checked)
-  local links = message.links
+-- nothing is new about it, unless the path is shorter than the caller knows (`check_all`). Those
+-- that were done before the moment are visited again.
+function links.add(ctx, message, keys, path, forgotten_before, check_all)
   local growth = { ids = {}, new = {}, nearer = {}, overtaking = {}, finished = {} }
-  growth.state = within(path.depth) and const.UNSCORED or const.TOO_DEEP
-  local before = look_up(links, keys, message.hosts, message.host_indexes, path, growth)
-  if checked then
-    for i, link in ipairs(links) do
+  growth.state = paths.within(ctx, path.depth) and const.UNSCORED or const.TOO_DEEP
+  local before = look_up(ctx, message, keys, path, growth)
+  if check_all then
+    for i, link in ipairs(message.links) do
       if type(link) == 'number' then
         before[#before + 1] = i
       end
     end
   end
-  local ids = {}
-  for j, i in ipairs(before) do
-    ids[j] = text(growth.ids[i])
+  local touched, ids = affected(ctx, before, path, forgotten_before, growth), {}
+  if #touched == 0 then
+    return growth
   end
-  local packed, touched, touched_ids = get_many(P .. K.urls, ids), {}, {}
-  for j, i in ipairs(before) do
-    if packed[j] then -- what is new on this page is not there yet, nor need it be
-      local _, _, hops, depth, finished = struct.unpack(HEAD, packed[j])
-      growth.finished[i] = finished
-      if is_shorter(path, depth, hops) or finished <= forgotten_before then
-        if not urls[growth.ids[i]] then
-          read_url(growth.ids[i], packed[j])
-        end
-        touched[#touched + 1] = i
-        touched_ids[#touched] = growth.ids[i]
-      end
+  for j, i in ipairs(touched) do
+    ids[j] = growth.ids[i]
+  end
+  local revived = paths.relax(ctx, ids, path, growth)
+  for j, i in ipairs(touched) do
+    local u = urls.get(ctx, ids[j])
+    if u.finished <= forgotten_before then
+      urls.reopen(ctx, u)
+      revived[u.id] = true
     end
-  end
-  if #touched > 0 then
-    local revived = relax(touched_ids, path, growth)
-    for j, i in ipairs(touched) do
-      local u = url(touched_ids[j])
-      if u.finished <= forgotten_before then
-        reopen(u)
-        revived[u.id] = true
-      end
-      if revived[u.id] then
-        growth.new[#growth.new + 1] = i
-      end
+    if revived[u.id] then
+      growth.new[#growth.new + 1] = i
     end
   end
   return growth
 end
 
+-- Notes which pages have come nearer, for the modules; returns them with their depth.
+function links.note_nearer(ctx, growth)
+  local nearer = {}
+  for page, u in pairs(growth.nearer) do
+    ctx.call('HSET', ctx.prefix .. K.depth_changes, text(page), text(u.id))
+    nearer[#nearer + 1] = { page, u.depth }
+  end
+  return nearer
+end
+
 -- Takes URLs out of their priority queues that may go before others with their new depth.
-local function overtake(growth)
-  if not R.strict then
+function links.overtake(ctx, growth)
+  if not ctx.rules.strict then
     return
   end
   for _, id in ipairs(growth.overtaking) do
-    local u = url(id)
+    local u = urls.get(ctx, id)
     if u.state == const.QUEUED then
-      dequeue(host(u.hid), u.score, id)
-      stand_in_line(u)
+      scheduler.dequeue(ctx, hosts.get(ctx, u.hid), u)
+      urls.await_score(ctx, u)
     end
   end
 end
+
+return links

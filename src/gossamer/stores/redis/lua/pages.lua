@@ -1,44 +1,56 @@
--- Keeping pages and their contents, each for its time.
+-- The pages and their contents, each kept for its time; and the credit that a page shares.
 
-local function keep_page(u, claim, fetched, record, content)
-  local number, name, left_ms = claim.number, text(claim.number), nil
-  assert(number == u.page, 'a page has claimed its number')
-  call('HDEL', P .. K.claims, text(u.id))
-  call('DEL', P .. K.relying .. text(u.id))
-  call('HSET', P .. K.pages, name, struct.pack('>dI5', fetched, u.id) .. record)
-  local digest_key, content_key = P .. K.digest .. claim.digest, P .. K.content .. name
-  local digest = struct.pack('>dI5I5', fetched, number, 0)
-  if R.given then
-    call('SET', digest_key, digest)
-    call('SET', content_key, content)
-    call('ZADD', P .. K.kept, fetched, name)
+local pages = {}
+
+local text = commands.text
+
+-- Keeps the page that a URL has claimed.
+function pages.keep(ctx, u, claim, fetched, note, content)
+  local rules, name, left_ms = ctx.rules, text(claim.page), nil
+  claims.fulfil(ctx, u.id)
+  ctx.call('HSET', ctx.prefix .. K.pages, name, struct.pack('>dI5', fetched, u.id) .. note)
+  if rules.given then
+    ctx.call('SET', ctx.prefix .. K.content .. name, content)
+    ctx.call('ZADD', ctx.prefix .. K.kept, fetched, name)
   else
-    left_ms = math.max(1, math.ceil((fetched + R.ttl_s - now) * 1000))
+    left_ms = math.max(1, math.ceil((fetched + rules.ttl_s - ctx.now) * 1000))
     left_ms = math.min(left_ms, const.LONGEST_MS)
-    call('SET', digest_key, digest, 'PX', text(left_ms))
-    call('SET', content_key, content, 'PX', text(left_ms))
+    ctx.call('SET', ctx.prefix .. K.content .. name, content, 'PX', text(left_ms))
   end
+  claims.keep_digest(ctx, claim.digest, fetched, claim.page, left_ms)
   if #claim.bands > 0 then
-    settle_sketch(number, left_ms)
+    sketches.settle(ctx, claim.page, left_ms)
+  end
+end
+
+-- Forgets contents whose time is over, where the server does not do so by itself.
+function pages.expire(ctx)
+  local key, before = ctx.prefix .. K.kept, ctx.now - ctx.rules.ttl_s
+  local most = text(const.EXPIRED_AT_ONCE)
+  for _, name in ipairs(ctx.call('ZRANGEBYSCORE', key, '-inf', before, 'LIMIT', '0', most)) do
+    ctx.call('DEL', ctx.prefix .. K.content .. name, ctx.prefix .. K.sample .. name)
+    ctx.call('ZREM', key, name)
   end
 end
 
 -- Shares a page's credit among the other domains that it links to: names and counts in turn.
-local function share_credit(own, links)
-  local total, names, counts, out = 0, {}, {}, {}
-  for i = 1, #links, 2 do
-    if links[i] ~= own then
-      names[#names + 1] = links[i]
-      counts[#names] = links[i + 1]
-      total = total + links[i + 1]
+function pages.share_credit(ctx, own, linked)
+  local counts, total, names, links_to, out = ctx.counts, 0, {}, {}, {}
+  for i = 1, #linked, 2 do
+    if linked[i] ~= own then
+      names[#names + 1] = linked[i]
+      links_to[#names] = linked[i + 1]
+      total = total + linked[i + 1]
     end
   end
-  local credits = get_many(P .. K.credits, names)
+  local credits = commands.get_many(ctx, ctx.prefix .. K.credits, names)
   for i = 1, #names do
-    local credit = (tonumber(credits[i] or nil) or 0) + counts[i] / total
+    local credit = tonumber(credits[i] or 0) + links_to[i] / total
     out[#out + 1] = names[i]
     out[#out + 1] = credit
-    C.credit = math.max(C.credit, credit)
+    counts.credit = math.max(counts.credit, credit)
   end
-  in_portions('HSET', P .. K.credits, out)
+  commands.write(ctx, 'HSET', ctx.prefix .. K.credits, out)
 end
+
+return pages

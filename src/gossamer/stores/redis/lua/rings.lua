@@ -1,86 +1,95 @@
--- Which host is next in each priority queue, for the router. Beside the rings wait the hosts of
+-- The rings: which host has the next turn in each priority queue. Beside them wait the hosts of
 -- which nothing can be assigned for now: those that rest for long, those whose worker has no room.
 
-local ANY = 'any'
+local rings = {}
+
+local text = commands.text
+
+-- Names the list of hosts for which no worker has room.
+rings.ANY = 'any'
 
 -- Lets the router find the host in every queue in which it has URLs, if any may be assigned.
-local function offer(h)
-  if h.aside or room(h) <= 0 then
+function rings.offer(ctx, h)
+  if h.aside or hosts.room(ctx, h) <= 0 then
     return
   end
-  for q = 1, R.queues do
-    if h.stock[q] > 0 and h.ringed[q] == 0 then
-      h.ringed[q] = 1
-      call('RPUSH', P .. K.ring .. text(q - 1), h.key)
-      touch(h)
+  for queue in pairs(h.stock) do
+    if not h.ringed[queue] then
+      h.ringed[queue] = true
+      ctx.call('RPUSH', ctx.prefix .. K.ring .. text(queue), h.key)
+      hosts.change(ctx, h)
     end
   end
 end
 
-local function leave_ring(q)
-  local h = host(tonumber(call('LPOP', P .. K.ring .. text(q))))
-  h.ringed[q + 1] = 0
-  touch(h)
+-- Takes the first host out of a ring.
+function rings.leave(ctx, queue)
+  local h = hosts.get(ctx, tonumber(ctx.call('LPOP', ctx.prefix .. K.ring .. text(queue))))
+  h.ringed[queue] = nil
+  hosts.change(ctx, h)
 end
 
-local function let_in(h)
+local function let_in(ctx, h)
   h.aside = false
-  touch(h)
-  offer(h)
+  hosts.change(ctx, h)
+  rings.offer(ctx, h)
 end
 
-local function park(h)
+-- Sets a host aside that rests for long.
+function rings.park(ctx, h)
   if not h.aside then
     h.aside = true
-    touch(h)
-    call('ZADD', P .. K.parked, h.next, h.key)
+    hosts.change(ctx, h)
+    ctx.call('ZADD', ctx.prefix .. K.parked, h.next, h.key)
   end
 end
 
-local function turn_away(h, worker)
+-- Sets a host aside for which a worker has no room.
+function rings.turn_away(ctx, h, worker)
   if not h.aside then
     h.aside = true
-    touch(h)
-    call('RPUSH', P .. K.away .. worker, h.key)
-    call('SADD', P .. K.crowded, worker)
+    hosts.change(ctx, h)
+    ctx.call('RPUSH', ctx.prefix .. K.away .. worker, h.key)
+    ctx.call('SADD', ctx.prefix .. K.crowded, worker)
   end
 end
 
-local function end_rests(before)
-  local over = call('ZRANGEBYSCORE', P .. K.parked, '-inf', before, 'LIMIT', 0, 1000)
+-- Lets those in again whose rest ends before a moment; returns how many.
+function rings.end_rests(ctx, before)
+  local key = ctx.prefix .. K.parked
+  local over = ctx.call('ZRANGEBYSCORE', key, '-inf', before, 'LIMIT', '0', '1000')
   for _, hid in ipairs(over) do
-    let_in(host(tonumber(hid)))
+    let_in(ctx, hosts.get(ctx, tonumber(hid)))
   end
   if #over > 0 then
-    call('ZREM', P .. K.parked, unpack(over))
+    ctx.call('ZREM', key, unpack(over))
   end
   return #over
 end
 
 -- Lets the first host in again that can use the room which the worker has now.
-local function call_back(worker)
+function rings.call_back(ctx, worker)
   while true do
-    local hid = call('LPOP', P .. K.away .. worker)
+    local hid = ctx.call('LPOP', ctx.prefix .. K.away .. worker)
     if not hid then
-      call('SREM', P .. K.crowded, worker)
+      ctx.call('SREM', ctx.prefix .. K.crowded, worker)
       return
     end
-    local h, wants = host(tonumber(hid)), false
-    for q = 1, R.queues do
-      wants = wants or h.stock[q] > 0
-    end
-    wants = wants and room(h) > 0
-    let_in(h)
-    if wants then
+    local h = hosts.get(ctx, tonumber(hid))
+    local can_use_it = next(h.stock) ~= nil and hosts.room(ctx, h) > 0
+    let_in(ctx, h)
+    if can_use_it then
       return
     end
   end
 end
 
-local function call_all_back(worker)
-  for _, hid in ipairs(call('LRANGE', P .. K.away .. worker, 0, -1)) do
-    let_in(host(tonumber(hid)))
+function rings.call_all_back(ctx, worker)
+  for _, hid in ipairs(ctx.call('LRANGE', ctx.prefix .. K.away .. worker, '0', '-1')) do
+    let_in(ctx, hosts.get(ctx, tonumber(hid)))
   end
-  call('DEL', P .. K.away .. worker)
-  call('SREM', P .. K.crowded, worker)
+  ctx.call('DEL', ctx.prefix .. K.away .. worker)
+  ctx.call('SREM', ctx.prefix .. K.crowded, worker)
 end
+
+return rings

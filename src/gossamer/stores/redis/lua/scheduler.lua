@@ -1,147 +1,141 @@
--- Who may fetch what, and when.
+-- The scheduler: who may fetch what, and when.
 
-local function stock(h, queue, count)
-  h.stock[queue + 1] = h.stock[queue + 1] + count
-  h.waiting = h.waiting + count
-  C.queued = C.queued + count
-  touch(h)
+local scheduler = {}
+
+local text = commands.text
+
+-- Puts a URL into the priority queues.
+local function enqueue(ctx, h, score, id)
+  ctx.call('ZADD', ctx.prefix .. K.queued .. h.key, score, urls.name_of(id))
+  hosts.add_stock(ctx, h, queues.of(ctx, score), 1)
+  rings.offer(ctx, h)
 end
 
--- Puts a URL into its priority queue.
-local function enqueue(h, score, id)
-  call('ZADD', P .. K.queued .. h.key, score, name_of(id))
-  stock(h, queue_of(score), 1)
-  offer(h)
-end
-
-local function dequeue(h, score, id)
-  call('ZREM', P .. K.queued .. h.key, name_of(id))
-  stock(h, queue_of(score), -1)
-end
-
-local function pad(worker)
-  return string.format('%012d', worker)
-end
-
--- The lengths of workers' queues, as far as they were needed; false: the worker is not there.
-local loads = {}
-
-local function load_of(worker)
-  if loads[worker] == nil then
-    local load = call('ZSCORE', P .. K.loads, pad(worker))
-    loads[worker] = load and tonumber(load)
-  end
-  return loads[worker]
-end
-
-local function is_there(worker)
-  return worker and load_of(worker) and true or false
-end
-
-local function least_loaded()
-  local first = call('ZRANGE', P .. K.loads, 0, 0)[1]
-  return first and tonumber(first)
-end
-
-local function space(worker)
-  return R.worker_queue - (load_of(worker) or R.worker_queue)
-end
-
-local function join(worker)
-  call('ZADD', P .. K.loads, 'NX', '0', pad(worker))
-  call('ZADD', P .. K.seen, 'GT', now, text(worker))
-end
-
-local function count_assigned(h, count)
-  local d = domain(h.domain)
-  loads[d.worker] = tonumber(call('ZINCRBY', P .. K.loads, text(count), pad(d.worker)))
+-- Counts URLs of a host that are assigned to its worker.
+local function count_assigned(ctx, h, count)
+  local d = domains.get(ctx, h.domain)
+  workers.add_load(ctx, d.worker, count)
   h.assigned = h.assigned + count
   h.waiting = h.waiting + count
   d.busy = d.busy + count
-  C.assigned = C.assigned + count
-  touch(h)
-  touch_domain(d)
+  ctx.counts.assigned = ctx.counts.assigned + count
+  hosts.change(ctx, h)
+  domains.change(ctx, d)
   if h.assigned == 0 then
-    call('SREM', P .. K.served .. text(d.worker), h.key)
+    ctx.call('SREM', ctx.prefix .. K.served .. text(d.worker), h.key)
   elseif count > 0 then
-    call('SADD', P .. K.served .. text(d.worker), h.key)
+    ctx.call('SADD', ctx.prefix .. K.served .. text(d.worker), h.key)
   end
 end
 
--- Puts URLs into the queue of the worker that serves the host: scores and names in turn.
-local function put_into_queue(h, items)
-  call('ZADD', P .. K.assigned .. h.key, unpack(items))
-  count_assigned(h, #items / 2)
-  announce(h)
+-- Assigns URLs to the worker that serves the host: scores and names in turn.
+function scheduler.assign(ctx, h, items)
+  ctx.call('ZADD', ctx.prefix .. K.assigned .. h.key, unpack(items))
+  count_assigned(ctx, h, #items / 2)
+  agenda.announce(ctx, h)
 end
 
-local function move_to(id, where)
-  local u = url(id)
-  u.state = where
-  change(u)
+-- Takes the best assigned URL of a host, to be leased; it leaves its queue.
+function scheduler.take_first(ctx, h)
+  local id = urls.id_of(ctx.call('ZPOPMIN', ctx.prefix .. K.assigned .. h.key)[1])
+  agenda.cross_out(ctx, h)
+  count_assigned(ctx, h, -1)
+  local u = urls.move_to(ctx, id, const.LEASED)
+  counters.count_queue(ctx, queues.of(ctx, u.score), -1)
   return u
 end
 
--- Takes all URLs of the host out of its worker's queue, back into the priority queues.
-local function recall(h)
-  local items = call('ZRANGE', P .. K.assigned .. h.key, 0, -1, 'WITHSCORES')
-  cross_out(h)
-  call('DEL', P .. K.assigned .. h.key)
-  count_assigned(h, -#items / 2)
+-- Takes all URLs of the host back from its worker; `requeue` puts them where they were.
+local function recall(ctx, h)
+  local items = ctx.call('ZRANGE', ctx.prefix .. K.assigned .. h.key, '0', '-1', 'WITHSCORES')
+  agenda.cross_out(ctx, h)
+  ctx.call('DEL', ctx.prefix .. K.assigned .. h.key)
+  count_assigned(ctx, h, -#items / 2)
   return items
 end
 
-local function requeue(h, items)
+local function requeue(ctx, h, items)
   for i = 1, #items, 2 do
-    local id = id_of(items[i])
-    move_to(id, const.QUEUED)
-    enqueue(h, tonumber(items[i + 1]), id)
+    local id = urls.id_of(items[i])
+    urls.move_to(ctx, id, const.QUEUED)
+    enqueue(ctx, h, tonumber(items[i + 1]), id)
   end
+end
+
+-- Takes back everything that is assigned to a worker; returns from how many hosts.
+function scheduler.recall_all(ctx, worker)
+  local served = ctx.call('SMEMBERS', ctx.prefix .. K.served .. text(worker))
+  for _, hid in ipairs(served) do
+    local h = hosts.get(ctx, tonumber(hid))
+    requeue(ctx, h, recall(ctx, h))
+  end
+  return #served
 end
 
 -- Tells whether strict order demands that this URL of the host is assigned at once.
-local function goes_before(h, score, id)
-  if not R.strict or h.assigned == 0 then
+local function goes_before(ctx, h, score, id)
+  if not ctx.rules.strict or h.assigned == 0 then
     return false
   end
-  local last = call('ZRANGE', P .. K.assigned .. h.key, -1, -1, 'WITHSCORES')
+  local last = ctx.call('ZRANGE', ctx.prefix .. K.assigned .. h.key, '-1', '-1', 'WITHSCORES')
   local worst = tonumber(last[2])
-  return score < worst or (score == worst and id < id_of(last[1]))
+  return score < worst or (score == worst and id < urls.id_of(last[1]))
 end
 
-local function assign_at_once(h, score, id)
-  cross_out(h) -- its place in the agenda may be a better one now
-  put_into_queue(h, { score, name_of(id) })
-  if h.assigned <= ahead(h) and space(agenda_of(h)) >= 0 then
+local function assign_at_once(ctx, h, score, id)
+  agenda.cross_out(ctx, h) -- its place in the agenda may be a better one now
+  scheduler.assign(ctx, h, { score, urls.name_of(id) })
+  local worker = agenda.worker_of(ctx, h)
+  if h.assigned <= hosts.ahead(ctx, h) and workers.space(ctx, worker) >= 0 then
     return
   end
-  local ousted = call('ZPOPMAX', P .. K.assigned .. h.key)
-  count_assigned(h, -1)
-  requeue(h, ousted)
+  local ousted = ctx.call('ZPOPMAX', ctx.prefix .. K.assigned .. h.key)
+  count_assigned(ctx, h, -1)
+  requeue(ctx, h, ousted)
 end
 
--- Files a scored URL where it belongs.
-local function file(h, u)
-  local at_once = goes_before(h, u.score, u.id)
+-- Queues a scored URL, or assigns it where strict order demands that.
+function scheduler.queue(ctx, h, u)
+  local at_once = goes_before(ctx, h, u.score, u.id)
   u.state = at_once and const.ASSIGNED or const.QUEUED
-  change(u)
+  urls.change(ctx, u)
+  counters.count_queue(ctx, queues.of(ctx, u.score), 1)
   if at_once then
-    assign_at_once(h, u.score, u.id)
+    assign_at_once(ctx, h, u.score, u.id)
   else
-    enqueue(h, u.score, u.id)
+    enqueue(ctx, h, u.score, u.id)
   end
 end
 
--- Takes a place at a host back and lets it rest.
-local function end_visit(h, next_start)
+-- Queues a URL behind all others of its host, for another attempt.
+function scheduler.queue_last(ctx, h, u)
+  urls.set_score(ctx, u, const.MAX_SCORE)
+  u.state = const.QUEUED
+  counters.count_queue(ctx, queues.of(ctx, u.score), 1)
+  enqueue(ctx, h, u.score, u.id)
+end
+
+-- Takes a URL out of its priority queue.
+function scheduler.dequeue(ctx, h, u)
+  local queue = queues.of(ctx, u.score)
+  ctx.call('ZREM', ctx.prefix .. K.queued .. h.key, urls.name_of(u.id))
+  hosts.add_stock(ctx, h, queue, -1)
+  counters.count_queue(ctx, queue, -1)
+end
+
+-- Takes a slot of a host back and lets the host rest.
+function scheduler.end_visit(ctx, h, next_start)
   h.in_progress = h.in_progress - 1
   h.next = math.max(h.next, next_start)
-  touch(h)
+  hosts.change(ctx, h)
+  local is_late = h.next > ctx.now + const.SOON_S
   local recalled = {}
-  if h.assigned > 0 and (h.next > now + const.SOON_S or h.assigned > ahead(h)) then
-    recalled = recall(h)
+  if h.assigned > 0 and (is_late or h.assigned > hosts.ahead(ctx, h)) then
+    recalled = recall(ctx, h)
   end
-  announce(h)
-  offer(h)
-  requeue(h, recalled)
+  agenda.announce(ctx, h)
+  rings.offer(ctx, h)
+  requeue(ctx, h, recalled)
 end
+
+return scheduler

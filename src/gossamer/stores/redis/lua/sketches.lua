@@ -1,83 +1,103 @@
--- Which pages are similar to one another: those that share a band at the same position are
--- compared.
+-- The sketches of pages: those that share a band at the same position are compared by their
+-- samples.
 
-local NUMBER, NOBODY = '>I5', '\0\0\0\0\0'
+local sketches = {}
 
-local function band_keys(bands)
-  local keys = {}
-  for position = 1, #bands / 8 do
-    local band = string.sub(bands, position * 8 - 7, position * 8)
-    keys[position] = P .. K.band .. string.char(position % 256) .. band
+local text = commands.text
+
+local BAND_BYTES, NAME_BYTES = 8, 5
+
+-- How a page is named in a band, and a URL in a sample; nobody claims a page that is kept.
+local NAME, NOBODY = '>I5', '\0\0\0\0\0'
+
+local function band_keys(ctx, bands)
+  local keys, start = {}, ctx.prefix .. K.band
+  for position = 1, #bands / BAND_BYTES do
+    local band = bands:sub((position - 1) * BAND_BYTES + 1, position * BAND_BYTES)
+    keys[position] = start .. string.char(position % 256) .. band
   end
   return keys
 end
 
-local function keep_sketch(number, id, bands, sample)
-  for _, key in ipairs(band_keys(bands)) do
-    call('APPEND', key, struct.pack(NUMBER, number))
-    if not R.given then
-      call('PEXPIRE', key, math.min(math.ceil((R.ttl_s + R.lease_s) * 1000), const.LONGEST_MS))
+-- Keeps the sketch of a page that the URL claims.
+function sketches.keep(ctx, page, id, bands, sample)
+  local rules, name, longest_ms = ctx.rules, struct.pack(NAME, page), nil
+  if not rules.given then
+    longest_ms = text(math.min(math.ceil((rules.ttl_s + rules.lease_s) * 1000), const.LONGEST_MS))
+  end
+  for _, key in ipairs(band_keys(ctx, bands)) do
+    if not longest_ms then
+      ctx.call('APPEND', key, name)
+    elseif not ctx.call('SET', key, name, 'NX', 'PX', longest_ms) then -- most bands are new
+      ctx.call('APPEND', key, name)
+      ctx.call('PEXPIRE', key, longest_ms)
     end
   end
-  call('SET', P .. K.sample .. text(number), struct.pack(NUMBER, id) .. sample)
+  ctx.call('SET', ctx.prefix .. K.sample .. text(page), struct.pack(NAME, id) .. sample)
 end
 
-local function forget_sketch(number, bands)
-  local name = struct.pack(NUMBER, number)
-  for _, key in ipairs(band_keys(bands)) do
-    local there, left = call('GET', key) or '', {}
-    for first = 1, #there, 5 do
-      local one = string.sub(there, first, first + 4)
+-- Forgets the sketch of a page that is not kept.
+function sketches.forget(ctx, page, bands)
+  local name = struct.pack(NAME, page)
+  for _, key in ipairs(band_keys(ctx, bands)) do
+    local there, left = ctx.call('GET', key) or '', {}
+    for first = 1, #there, NAME_BYTES do
+      local one = there:sub(first, first + NAME_BYTES - 1)
       if one ~= name then
         left[#left + 1] = one
       end
     end
     if #left == 0 then
-      call('DEL', key)
-    elseif #left * 5 < #there then
-      call('SET', key, table.concat(left), 'KEEPTTL')
+      ctx.call('DEL', key)
+    elseif #left * NAME_BYTES < #there then
+      ctx.call('SET', key, table.concat(left), 'KEEPTTL')
     end
   end
-  call('DEL', P .. K.sample .. text(number))
+  ctx.call('DEL', ctx.prefix .. K.sample .. text(page))
 end
 
 -- Notes that a page is kept: nobody claims it any more, and it is forgotten in its time.
-local function settle_sketch(number, left_ms)
-  call('SETRANGE', P .. K.sample .. text(number), '0', NOBODY)
+function sketches.settle(ctx, page, left_ms)
+  local key = ctx.prefix .. K.sample .. text(page)
+  ctx.call('SETRANGE', key, '0', NOBODY)
   if left_ms then
-    call('PEXPIRE', P .. K.sample .. text(number), text(left_ms))
+    ctx.call('PEXPIRE', key, text(left_ms))
   end
 end
 
 -- Returns the pages that share a band with these, those that share most of them first.
-local function sharing(bands)
+local function sharing(ctx, bands)
   local shared, found = {}, {}
-  for _, key in ipairs(band_keys(bands)) do
-    local there = call('GETRANGE', key, -5 * const.MAX_SHARING, -1)
-    for first = 1, #there - #there % 5, 5 do
-      local number = struct.unpack(NUMBER, there, first)
-      if not shared[number] then
-        found[#found + 1] = number
+  local from = text(-NAME_BYTES * const.MAX_SHARING)
+  for _, key in ipairs(band_keys(ctx, bands)) do
+    local there = ctx.call('GETRANGE', key, from, '-1')
+    for first = 1, #there - #there % NAME_BYTES, NAME_BYTES do
+      local page = struct.unpack(NAME, there, first)
+      if not shared[page] then
+        found[#found + 1] = page
       end
-      shared[number] = (shared[number] or 0) + 1
+      shared[page] = (shared[page] or 0) + 1
     end
   end
-  table.sort(found, function(one, other)
-    if shared[one] ~= shared[other] then
-      return shared[one] > shared[other]
-    end
-    return one < other
-  end)
+  if #found > 1 then
+    table.sort(found, function(one, other)
+      if shared[one] ~= shared[other] then
+        return shared[one] > shared[other]
+      end
+      return one < other
+    end)
+  end
   return found
 end
 
--- Returns how much the bytes of one sample have in common with another, which stands from its
--- sixth byte on; 0 as soon as that is less than wanted, as it is with most.
+-- Returns how much the bytes of one sample have in common with another, which stands behind the
+-- name of its URL; 0 as soon as that is less than wanted, as it is with most.
 local function estimated_similarity(one, other, wanted)
   local size, same = #one, 0
   local spare = size - math.floor(size * (wanted * (1 - 1 / 256) + 1 / 256)) + 1
   for first = 1, size, 64 do
-    local theirs = { string.byte(other, first + 5, math.min(first + 68, size + 5)) }
+    local last = math.min(first + 63, size)
+    local theirs = { other:byte(first + NAME_BYTES, last + NAME_BYTES) }
     for i = 1, #theirs do
       if one[first + i - 1] == theirs[i] then
         same = same + 1
@@ -90,23 +110,28 @@ local function estimated_similarity(one, other, wanted)
   return math.max(0, (same / size - 1 / 256) / (1 - 1 / 256))
 end
 
--- Returns the most similar page that is claimed, or kept and not yet forgotten.
-local function most_similar(bands, sample)
-  local mine, best, holder, most = { string.byte(sample, 1, -1) }, nil, 0, R.similarity
-  for i, number in ipairs(sharing(bands)) do
-    if i > const.MAX_CANDIDATES then
-      break
-    end
-    local theirs = call('GET', P .. K.sample .. text(number))
-    local page = theirs and call('HGET', P .. K.pages, text(number))
-    local fetched = page and struct.unpack('>d', page) or now
-    if theirs and #theirs == #mine + 5 and fetched > now - R.ttl_s then
-      local one = estimated_similarity(mine, theirs, most)
-      if one > most or (one == most and (not best or number < best)) then
-        best, most = number, one
-        holder = struct.unpack(NUMBER, theirs)
+-- Returns the most similar page that is claimed, or kept and not yet forgotten: its number, who
+-- claims it, and how similar it is.
+function sketches.most_similar(ctx, bands, sample)
+  local pages = sharing(ctx, bands)
+  if #pages == 0 then
+    return nil
+  end
+  local mine, best, holder, most = { sample:byte(1, -1) }, nil, 0, ctx.rules.similarity
+  for i = 1, math.min(#pages, const.MAX_CANDIDATES) do
+    local page = pages[i]
+    local theirs = ctx.call('GET', ctx.prefix .. K.sample .. text(page))
+    local kept = theirs and ctx.call('HGET', ctx.prefix .. K.pages, text(page))
+    local fetched = kept and struct.unpack('>d', kept) or ctx.now
+    if theirs and #theirs == #mine + NAME_BYTES and fetched > ctx.now - ctx.rules.ttl_s then
+      local similarity = estimated_similarity(mine, theirs, most)
+      if similarity > most or (similarity == most and (not best or page < best)) then
+        best, most = page, similarity
+        holder = struct.unpack(NAME, theirs)
       end
     end
   end
   return best, holder, most
 end
+
+return sketches

@@ -1,102 +1,97 @@
 -- The records of URLs: one packed string each, read when first needed, written at the end.
 
-local INF = math.huge
+local urls = {}
 
-local SCORED, REDIRECT = 1, 2
+local text, get_many, write = commands.text, commands.get_many, commands.write
 
--- Version, place, hops, depth and end of a URL; and its whole record, but for the text.
+-- Version, state, hops, depth and end of a URL; and its whole record, without the text.
 local HEAD, RECORD = '>BBBI4d', '>BBBI4dI4I5HBBdI5I5dI3'
 
-local RECORD_SIZE = struct.size(RECORD)
+-- For how long changes are noted for whoever copies the crawl.
+local NOTED_S = '3600'
 
-local urls, changed_urls = {}, {}
+local function change(ctx, u)
+  ctx.changed_urls[u.id] = u
+end
 
-local function read_url(id, packed)
+urls.change = change
+
+-- Reads a record; the URL is at hand then.
+function urls.read(ctx, id, packed)
   if not packed then
     error('there is no URL ' .. id)
   end
-  local u, version, length = { id = id }, nil, nil
-  version, u.state, u.hops, u.depth, u.finished, u.hid, u.parent, u.attempts, u.deaths, u.flags,
-    u.score, u.page, u.duplicate_of, u.found, length = struct.unpack(RECORD, packed)
-  u.url = string.sub(packed, RECORD_SIZE + 1, RECORD_SIZE + length)
-  u.tail = string.sub(packed, RECORD_SIZE + length + 1)
-  urls[id] = u
+  local _, state, hops, depth, finished, hid, parent, attempts, deaths, flags, score, page,
+    duplicate_of, found, length = struct.unpack(RECORD, packed)
+  local size = const.RECORD_SIZE
+  local u = {
+    id = id, state = state, hops = hops, depth = depth, finished = finished, hid = hid,
+    parent = parent, attempts = attempts, deaths = deaths, flags = flags, score = score,
+    page = page, duplicate_of = duplicate_of, found = found,
+    url = packed:sub(size + 1, size + length), tail = packed:sub(size + length + 1),
+  }
+  ctx.urls[id] = u
   return u
 end
 
+-- Returns depth, hops and end of a URL without reading the rest of its record.
+function urls.read_head(packed)
+  local _, _, hops, depth, finished = struct.unpack(HEAD, packed)
+  return depth, hops, finished
+end
+
 -- Tells whether a record is one of ours.
-local function is_sound(packed)
-  if not packed or #packed <= RECORD_SIZE or string.byte(packed) ~= const.VERSION then
+function urls.is_sound(packed)
+  local size = const.RECORD_SIZE
+  if not packed or #packed <= size or packed:byte() ~= const.RECORD_VERSION then
     return false
   end
-  local length = struct.unpack('>I3', packed, RECORD_SIZE - 2)
-  return string.byte(packed, 2) <= const.TOO_DEEP and #packed >= RECORD_SIZE + length
+  local length = struct.unpack('>I3', packed, size - 2)
+  return packed:byte(2) <= const.TOO_DEEP and #packed >= size + length
 end
 
--- Puts a record aside that nobody can read, instead of stumbling over it for ever.
-local function quarantine(id, packed)
-  call('RPUSH', P .. K.quarantine, cmsgpack.pack({ K.urls, id, packed or '' }))
-  call('ZREM', P .. K.url_queue, id)
-  call('HDEL', P .. K.urls, id)
-  C.unscored = C.unscored - 1
-  C.broken = C.broken + 1
+-- Puts an unscored URL aside whose record nobody can read, instead of failing on it for ever.
+function urls.quarantine(ctx, id, packed)
+  ctx.call('RPUSH', ctx.prefix .. K.quarantine, cmsgpack.pack({ K.urls, id, packed or '' }))
+  ctx.call('ZREM', ctx.prefix .. K.url_queue, id)
+  ctx.call('HDEL', ctx.prefix .. K.urls, id)
+  ctx.counts.unscored = ctx.counts.unscored - 1
+  ctx.counts.broken = ctx.counts.broken + 1
 end
 
-local function url(id)
-  return urls[id] or read_url(id, call('HGET', P .. K.urls, text(id)))
+function urls.get(ctx, id)
+  return ctx.urls[id] or urls.read(ctx, id, ctx.call('HGET', ctx.prefix .. K.urls, text(id)))
 end
 
 -- Reads several at once, which are then at hand.
-local function fetch_urls(ids)
+function urls.fetch(ctx, ids)
   local names = {}
   for i = 1, #ids do
     names[i] = text(ids[i])
   end
-  local found = get_many(P .. K.urls, names)
+  local found = get_many(ctx, ctx.prefix .. K.urls, names)
   for i = 1, #ids do
-    if not urls[ids[i]] then
-      read_url(ids[i], found[i])
+    if not ctx.urls[ids[i]] then
+      urls.read(ctx, ids[i], found[i])
     end
   end
 end
 
--- Tells whoever copies the crawl at the moment which URLs he must look at once more.
-local function tell_watchers(written)
-  if #written == 0 or call('EXISTS', P .. K.watched) == 0 then
-    return
+-- Adds a URL; the caller sees to it that it is known by its key, and queued.
+function urls.new(ctx, text_of_url, hid, path, state)
+  local counts = ctx.counts
+  counts.urls = counts.urls + 1
+  local u = {
+    id = counts.urls, state = state, hops = path.hops, depth = path.depth, finished = const.INF,
+    hid = hid, parent = path.parent, attempts = 0, deaths = 0, flags = 0, score = 0, page = 0,
+    duplicate_of = 0, found = ctx.now, url = text_of_url, tail = '',
+  }
+  ctx.urls[u.id] = u
+  change(ctx, u)
+  counters.count_depth(ctx, 'urls', u.depth, 1)
+  if state == const.TOO_DEEP then
+    counts.too_deep = counts.too_deep + 1
   end
-  local step, out = call('INCR', P .. K.watched), {}
-  for i = 1, #written, 2 do
-    out[i], out[i + 1] = step, written[i]
-  end
-  in_portions('ZADD', P .. K.changed, out)
-  call('EXPIRE', P .. K.changed, 3600)
-end
-
-local function save_urls()
-  local out = {}
-  for id, u in pairs(changed_urls) do
-    out[#out + 1] = text(id)
-    out[#out + 1] = struct.pack(
-      RECORD, const.VERSION, u.state, math.min(u.hops, 255), u.depth, u.finished, u.hid, u.parent,
-      u.attempts, u.deaths, u.flags, u.score, u.page, u.duplicate_of, u.found, #u.url
-    ) .. u.url .. u.tail
-  end
-  in_portions('HSET', P .. K.urls, out)
-  tell_watchers(out)
-end
-
-local function change(u)
-  savers.save_urls = true
-  changed_urls[u.id] = u
-end
-
-local function new_url(u)
-  C.urls = C.urls + 1
-  u.id, u.finished, u.attempts, u.deaths, u.flags = C.urls, INF, 0, 0, 0
-  u.score, u.page, u.duplicate_of, u.found, u.tail = 0, 0, 0, now, ''
-  urls[u.id] = u
-  change(u)
   return u
 end
 
@@ -110,64 +105,162 @@ local function set(u, flag, wanted)
   end
 end
 
--- In the queues and queues a URL is named so that equal scores go in the order of discovery.
-local function name_of(id)
+function urls.is_redirect(u)
+  return has(u, const.REDIRECT)
+end
+
+-- Gives a URL its score.
+function urls.set_score(ctx, u, score)
+  u.score = score
+  set(u, const.SCORED, true)
+  change(ctx, u)
+end
+
+-- In the queues a URL is named so that equal scores go in the order of discovery.
+function urls.name_of(id)
   return struct.pack('>I5', id)
 end
 
-local function id_of(name)
+function urls.id_of(name)
   return (struct.unpack('>I5', name))
 end
 
-local function stand_in_line(u)
+-- Puts a URL into the URL queue, where it waits for its score.
+function urls.await_score(ctx, u)
+  local counts = ctx.counts
   u.state = const.UNSCORED
-  set(u, SCORED, false)
-  C.unscored = C.unscored + 1
-  C.line = C.line + 1
-  call('ZADD', P .. K.url_queue, text(C.line), text(u.id))
-  change(u)
+  set(u, const.SCORED, false)
+  counts.unscored = counts.unscored + 1
+  counts.line = counts.line + 1
+  ctx.call('ZADD', ctx.prefix .. K.url_queue, text(counts.line), text(u.id))
+  change(ctx, u)
 end
 
-local function add_attempt(u, attempt)
+-- Moves a URL to another state in which it waits or is worked on.
+function urls.move_to(ctx, id, state)
+  local u = urls.get(ctx, id)
+  u.state = state
+  change(ctx, u)
+  return u
+end
+
+-- Notes an attempt: moment, outcome, cause, detail and status.
+function urls.add_attempt(ctx, u, attempt)
+  local counts, moment = ctx.counts, attempt[1]
   u.attempts = u.attempts + 1
   u.tail = u.tail .. cmsgpack.pack(attempt)
-  change(u)
+  change(ctx, u)
+  -- a clock that is set back, or that of another server, may be behind
+  if counts.started == 0 or moment < counts.started then
+    counts.started = moment
+  end
+  if moment > counts.last then
+    counts.last = moment
+  end
 end
 
-local function last_outcome(u)
-  local all = { cmsgpack.unpack(u.tail) }
-  return all[#all][2]
+local function count_done(ctx, u, by)
+  counters.count_depth(ctx, 'done', u.depth, by)
+  if u.page > 0 then
+    counters.count_depth(ctx, 'pages', u.depth, by)
+  end
 end
 
--- Lets a finished URL be visited again.
-local function reopen(u)
-  call('HINCRBY', P .. K.outcomes, last_outcome(u), -1)
-  u.duplicate_of, u.finished = 0, INF
-  stand_in_line(u)
+-- Ends a URL; `page` and `duplicate_of` are numbers of pages, or 0.
+function urls.finish(ctx, u, outcome, page, duplicate_of, is_redirect)
+  u.state, u.finished, u.page, u.duplicate_of = const.DONE, ctx.now, page, duplicate_of
+  set(u, const.REDIRECT, is_redirect)
+  change(ctx, u)
+  count_done(ctx, u, 1)
+  ctx.call('HINCRBY', ctx.prefix .. K.outcomes, outcome, '1')
 end
 
-local function targets_of(u)
-  local packed = call('HGET', P .. K.targets, text(u.id))
+-- Lets a URL that is done be visited again.
+function urls.reopen(ctx, u)
+  local attempts = { cmsgpack.unpack(u.tail) }
+  ctx.call('HINCRBY', ctx.prefix .. K.outcomes, attempts[#attempts][2], '-1')
+  count_done(ctx, u, -1)
+  u.duplicate_of, u.finished = 0, const.INF
+  urls.await_score(ctx, u)
+end
+
+local function count_at_depth(ctx, u, by)
+  counters.count_depth(ctx, 'urls', u.depth, by)
+  if u.state == const.DONE then
+    count_done(ctx, u, by)
+  end
+end
+
+-- Gives a URL another path; it is counted at its new depth then.
+function urls.set_path(ctx, u, path)
+  local is_moved = path.depth ~= u.depth
+  if is_moved then
+    count_at_depth(ctx, u, -1)
+  end
+  u.depth, u.hops, u.parent = path.depth, path.hops, path.parent
+  if is_moved then
+    count_at_depth(ctx, u, 1)
+  end
+  change(ctx, u)
+end
+
+-- Returns the ids of the URLs that the links of a URL lead to.
+function urls.targets(ctx, u)
+  local packed = ctx.call('HGET', ctx.prefix .. K.targets, text(u.id))
   if not packed then
     return {}
   end
   local ids, last = cmsgpack.unpack(packed), 0
-  for i, step in ipairs(ids) do
-    last = last + step
+  for i = 1, #ids do
+    last = last + ids[i]
     ids[i] = last
   end
   return ids
 end
 
-local function keep_targets(u, ids)
+-- Keeps where the links of a URL lead, as steps from id to id.
+function urls.keep_targets(ctx, u, ids)
   if #ids == 0 then
-    call('HDEL', P .. K.targets, text(u.id))
+    ctx.call('HDEL', ctx.prefix .. K.targets, text(u.id))
     return
   end
   local steps, last = {}, 0
-  for i, id in ipairs(ids) do
-    steps[i] = id - last
-    last = id
+  for i = 1, #ids do
+    steps[i] = ids[i] - last
+    last = ids[i]
   end
-  call('HSET', P .. K.targets, text(u.id), cmsgpack.pack(steps))
+  ctx.call('HSET', ctx.prefix .. K.targets, text(u.id), cmsgpack.pack(steps))
 end
+
+-- Tells whoever copies the crawl at the moment which URLs to read once more.
+local function note_changes(ctx, written)
+  if ctx.call('EXISTS', ctx.prefix .. K.watched) == 0 then
+    return
+  end
+  local step, out = ctx.call('INCR', ctx.prefix .. K.watched), {}
+  for i = 1, #written, 2 do
+    out[i], out[i + 1] = step, written[i]
+  end
+  write(ctx, 'ZADD', ctx.prefix .. K.changed, out)
+  ctx.call('EXPIRE', ctx.prefix .. K.changed, NOTED_S)
+end
+
+-- Writes the records that have changed.
+function urls.save(ctx)
+  local out, count = {}, 0
+  for id, u in pairs(ctx.changed_urls) do
+    out[count + 1] = text(id)
+    out[count + 2] = struct.pack(
+      RECORD, const.RECORD_VERSION, u.state, math.min(u.hops, const.MOST_HOPS), u.depth, u.finished,
+      u.hid, u.parent, u.attempts, u.deaths, u.flags, u.score, u.page, u.duplicate_of, u.found,
+      #u.url
+    ) .. u.url .. u.tail
+    count = count + 2
+  end
+  if count > 0 then
+    write(ctx, 'HSET', ctx.prefix .. K.urls, out)
+    note_changes(ctx, out)
+  end
+end
+
+return urls

@@ -4,22 +4,26 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 
 import msgspec
 import pytest
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
+from gossamer.config import StoreAddress
 from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import StoreRules
 from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settled, Settlement, Task
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisReader, RedisStore, open_redis
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.client import connect, connection_to
 from gossamer.stores.redis.keys import key, prefix
-from gossamer.stores.redis.open import delete_crawl, open_reader
+from gossamer.stores.redis.open import delete_crawl
+from gossamer.stores.redis.reader import open_redis_reader
 from gossamer.stores.redis.script_client import ScriptClient
 
 START = 1_000_000.0
@@ -52,13 +56,16 @@ class Stage:
         script_client.rules = stored.for_scripts(self.rules, given=True)
         return RedisStore(script_client, self.rules, START)
 
-    async def reader(self) -> RedisReader:
-        reader = await open_reader(self.address, self.crawl)
-        assert isinstance(reader, RedisReader)
-        return reader
+    def reading(self) -> AbstractAsyncContextManager[RedisReader]:
+        """Open it to read it."""
+        address = StoreAddress("redis", url=self.url)
+        return open_redis_reader(ReadRequest(address=address, name=self.crawl))
 
     def client(self) -> Redis:
         return connect(self.address)
+
+    def connection(self) -> AbstractConnection:
+        return connection_to(self.address)
 
     def key(self, name: str) -> str:
         return key(self.crawl, name)
@@ -71,7 +78,7 @@ class Stage:
         return Link(url, key, HostKey(f"{host}.test"), f"{host}.test")
 
     async def take(self, store: RedisStore, now: float = START, worker: int = 0) -> list[Task]:
-        """Score, deal and lease what there is."""
+        """Score, assign and lease what there is."""
         await store.join(worker, now)
         await store.prioritise([(one, 50.0) for one in await store.candidates(1000)])
         await store.route([QUEUES] * 50, now)

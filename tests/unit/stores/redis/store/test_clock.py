@@ -60,7 +60,6 @@ def test_the_server_forgets_contents_by_itself(stage: "Stage") -> None:
 
     async def story() -> None:
         store = await stage.open(BY_SERVER)
-        reader = await stage.reader()
         await stage.add_seeds(store, "a/1", "b/1", now=WRONG)
         first, second = await stage.take(store, WRONG)
         settlement = await stage.kept(store, first, now=WRONG)
@@ -75,10 +74,10 @@ def test_the_server_forgets_contents_by_itself(stage: "Stage") -> None:
                 if not await client.exists(f"{stage.key('content')}1"):
                     break
                 await asyncio.sleep(0.02)
-        assert await reader.content(1) is None
-        assert [page.id async for page in reader.pages()] == [1], "what is known of it stays"
+        async with stage.reading() as reader:
+            assert await reader.content(1) is None
+            assert [page.id async for page in reader.pages()] == [1], "what is known of it stays"
         assert (await store.claim(second, digest, None, WRONG)).page_id == 2
-        await reader.close()
         await store.close()
 
     asyncio.run(story())

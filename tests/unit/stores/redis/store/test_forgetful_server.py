@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tcp_proxy import TcpProxy
 
 from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores import StoreRules
 from gossamer.stores.contract import HostFeedback, Settlement, Task
 from gossamer.stores.redis import Opening, RedisStore
-from gossamer.testing import TcpProxy
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer, StartServer
@@ -40,7 +40,7 @@ def copy(source: "RedisServer", target: "RedisServer") -> None:
             other.restore(name, 0, dump, replace=True)
 
 
-class Pair:
+class ServerPair:
     """A crawl whose server can be exchanged for one that has forgotten something."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Pair:
         return sorted({task.host for task in await self.stage.take(store, now)})
 
 
-Story = Callable[[Pair], Awaitable[None]]
+Story = Callable[[ServerPair], Awaitable[None]]
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def play(stage: "Stage", start_redis: "StartServer") -> Callable[[Story], None]:
     first, second = (start_redis(ports=("port",)) for _ in range(2))
 
     @asynccontextmanager
-    async def pair() -> AsyncIterator[Pair]:
+    async def pair() -> AsyncIterator[ServerPair]:
         async with asyncio.timeout(20), TcpProxy(("127.0.0.1", first.port)) as proxy:
             stage.url = f"redis://127.0.0.1:{proxy.port}"
-            yield Pair(stage, first, second, proxy)
+            yield ServerPair(stage, first, second, proxy)
 
     def run(story: Story) -> None:
         async def main() -> None:
@@ -103,7 +103,7 @@ def missed(task: Task, now: float) -> Settlement:
 def test_no_host_is_dealt_before_the_last_lease_of_the_lost_time_and_a_delay(
     play: Callable[[Story], None],
 ) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1", "a/2", "b/1")
         await pair.remember()
@@ -120,7 +120,7 @@ def test_no_host_is_dealt_before_the_last_lease_of_the_lost_time_and_a_delay(
 
 
 def test_what_was_not_forgotten_is_settled_and_then_paused(play: Callable[[Story], None]) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1", "a/2")
         (task,) = await pair.stage.take(store)
@@ -138,7 +138,7 @@ def test_what_was_not_forgotten_is_settled_and_then_paused(play: Callable[[Story
 
 
 def test_places_are_not_lent_either_and_new_hosts_wait(play: Callable[[Story], None]) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1")
         await pair.remember()
@@ -155,7 +155,7 @@ def test_places_are_not_lent_either_and_new_hosts_wait(play: Callable[[Story], N
 def test_a_place_that_nobody_knows_of_any_more_is_no_second_one(
     play: Callable[[Story], None],
 ) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1", "a/2")
         host = pair.stage.link("a/").host
@@ -174,7 +174,7 @@ def test_a_place_that_nobody_knows_of_any_more_is_no_second_one(
 def test_a_place_that_was_given_back_in_the_lost_time_is_taken_back(
     play: Callable[[Story], None],
 ) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1")
         host = pair.stage.link("a/").host
@@ -192,7 +192,7 @@ def test_a_place_that_was_given_back_in_the_lost_time_is_taken_back(
 
 
 def test_another_connection_to_the_same_server_costs_nothing(play: Callable[[Story], None]) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1", "b/1")
         pair.cut()
@@ -205,7 +205,7 @@ def test_another_connection_to_the_same_server_costs_nothing(play: Callable[[Sto
 def test_a_crawl_that_is_taken_over_after_the_loss_waits_as_well(
     play: Callable[[Story], None],
 ) -> None:
-    async def story(pair: Pair) -> None:
+    async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1")
         await store.join(0, NOW)

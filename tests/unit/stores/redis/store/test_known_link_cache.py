@@ -68,12 +68,11 @@ def test_a_page_that_came_nearer_takes_its_known_links_along(stage: "Stage") -> 
         await stage.keep(other, b, [deep.url.removeprefix("http://").replace(".test", "", 1)])
         settled = await stage.keep(mine, deep, ["x/1", "a/2", "y/1"])
         assert settled.new_links == [stage.link("y/1").key]
-        reader = await stage.reader()
-        depths = {record.url: record.depth async for record in reader.records()}
+        async with stage.reading() as reader:
+            depths = {one.record.url: one.record.depth async for one in reader.urls()}
         assert depths[deep.url] == 1
         assert depths[two.url] == depths[x.url] == 2
         assert depths[stage.link("y/1").url] == 2
-        await reader.close()
         await mine.release(c, None, START)
         await mine.close()
         await other.close()

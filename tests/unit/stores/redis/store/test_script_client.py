@@ -8,14 +8,13 @@ import pytest
 from redis import exceptions
 from redis._parsers import BaseParser
 from redis.asyncio.connection import Connection, UnixDomainSocketConnection
+from tcp_proxy import TcpProxy
 
 from gossamer.errors import CrawlError
 from gossamer.model import Outcome
 from gossamer.stores.contract import HostFeedback
 from gossamer.stores.redis.keys import prefix
 from gossamer.stores.redis.script_client import ScriptClient
-from gossamer.stores.redis.scripts import Script, script
-from gossamer.testing import TcpProxy
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
@@ -33,7 +32,11 @@ class TroubledConnection(UnixDomainSocketConnection):
         assert stage.address.socket is not None
         super().__init__(path=stage.address.socket, protocol=2)
         self.error = error
+        self.errors: list[Exception] = []
+        """Those that come before it."""
         self.lose = 0
+        self.then = ""
+        """A command that the server gets when the first answer was lost."""
 
     async def read_response(
         self,
@@ -51,7 +54,11 @@ class TroubledConnection(UnixDomainSocketConnection):
         )
         if self.lose:
             self.lose -= 1
-            raise self.error
+            if self.then:
+                await self.send_command(*self.then.split())
+                await super().read_response()
+                self.then = ""
+            raise self.errors.pop(0) if self.errors else self.error
         return answer
 
 
@@ -150,17 +157,17 @@ def test_a_broken_connection_is_made_again_and_told_once(
             connection = Connection(host="127.0.0.1", port=proxy.port, protocol=2)
             script_client = ScriptClient(connection, prefix(stage.crawl), 20.0, tell)
             script_client.rules = stage.opened_over(connection).script_client.rules
-            await script_client.ask(script("snapshot"), NOW, b"\x90")
+            await script_client.ask("snapshot", NOW, b"\x90")
             proxy.refuse()
             proxy.cut()
             waiting = asyncio.gather(
-                *[script_client.ask(script("snapshot"), NOW, b"\x90") for _ in range(5)]
+                *[script_client.ask("snapshot", NOW, b"\x90") for _ in range(5)]
             )
             await is_told.wait()
             proxy.resume()
             answers = await waiting
             assert len(set(answers)) == 1
-            await script_client.ask(script("snapshot"), NOW, b"\x90")
+            await script_client.ask("snapshot", NOW, b"\x90")
             await script_client.close()
         return told
 
@@ -172,19 +179,73 @@ def test_who_gets_no_answer_for_long_gives_up_with_a_word(stage: "Stage") -> Non
         connection = Connection(host="127.0.0.1", port=1, protocol=2)
         script_client = ScriptClient(connection, prefix(stage.crawl), 0.2, lambda _: None)
         with pytest.raises(CrawlError, match=r"did not answer for 0\.2 s"):
-            await script_client.ask(script("snapshot"), NOW, b"\x90")
+            await script_client.ask("snapshot", NOW, b"\x90")
         await script_client.close()
 
     asyncio.run(story())
 
 
-def test_a_server_that_was_started_anew_gets_the_scripts_again(stage: "Stage") -> None:
+def test_a_server_that_has_lost_the_library_gets_it_again(
+    stage: "Stage", start_redis: "StartServer", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage, "url", start_redis().url)
+
     async def story() -> None:
-        store = await stage.open()
+        store, other = await stage.open(), await stage.open()
         assert await stage.add_seeds(store, "a/1") == 1
         async with stage.client() as client:
-            await client.script_flush()
-        assert await stage.add_seeds(store, "a/1", "a/2") == 1
+            for _ in range(2):
+                await client.function_flush("SYNC")
+                both = (stage.add_seeds(one, "a/1", "a/2") for one in (store, other, store))
+                await asyncio.gather(*both)
+            assert (await store.snapshot(NOW)).waiting == 2
+        await store.close()
+        await other.close()
+
+    asyncio.run(story())
+
+
+def test_what_was_carried_out_is_not_done_again_where_the_library_is_missing(
+    stage: "Stage", start_redis: "StartServer", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer gets lost, and then the server has lost the library as well."""
+    monkeypatch.setattr(stage, "url", start_redis().url)
+
+    async def story() -> None:
+        store = await stage.open()
+        connection = losing(stage)
+        shaky = stage.opened_over(connection)
+        await stage.add_seeds(store, "a/1", "a/2")
+        assert len(await stage.take(store)) == 2
+        await shaky.snapshot(NOW)
+        connection.lose = 1
+        connection.then = "FUNCTION FLUSH SYNC"
+        host = stage.link("b/").host
+        assert await shaky.acquire_slot(host, "b.test", NOW) is None
+        async with stage.client() as client:
+            assert await client.hget(stage.key("counts"), "taken_slots") == b"1", "not two"
+        await shaky.script_client.close()
+        await store.close()
+
+    asyncio.run(story())
+
+
+def test_what_was_carried_out_is_not_done_again_after_a_refusal(stage: "Stage") -> None:
+    """The answer gets lost, and the repeated call is refused before it is answered."""
+
+    async def story() -> None:
+        store = await stage.open()
+        connection = losing(stage)
+        shaky = stage.opened_over(connection)
+        await shaky.snapshot(NOW)
+        refusal = BaseParser.parse_error("CLUSTERDOWN")  # type: ignore[no-untyped-call]
+        connection.errors = [connection.error, refusal]
+        connection.lose = 2
+        host = stage.link("b/").host
+        assert await shaky.acquire_slot(host, "b.test", NOW) is None
+        async with stage.client() as client:
+            assert await client.hget(stage.key("counts"), "taken_slots") == b"1", "not two"
+        await shaky.script_client.close()
         await store.close()
 
     asyncio.run(story())
@@ -220,12 +281,11 @@ def test_a_server_that_has_no_answer_for_now_is_waited_for(stage: "Stage", words
     asyncio.run(story())
 
 
-def test_a_script_that_fails_says_which_step(stage: "Stage") -> None:
+def test_a_step_that_fails_is_named(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open()
-        broken = Script("broken", b"return redis.call('NONSENSE')", b"0" * 40)
-        with pytest.raises(CrawlError, match="step broken"):
-            await store.script_client.ask(broken, NOW)
+        with pytest.raises(CrawlError, match="step settle"):
+            await store.script_client.ask("settle", NOW, b"no message")
         assert (await store.snapshot(NOW)).waiting == 0, "the others go on"
         await store.close()
 
@@ -245,7 +305,7 @@ def test_a_caller_that_goes_away_leaves_the_others_alone(stage: "Stage") -> None
     asyncio.run(story())
 
 
-def test_what_waits_when_the_courier_goes_is_not_left_hanging(stage: "Stage") -> None:
+def test_what_waits_when_the_client_goes_is_not_left_hanging(stage: "Stage") -> None:
     async def story() -> None:
         store = await stage.open()
         waiting = [asyncio.ensure_future(stage.add_seeds(store, f"a/{n}")) for n in range(300)]

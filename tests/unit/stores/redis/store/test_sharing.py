@@ -14,7 +14,7 @@ from gossamer.model import Outcome
 from gossamer.stores.contract import HostFeedback, Task, UrlState
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.keys import REGISTRY, prefix
-from gossamer.stores.redis.open import delete_crawl, open_reader
+from gossamer.stores.redis.open import delete_crawl
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.store.conftest import Stage
@@ -53,9 +53,8 @@ def test_processes_share_a_crawl_and_every_page_is_fetched_once(stage: "Stage") 
         stores = [await stage.open() for _ in range(4)]
         await stage.add_seeds(stores[0], "h1/1")
         await asyncio.gather(*[work(stores[worker % 4], worker) for worker in range(8)])
-        reader = await stage.reader()
-        records = [record async for record in reader.records()]
-        await reader.close()
+        async with stage.reading() as reader:
+            records = [one.record async for one in reader.urls()]
         assert {record.state for record in records} == {UrlState.DONE}
         depths = {int(record.url.rpartition("/")[2]): record.depth for record in records}
         assert depths == {number: number.bit_length() - 1 for number in range(1, PAGES + 1)}
@@ -106,7 +105,7 @@ def test_the_leases_of_a_dead_process_come_back_in_time(stage: "Stage") -> None:
 
 
 @pytest.mark.req("D16")
-def test_a_url_on_which_three_workers_died_is_given_up(stage: "Stage") -> None:
+def test_a_url_that_crashed_three_workers_is_given_up(stage: "Stage") -> None:
     async def story() -> None:
         store, now = await stage.open(), START
         await stage.add_seeds(store, "poison/", "poison/good")
@@ -121,10 +120,10 @@ def test_a_url_on_which_three_workers_died_is_given_up(stage: "Stage") -> None:
         snapshot = await store.snapshot(now)
         assert snapshot.outcomes == {"gave_up": 1}
         assert (snapshot.waiting, snapshot.in_progress) == (1, 0)
-        reader = await stage.reader()
-        (record,) = [one async for one in reader.records() if one.outcome is not None]
-        assert (record.outcome, record.detail) == (Outcome.GAVE_UP, "three workers died on it")
-        await reader.close()
+        async with stage.reading() as reader:
+            records = [one.record async for one in reader.urls()]
+        (record,) = [one for one in records if one.outcome is not None]
+        assert (record.outcome, record.detail) == (Outcome.GAVE_UP, "it crashed three workers")
         assert len(await stage.take(store, now, 9)) == 1, "the others of its host go on"
         await store.close()
 
@@ -206,17 +205,22 @@ def test_the_rules_of_a_crawl_are_the_same_for_all(stage: "Stage") -> None:
 def test_a_crawl_that_is_not_there_is_not_made_up(stage: "Stage") -> None:
     with pytest.raises(CrawlError, match="no crawl with the name"):
         asyncio.run(open_redis(stage.url, stage.crawl, None, Opening(is_checked=True)))
+
+    async def read() -> None:
+        async with stage.reading():
+            pass
+
     with pytest.raises(CrawlError, match="no crawl with the name"):
-        asyncio.run(open_reader(stage.address, stage.crawl))
+        asyncio.run(read())
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a{b}", "a:b", "ä", "x" * 101])
 def test_a_name_that_would_be_no_key_is_refused(stage: "Stage", name: str) -> None:
-    with pytest.raises(UsageError, match="no name for a crawl"):
+    with pytest.raises(UsageError, match="not a valid name for a crawl"):
         asyncio.run(open_redis(stage.url, name, stage.rules, Opening(is_checked=True)))
 
 
-def test_the_server_is_looked_at_before_anything_is_planted(stage: "Stage") -> None:
+def test_the_server_is_checked_before_anything_is_added(stage: "Stage") -> None:
     """What it would cost is told; here: it keeps nothing on disk."""
     told: list[str] = []
 

@@ -1,0 +1,69 @@
+"""A small crawl from one seed, kept in memory: the classic crawler and `inspect` are built on it.
+
+One worker has one request at a time and takes the nearest URL first. A failure is not tried again,
+and every page is kept, also one that repeats another.
+"""
+
+from collections.abc import Iterable
+
+from gossamer.coordinator.clock import steady_clock
+from gossamer.coordinator.engine import Engine
+from gossamer.download import Client
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.scorers import Depth
+from gossamer.model import Url
+from gossamer.stores.contract import Store, UrlRecord
+from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.stores.rules import StoreRules
+from gossamer.worker import LinkFilter, Modules, PoliteRobots, WorkerContext
+
+UNLIMITED = 10**15
+FOR_EVER_S = 1e12
+
+
+class MemoryCrawl:
+    """A crawl that ends with its process; `records` tells how far it got, at any moment."""
+
+    def __init__(self, max_depth: int, delay_s: float) -> None:
+        rules = StoreRules(
+            scheduler=SchedulerRules(strict=True, delay_s=delay_s),
+            max_depth=max_depth,
+            max_pages=UNLIMITED,
+            max_bytes=UNLIMITED,
+            ttl_s=FOR_EVER_S,
+            similarity=None,
+        )
+        self._max_depth = max_depth
+        self._delay_s = delay_s
+        self._clock = steady_clock()
+        self._backend = SqliteBackend()
+        self._store = EmbeddedStore(self._backend, rules, self._clock())
+
+    def records(self) -> Iterable[UrlRecord]:
+        """Return every URL that is known, in the order in which they were found."""
+        return self._backend.records()
+
+    def context(self, client: Client, link_filter: LinkFilter, modules: Modules) -> WorkerContext:
+        """Return what the worker needs; the caller may add to it before `run`."""
+        return WorkerContext(
+            store=self._store,
+            client=client,
+            robots=PoliteRobots(client, self._store, str, self._clock, self._delay_s),
+            link_filter=link_filter,
+            modules=modules,
+            clock=self._clock,
+            max_depth=self._max_depth,
+            retries=False,
+        )
+
+    async def run(self, seed: Url, context: WorkerContext) -> None:
+        """Crawl from the seed until no URL is left."""
+        await self._store.add_seeds([context.link_filter.file(seed)], self._clock())
+        draw = Draw(QueueTable(SchedulerRules().queues), 0, strict=True)
+        await Engine(context, Depth(), draw, [1], _no_tick).run()
+
+
+async def _no_tick(_store: Store) -> None:
+    """Show nothing: whoever wants to see each step watches the context."""

@@ -1,0 +1,120 @@
+"""The directory of a crawl, and its lock."""
+
+import fcntl
+import os
+import re
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gossamer.errors import CrawlError, UsageError
+from gossamer.model import Url
+from gossamer.urls import location, shown
+
+DATABASE = "crawl.sqlite"
+LOCK = ".lock"
+
+
+def name_for(seed: Url) -> str:
+    """Return the name of a directory for the crawl of this seed."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", location(seed)).strip("-.") or "crawl"
+
+
+class CrawlDirectory:
+    """A directory that one process at a time crawls into; use it in a with statement.
+
+    A directory that is not needed is neither created nor locked.
+    """
+
+    @classmethod
+    def at(cls, path: Path | None) -> Self:
+        """Return the directory at this path; None: no directory is needed."""
+        return cls(Path(), needed=False) if path is None else cls(path)
+
+    def __init__(self, path: Path, *, needed: bool = True) -> None:
+        self.path = path
+        self._needed = needed
+        self._lock: int | None = None
+
+    @property
+    def database(self) -> Path:
+        """The file of the embedded store."""
+        return self.path / DATABASE
+
+    def __enter__(self) -> Self:
+        if not self._needed:
+            return self
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise UsageError(
+                f"cannot crawl into {self.path}: {error.strerror}; name another with --dir"
+            ) from error
+        if not _locked(self._lock):
+            os.close(self._lock)
+            self._lock = None
+            raise CrawlError(
+                f"another process is crawling into {self.path}: wait for it, or name another "
+                "directory with --dir"
+            )
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # The file stays: if it were removed, two processes could lock two files of one name.
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def clear(self, database: Path) -> None:
+        """Remove the state of an earlier crawl; modules replace their own results."""
+        for suffix in ("", "-wal", "-shm"):
+            database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
+def is_locked(directory: Path) -> bool:
+    """Return whether a process crawls into the directory, that is, holds its lock."""
+    try:
+        lock = os.open(directory / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def find_crawl(directory: Path | None, here: Path) -> Path:
+    """Return the given directory, or else the only crawl in or right below `here`."""
+    if directory is not None:
+        return directory
+    if (here / DATABASE).is_file():
+        return here.resolve()
+    found = sorted(one.parent for one in here.glob(f"*/{DATABASE}"))
+    if len(found) == 1:
+        return found[0].relative_to(here)
+    if not found:
+        raise UsageError("there is no crawl here: name its directory with --dir")
+    names = ", ".join(shown(one.name) for one in found)
+    raise UsageError(f"there are several crawls here: name one of {names} with --dir")
+
+
+def _locked(lock: int) -> bool:
+    """Take the lock; `is_locked` of another process may hold it very briefly."""
+    for _ in range(5):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False

@@ -1,0 +1,53 @@
+"""Opening a crawl to work on it, whatever store keeps it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from gossamer.config import StoreAddress
+from gossamer.stores.contract import Store
+from gossamer.stores.rules import StoreRules
+
+OPTIONS_NOTE = "options"
+"""The note that holds the options of a crawl; a crawl that has none has not begun."""
+
+Say = Callable[[Literal["info", "warning"], str], None]
+
+
+class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which crawl to open, and how."""
+
+    address: StoreAddress
+    name: str
+    """What the crawl is called in a shared store."""
+    directory: Path | None
+    """Where its state and results go; None: nothing is written to disk."""
+    rules: StoreRules
+    check: Callable[[bytes], None]
+    """Is shown the options of a crawl that has begun, before anything is changed; may refuse."""
+    clock: Callable[[], float]
+    fresh: bool = False
+    """Delete what an earlier crawl has left."""
+    allow_insecure: bool = False
+    """Accept a server elsewhere without password or TLS."""
+    say: Say = lambda _level, _words: None
+
+
+class OpenedCrawl(Protocol):
+    """A crawl that this process, and no other, coordinates."""
+
+    @property
+    def store(self) -> Store:
+        """The store, until the crawl is closed."""
+
+    @property
+    def where(self) -> str:
+        """What people are told about where the crawl is."""
+
+    async def new_worker(self) -> int:
+        """Return a number for a worker that no other has."""
+
+    async def keep(self) -> None:
+        """Stay the one that coordinates it; a CrawlError if another process has taken over."""

@@ -1,0 +1,186 @@
+"""The reading contract: what every store tells about a crawl, without changing it.
+
+`Store` is for processes that work on a crawl; a `CrawlReader` is for people and programs that want
+to know how far it is. It reads a crawl that is running, has ended or was killed, and nobody waits
+for it. Each kind of store answers directly: a file from its tables, as one consistent snapshot;
+Redis from its counters and records, one step at a time.
+"""
+
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from gossamer.config import StoreAddress
+from gossamer.model import HostKey, Outcome, Url
+from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
+
+State = Literal["waiting", "in_progress", "finished", "too_deep"]
+"""Where a URL stands, for people: three of its states are waiting."""
+
+ANY_STATE = frozenset(UrlState)
+
+
+def state_of(state: UrlState) -> State:
+    """Return what a state is called when shown to people."""
+    match state:
+        case UrlState.LEASED:
+            return "in_progress"
+        case UrlState.DONE:
+            return "finished"
+        case UrlState.TOO_DEEP:
+            return "too_deep"
+        case _:
+            return "waiting"
+
+
+class ReadRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which crawl to read."""
+
+    address: StoreAddress
+    name: str | None = None
+    """What the crawl is called in a shared store; None: the only one there."""
+    directory: Path | None = None
+    """The directory of the crawl; None: that of its file, or else the only crawl around here."""
+
+
+class DepthCount(msgspec.Struct, frozen=True, kw_only=True):
+    """The URLs of one depth."""
+
+    depth: int
+    urls: int
+    finished: int
+    pages: int
+    """How many of those that are finished have a page."""
+
+
+class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The counters of a crawl, all of one moment."""
+
+    states: dict[UrlState, int]
+    """How many URLs are in each state; every state is there."""
+    outcomes: dict[str, int]
+    """How the finished URLs ended."""
+    depths: list[DepthCount]
+    """In the order of depth."""
+    queues: dict[int, int]
+    """How many URLs with a score wait, by priority queue."""
+    pages: int
+    bytes: int
+    """How much was downloaded."""
+    hosts: int
+    started_at: float | None
+    """When the first attempt ended; None: there was none."""
+    last_at: float | None
+    """When the last attempt ended."""
+    running: bool
+    """Whether a process works on the crawl."""
+    closed: bool
+    """Whether the last process that worked on it ended in order."""
+
+    @property
+    def urls(self) -> int:
+        """How many URLs are known."""
+        return sum(self.states.values())
+
+    @property
+    def unfinished(self) -> int:
+        """How many URLs wait or are in progress."""
+        return sum(self.states[one] for one in UrlState if one < UrlState.DONE)
+
+
+class ListedUrl(msgspec.Struct, frozen=True):
+    """A URL in a list."""
+
+    record: UrlRecord
+    bytes: int | None
+    """The size of its page, if it has one."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A URL on the path from a seed."""
+
+    url: Url
+    depth: int
+    over: Literal["seed", "link", "redirect"]
+    """How it was reached: as a seed, over a link or over a redirect."""
+
+
+class HostTiming(msgspec.Struct, frozen=True, kw_only=True):
+    """When a host may be asked again, and why not sooner."""
+
+    delay_s: float
+    ready_in_s: float
+    """0: now."""
+    failures: int
+    """How many requests have failed in a row."""
+
+
+class CrawlReader(Protocol):
+    """Reads one crawl; whoever opened it closes it."""
+
+    @property
+    def where(self) -> str:
+        """What the crawl is called where it is shown."""
+
+    @property
+    def directory(self) -> Path | None:
+        """Where modules have written, as far as that is known."""
+
+    # -- the crawl -------------------------------------------------------------------------------
+
+    async def note(self, name: str) -> bytes | None:
+        """Return a note that is kept with the crawl."""
+
+    async def counts(self) -> CrawlCounts:
+        """Return the counters."""
+
+    async def hosts(self, limit: int, now: float) -> list[HostView]:
+        """Return the hosts with most to do."""
+
+    # -- lists -----------------------------------------------------------------------------------
+
+    def urls(
+        self, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
+    ) -> AsyncIterator[ListedUrl]:
+        """Yield the URLs in one of the states, in the order of discovery.
+
+        With an outcome only those that ended so.
+        """
+
+    def pages(self) -> AsyncIterator[PageRecord]:
+        """Yield the kept pages in the order of their numbers."""
+
+    # -- one page --------------------------------------------------------------------------------
+
+    async def last_page(self) -> int:
+        """Return the largest number of a page; 0 when there is none."""
+
+    async def page(self, number: int) -> PageRecord | None:
+        """Return a kept page; None if no page has that number."""
+
+    async def content(self, number: int) -> bytes | None:
+        """Return a page's body, decompressed; None if it has expired."""
+
+    # -- one URL ---------------------------------------------------------------------------------
+
+    async def url(self, key: bytes) -> UrlRecord | None:
+        """Return what is known of the URL filed under that key."""
+
+    async def attempts(self, url_id: int) -> list[Attempt]:
+        """Return the history of a URL."""
+
+    async def path(self, url_id: int) -> list[Step]:
+        """Return the shortest path from a seed to a URL, both included."""
+
+    async def timing(self, host: HostKey, now: float) -> HostTiming | None:
+        """Return when a host may be asked again; None if the host is not known."""
+
+    async def ahead_of(self, url: UrlRecord) -> int:
+        """Return how many URLs surely come before a waiting one.
+
+        Before one without a score: those that were queued for scoring earlier. Before one in a
+        priority queue: those of its host in the same queue with a better score, and what is
+        assigned or in progress at its host.
+        """

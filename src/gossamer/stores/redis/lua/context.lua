@@ -1,0 +1,57 @@
+-- The context of one call: whose crawl, by which rules, at what moment, and what was read and
+-- changed so far. Every function gets it first; nothing outlives the call.
+
+local context = {}
+
+-- Makes the context. `args`: the rules; then when by the caller's clock, who calls, the number of
+-- the call, whether it was perhaps carried out before, and which server the caller has found here.
+function context.new(keys, args)
+  local rules, asked = cmsgpack.unpack(args[1]), cmsgpack.unpack(args[2])
+  local ctx = {
+    call = redis.call,
+    prefix = keys[1],
+    rules = rules,
+    now = asked[1], -- the moment of this call
+    offset = 0, -- turns the caller's moments into the server's
+    client = asked[2],
+    number = asked[3],
+    is_repeated = asked[4],
+    server = asked[5], -- 0: it did not say
+    counts = false, counts_before = false, depth_changes = {}, queue_changes = {},
+    urls = {}, changed_urls = {},
+    hosts = {}, changed_hosts = {},
+    domains = {}, changed_domains = {},
+    loads = {}, -- the lengths of workers' queues
+  }
+  if not rules.given then
+    local time = ctx.call('TIME')
+    ctx.now = time[1] + time[2] / 1e6
+    ctx.offset = ctx.now - asked[1]
+  end
+  return ctx
+end
+
+-- Reads the counters. Another server than the last time, restarted or promoted, may have forgotten
+-- which hosts it was told of a moment ago, and who is at work. So every host counts as asked until
+-- the last lease of that time is over: no worker asks anything longer than that without being told
+-- that it may.
+function context.read_counters(ctx, names)
+  counters.read(ctx, names)
+  local counts = ctx.counts
+  if ctx.server > 0 and ctx.server ~= counts.server then
+    if counts.server > 0 then
+      counts.unsure = math.max(counts.unsure, ctx.now + ctx.rules.lease_s)
+    end
+    counts.server = ctx.server
+  end
+end
+
+-- Writes everything that has changed.
+function context.save(ctx)
+  urls.save(ctx)
+  hosts.save(ctx)
+  domains.save(ctx)
+  counters.save(ctx)
+end
+
+return context

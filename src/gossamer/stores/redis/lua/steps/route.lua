@@ -1,0 +1,104 @@
+-- Assigns URLs to workers: for each draw, from the first of its queues that has any.
+
+-- Returns the worker that serves a domain; nil: any worker may have it.
+local function holder(ctx, d)
+  local is_bound = d.busy > 0 or d.kept_until > ctx.now
+  return is_bound and workers.is_there(ctx, d.worker) and d.worker or nil
+end
+
+-- Returns the queue from which a host is served when it has its turn: in strict order its first.
+local function queue_for(ctx, h, queue)
+  if ctx.rules.strict then
+    for other in pairs(h.stock) do
+      queue = math.min(queue, other)
+    end
+  end
+  return queue
+end
+
+-- Returns what to assign of the host that has its turn in a queue; nil: nothing for now.
+local function consider(ctx, h, turn)
+  local queue = queue_for(ctx, h, turn)
+  local count = math.min(h.stock[queue] or 0, hosts.room(ctx, h), const.ASSIGNED_AT_ONCE)
+  if count <= 0 then
+    return nil
+  end
+  if h.next > ctx.now + const.SOON_S then
+    rings.park(ctx, h)
+    return nil
+  end
+  local held_by = holder(ctx, domains.get(ctx, h.domain))
+  local worker = held_by or workers.least_loaded(ctx)
+  local left = workers.space(ctx, worker)
+  if left <= 0 then
+    rings.turn_away(ctx, h, held_by or rings.ANY)
+    return nil
+  end
+  return { host = h, queue = queue, count = math.min(count, left), worker = worker }
+end
+
+-- Returns what to assign from the first of these queues that has anything; nil: nothing for now.
+local function pick(ctx, draw)
+  local free = workers.least_loaded(ctx)
+  if not free or workers.space(ctx, free) <= 0 then
+    return nil
+  end
+  for _, worker in ipairs(ctx.call('SMEMBERS', ctx.prefix .. K.crowded)) do
+    if worker == rings.ANY or workers.space(ctx, tonumber(worker)) > 0 then
+      rings.call_back(ctx, worker)
+    end
+  end
+  for _, queue in ipairs(draw) do
+    local ring = ctx.prefix .. K.ring .. commands.text(queue)
+    local first = ctx.call('LINDEX', ring, '0')
+    while first do
+      local h = hosts.get(ctx, tonumber(first))
+      local found = not h.aside and consider(ctx, h, queue)
+      if found then
+        ctx.call('LMOVE', ring, ring, 'LEFT', 'RIGHT')
+        return found
+      end
+      rings.leave(ctx, queue)
+      first = ctx.call('LINDEX', ring, '0')
+    end
+  end
+  return nil
+end
+
+-- Takes the best URLs of a host out of a queue: scores and names in turn.
+local function take(ctx, found)
+  local key, low = ctx.prefix .. K.queued .. found.host.key, queues.low(ctx, found.queue)
+  local limit = commands.text(found.count)
+  local best = ctx.call('ZRANGEBYSCORE', key, low, '+inf', 'WITHSCORES', 'LIMIT', '0', limit)
+  local items, names, ids = {}, {}, {}
+  for i = 1, #best, 2 do
+    names[#names + 1] = best[i]
+    ids[#names] = urls.id_of(best[i])
+    items[i], items[i + 1] = best[i + 1], best[i]
+  end
+  ctx.call('ZREM', key, unpack(names))
+  urls.fetch(ctx, ids)
+  for _, id in ipairs(ids) do
+    urls.move_to(ctx, id, const.ASSIGNED)
+  end
+  hosts.add_stock(ctx, found.host, found.queue, -#names)
+  return items
+end
+
+steps.repeatable('route', { 'queued', 'assigned' }, function(ctx, message)
+  rings.end_rests(ctx, ctx.now + const.SOON_S)
+  local assigned = 0
+  for _, draw in ipairs(message) do
+    local found = pick(ctx, draw)
+    if not found then
+      break
+    end
+    local d = domains.get(ctx, found.host.domain)
+    d.worker = found.worker
+    domains.change(ctx, d)
+    local items = take(ctx, found)
+    scheduler.assign(ctx, found.host, items)
+    assigned = assigned + #items / 2
+  end
+  return assigned
+end)

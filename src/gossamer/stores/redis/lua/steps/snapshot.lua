@@ -1,0 +1,33 @@
+-- Answers the counters.
+
+-- Returns what has ended the crawl; nil while it goes on.
+local function ended_by(ctx, waiting)
+  if ctx.counts.in_progress > 0 then
+    return nil
+  elseif waiting > 0 then
+    return leases.exhausted_by(ctx, 0)
+  end
+  return 'complete'
+end
+
+local COUNTERS = {
+  'unscored', 'queued', 'assigned', 'in_progress', 'pages', 'bytes', 'met', 'page', 'broken',
+}
+
+steps.reading('snapshot', COUNTERS, function(ctx)
+  local counts = ctx.counts
+  local gaps = ctx.call('ZRANGE', ctx.prefix .. K.free, '0', '-1')
+  for i, number in ipairs(gaps) do
+    gaps[i] = tonumber(number)
+  end
+  local outcomes, all = {}, ctx.call('HGETALL', ctx.prefix .. K.outcomes)
+  for i = 1, #all, 2 do
+    outcomes[#outcomes + 1] = { all[i], tonumber(all[i + 1]) }
+  end
+  local waiting = counts.unscored + counts.queued + counts.assigned
+  return {
+    waiting = waiting, in_progress = counts.in_progress, pages = counts.pages,
+    bytes = counts.bytes, hosts = counts.met, ended_by = ended_by(ctx, waiting),
+    outcomes = outcomes, last_page = counts.page, gaps = gaps, quarantined = counts.broken,
+  }
+end)

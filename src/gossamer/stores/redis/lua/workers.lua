@@ -1,0 +1,55 @@
+-- The workers: who takes part, and how long the queue of each is.
+
+local workers = {}
+
+-- Workers are named so that of equally short queues the one of the first worker comes first.
+local function pad(worker)
+  return ('%012d'):format(worker)
+end
+
+-- Lets a worker take part, or notes that it still does.
+function workers.join(ctx, worker)
+  ctx.call('ZADD', ctx.prefix .. K.loads, 'NX', '0', pad(worker))
+  ctx.call('ZADD', ctx.prefix .. K.seen, 'GT', ctx.now, commands.text(worker))
+  ctx.counts.closed = const.AT_WORK
+end
+
+-- Forgets a worker that has nothing any more.
+function workers.forget(ctx, worker)
+  ctx.call('ZREM', ctx.prefix .. K.loads, pad(worker))
+  ctx.call('ZREM', ctx.prefix .. K.seen, commands.text(worker))
+end
+
+-- Returns the length of a worker's queue; false if the worker does not take part.
+local function load_of(ctx, worker)
+  local load = ctx.loads[worker]
+  if load == nil then
+    load = ctx.call('ZSCORE', ctx.prefix .. K.loads, pad(worker))
+    load = load and tonumber(load)
+    ctx.loads[worker] = load
+  end
+  return load
+end
+
+function workers.is_there(ctx, worker)
+  return worker and load_of(ctx, worker) and true or false
+end
+
+-- Returns the worker with the shortest queue; nil if there is no worker.
+function workers.least_loaded(ctx)
+  local first = ctx.call('ZRANGE', ctx.prefix .. K.loads, '0', '0')[1]
+  return first and tonumber(first)
+end
+
+-- Returns how many more URLs fit into a worker's queue.
+function workers.space(ctx, worker)
+  local most = ctx.rules.worker_queue
+  return most - (load_of(ctx, worker) or most)
+end
+
+function workers.add_load(ctx, worker, count)
+  local load = ctx.call('ZINCRBY', ctx.prefix .. K.loads, commands.text(count), pad(worker))
+  ctx.loads[worker] = tonumber(load)
+end
+
+return workers

@@ -1,0 +1,126 @@
+"""Opening a crawl in Redis to coordinate it: one process does so at a time.
+
+The lead is a key that runs out by itself, so that a coordinator that was killed is waited out.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
+
+from gossamer.errors import CrawlError
+from gossamer.stores.opening import OPTIONS_NOTE, OpenRequest
+from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.notes import CrawlNotes
+from gossamer.stores.redis.open import Opening, delete_crawl, open_redis
+from gossamer.stores.redis.store import RedisStore
+
+ROLE = "coordinator"
+LEADS_FOR_S = 5.0
+"""How long nobody else may coordinate the crawl after the last word of the one that does."""
+SILENT_S = 5.0
+"""A worker that is alive is heard of at least this often, many times over."""
+CHECK_EVERY_S = 0.1
+
+
+class _Lead:
+    """The right to coordinate a crawl."""
+
+    def __init__(self, notes: CrawlNotes, request: OpenRequest, where: str) -> None:
+        self._notes = notes
+        self._request = request
+        self._where = where
+        self._me = secrets.token_hex(8)
+
+    async def take(self) -> None:
+        """Take the lead; a coordinator that was killed is waited out."""
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + LEADS_FOR_S + CHECK_EVERY_S
+        said = False
+        while not await self._notes.lead(ROLE, self._me, LEADS_FOR_S):
+            if loop.time() >= give_up_at:
+                raise CrawlError(
+                    f"another process coordinates {self._where}: more workers join it with "
+                    f"gossamer worker --name {self._request.name}"
+                )
+            if not said:
+                said = True
+                self._request.say("info", "checking whether another process runs this crawl")
+            await asyncio.sleep(CHECK_EVERY_S)
+
+    async def keep(self) -> None:
+        """Keep the lead; a CrawlError if another process has taken it."""
+        try:
+            leads = await self._notes.lead(ROLE, self._me, LEADS_FOR_S)
+        except CrawlError:
+            return  # a store that is away for a moment is waited for by its own calls
+        if not leads:
+            raise CrawlError(
+                f"another process has taken over {self._where}, while this one stood still: it "
+                "goes on there"
+            )
+
+    async def give_up(self) -> None:
+        """Let another process coordinate the crawl."""
+        with suppress(CrawlError):  # it ends by itself
+            await self._notes.resign(ROLE, self._me)
+
+
+class RedisCrawl(msgspec.Struct, frozen=True):
+    """An opened crawl in Redis."""
+
+    store: RedisStore
+    where: str
+    address: RedisAddress
+    notes: CrawlNotes
+    lead: _Lead
+
+    async def new_worker(self) -> int:
+        """Return a number for a worker that no other has, on any machine."""
+        return await self.notes.new_worker()
+
+    async def keep(self) -> None:
+        """Stay the one that coordinates it; a CrawlError if another process has taken over."""
+        await self.lead.keep()
+
+
+@asynccontextmanager
+async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
+    """Open a crawl; take over what is in progress if nobody is at work any more."""
+    address = parse_address(request.address.url)
+    where = f"the crawl {request.name} in {address}"
+    async with CrawlNotes(address, request.name) as notes:
+        lead = _Lead(notes, request, where)
+        await lead.take()
+        try:
+            if request.fresh:
+                await delete_crawl(address, request.name)
+                await lead.keep()
+            note = await notes.get(OPTIONS_NOTE)
+            if note is not None:
+                request.check(note)
+            how = Opening(
+                take_over=await _is_alone(notes, request),
+                allow_insecure=request.allow_insecure,
+                tell=lambda words: request.say("warning", words),
+            )
+            store = await open_redis(address.url(), request.name, request.rules, how)
+            try:
+                yield RedisCrawl(store, where, address, notes, lead)
+            finally:
+                await store.close()
+        finally:
+            await lead.give_up()
+
+
+async def _is_alone(notes: CrawlNotes, request: OpenRequest) -> bool:
+    """Tell whether no worker is alive; one that was heard of lately gets time for a sign."""
+    first = await notes.silence_s()
+    quiet_s = min(first.values(), default=SILENT_S)
+    if quiet_s < SILENT_S:
+        request.say("info", "checking whether workers of this crawl are alive")
+        await asyncio.sleep(SILENT_S - quiet_s)
+    now = await notes.silence_s()
+    return all(silence >= SILENT_S for silence in now.values())

@@ -1,0 +1,82 @@
+"""The registry of stores: for each scheme of `--store`, what opens a crawl there.
+
+This is the one place that goes by the scheme. What a kind needs is imported when it is used: a
+crawl in a file does not wait for the Redis client to load.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, cast
+
+import msgspec
+
+from gossamer.config import StoreAddress
+from gossamer.stores.opening import OpenedCrawl, OpenRequest
+from gossamer.stores.reading import CrawlReader, ReadRequest
+
+
+class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of store."""
+
+    shared: bool
+    """Whether several processes, on any machine, may work on a crawl there."""
+    in_directory: bool
+    """Whether its state is on the local disk, so that a crawl needs a directory."""
+    for_work: str
+    """`module:function` that opens a crawl to work on it, given an `OpenRequest`."""
+    for_reading: str
+    """`module:function` that opens a crawl to read it, given a `ReadRequest`."""
+
+
+STORES: Mapping[str, StoreKind] = MappingProxyType(
+    {
+        "memory": StoreKind(
+            shared=False,
+            in_directory=False,
+            for_work="gossamer.stores.embedded.opening:open_memory_crawl",
+            for_reading="gossamer.stores.embedded.opening:no_memory_reader",
+        ),
+        "sqlite": StoreKind(
+            shared=False,
+            in_directory=True,
+            for_work="gossamer.stores.embedded.opening:open_sqlite_crawl",
+            for_reading="gossamer.stores.embedded.sqlite.reader:open_sqlite_reader",
+        ),
+        "redis": StoreKind(
+            shared=True,
+            in_directory=False,
+            for_work="gossamer.stores.redis.opening:open_redis_crawl",
+            for_reading="gossamer.stores.redis.reader:open_redis_reader",
+        ),
+    }
+)
+
+
+def kind_of(address: StoreAddress) -> StoreKind:
+    """Return the kind of store that an address names."""
+    return STORES[address.scheme]
+
+
+def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCrawl]:
+    """Open a crawl, new or as it was left, and be the one that coordinates it."""
+    opener = cast(
+        "Callable[[OpenRequest], AbstractAsyncContextManager[OpenedCrawl]]",
+        _load(kind_of(request.address).for_work),
+    )
+    return opener(request)
+
+
+def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlReader]:
+    """Open a crawl to read it, whether or not a process works on it."""
+    opener = cast(
+        "Callable[[ReadRequest], AbstractAsyncContextManager[CrawlReader]]",
+        _load(kind_of(request.address).for_reading),
+    )
+    return opener(request)
+
+
+def _load(reference: str) -> Any:  # noqa: ANN401 -- whoever asks knows what it is
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

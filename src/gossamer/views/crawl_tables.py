@@ -1,0 +1,45 @@
+"""The tables of a crawl, to be checked: those of its file, or a copy of a shared crawl.
+
+A copy is a consistent snapshot, also while others work on the crawl, and nobody waits for it. It is
+in a temporary database, and takes time in proportion to the number of URLs.
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.reading import ReadRequest
+from gossamer.views.stored_crawl import StoredCrawl, open_crawl
+
+
+class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl whose tables can be read with SQL."""
+
+    crawl: StoredCrawl
+    reader: SqliteReader
+    broken_indexes: Sequence[str] | None = None
+    """Where the queues and counters of a shared store do not agree with its records; None: the
+    crawl is not in a shared store."""
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The tables."""
+        return self.reader.connection
+
+
+@asynccontextmanager
+async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
+    """Open the tables of a crawl; a crawl in a shared store is copied first."""
+    async with open_crawl(request) as crawl:
+        if isinstance(crawl.reader, SqliteReader):
+            yield CrawlTables(crawl=crawl, reader=crawl.reader)
+            return
+        # Imported when it is needed: the Redis client takes a while to load.
+        from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
+
+        async with copy_crawl(crawl) as (reader, broken_indexes):
+            copy = msgspec.structs.replace(crawl, reader=reader)
+            yield CrawlTables(crawl=copy, reader=reader, broken_indexes=broken_indexes)

@@ -1,0 +1,184 @@
+"""A crawl over a shared store as people run it: by commands, each in processes of its own."""
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from redis_servers import LOOPBACK, PATIENCE_S, wait_until
+from tests.cluster.crawl_result import CrawlResult, as_result, impolite, read_all, saved_files
+from tests.cluster.small_web import HOSTS
+
+from gossamer.stores.contract import UrlState
+from gossamer.testing import Web
+
+DELAY_S = 0.1
+LEASE_S = 2.0
+
+
+class GossamerProcess:
+    """One process of `gossamer`, with what it prints in a file."""
+
+    def __init__(self, output: Path, arguments: list[str], environment: dict[str, str]) -> None:
+        self._output = output
+        with output.open("wb") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "gossamer", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env={**os.environ, **environment},
+                cwd=output.parent,
+            )
+        self.pid = self._process.pid
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self._output.read_text()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def end(self, patience_s: float = PATIENCE_S) -> int:
+        """Wait for the end; return the exit code."""
+        try:
+            return self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"it goes on after {patience_s:g} s: {self.output}")
+
+    def succeed(self) -> str:
+        """Wait for a good end; return what it has printed."""
+        assert self.end() == 0, self.output
+        return self.output
+
+
+class ProcessCrawl:
+    """A crawl of a web over a store, under a name of its own, and its processes."""
+
+    def __init__(self, folder: Path, web: Web, url: str) -> None:
+        self.web = web
+        self.url = url
+        self.name = f"test-{secrets.token_hex(4)}"
+        self.folder = folder / self.name
+        self.folder.mkdir()
+        self._runs: list[GossamerProcess] = []
+
+    # -- its processes ---------------------------------------------------------------------------
+
+    def run(self, command: str, *arguments: object, **environment: str) -> GossamerProcess:
+        """Start a command about this crawl, with variables of its environment."""
+        words = [command, *map(str, arguments), "--name", self.name]
+        variables = {"GOSSAMER_STORE": self.url, **environment}
+        output = self.folder / f"output-{len(self._runs)}"
+        self._runs.append(GossamerProcess(output, words, variables))
+        return self._runs[-1]
+
+    def crawl(
+        self,
+        *options: object,
+        workers: int = 2,
+        delay_s: float = DELAY_S,
+        lease_s: float = LEASE_S,
+        **environment: str,
+    ) -> GossamerProcess:
+        """Start the command that crawls."""
+        usual = seed_and_options(self.web, self.folder, workers, delay_s, lease_s)
+        return self.run("crawl", *usual, *options, **environment)
+
+    def worker(self, *options: object, **environment: str) -> GossamerProcess:
+        """Have one more worker join."""
+        return self.run("worker", "--dir", self.folder, *options, **environment)
+
+    def pids(self, role: str) -> list[int]:
+        """Return the processes that play a role, oldest first."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError, ValueError):
+                words = entry.joinpath("cmdline").read_bytes().split(b"\0")
+                if role.encode() in words and self.name.encode() in words:
+                    found.append(int(entry.name))
+        return sorted(found)
+
+    def await_pids(self, role: str, count: int) -> list[int]:
+        """Return the processes that play a role once there are so many."""
+        wait_until(lambda: len(self.pids(role)) >= count)
+        return self.pids(role)
+
+    def await_gone(self, *roles: str) -> None:
+        """Wait until nobody plays these roles."""
+        wait_until(lambda: not any(self.pids(role) for role in roles))
+
+    def await_words(self, run: GossamerProcess, words: str) -> None:
+        """Wait until a process has said something."""
+        wait_until(lambda: words in run.output)
+
+    def await_health(self, code: int, *arguments: object) -> None:
+        """Wait until `gossamer health` ends with that code."""
+        wait_until(lambda: self.run("health", *arguments).end() == code)
+
+    def everything_said(self) -> str:
+        """Return what all commands have printed."""
+        return "".join(run.output for run in self._runs)
+
+    def await_requests(self, count: int) -> None:
+        """Wait until the web was asked so often."""
+        self.web.wait_for_requests(count, PATIENCE_S)
+
+    def close(self) -> None:
+        """End what a failed test has left."""
+        for role in ("crawl", "frontier", "worker"):
+            for pid in self.pids(role):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        for run in self._runs:
+            run.end()
+
+    # -- what came of it -------------------------------------------------------------------------
+
+    def verify(self) -> None:
+        """Have the stored state checked."""
+        self.run("verify").succeed()
+
+    def result(self) -> CrawlResult:
+        """Return what is in the store, once it is sure that the saved files say the same."""
+        records, pages, bodies = asyncio.run(read_all(self.url, self.name))
+        assert {record.state for record in records} <= {UrlState.DONE, UrlState.TOO_DEEP}
+        assert [page.id for page in pages] == [*range(1, len(pages) + 1)]
+        assert Counter(page.url for page in pages).most_common(1)[0][1] == 1
+        found = [(page.url, page.depth, body) for page, body in zip(pages, bodies, strict=True)]
+        assert saved_files(self.folder) == {
+            number: b"%s\n%d\n%s" % (url.encode(), depth, body)
+            for number, (url, depth, body) in enumerate(found, 1)
+        }
+        return as_result(self.web, records, found)
+
+    def saved(self) -> dict[int, bytes]:
+        """Return the files of the pages by their numbers."""
+        return saved_files(self.folder)
+
+    def assert_polite(self) -> None:
+        """The server's log shows never two requests to a host at once, nor one too soon."""
+        assert impolite(self.web.requests, DELAY_S) == []
+
+
+def seed_and_options(
+    web: Web, folder: Path, workers: int, delay_s: float = DELAY_S, lease_s: float = LEASE_S
+) -> list[str]:
+    """Return what to crawl and how."""
+    seed = f"http://{HOSTS[0]}:{web.address[1]}/"
+    feedback = ["--delay", f"{delay_s * 1000:g}ms", "--lease", f"{lease_s:g}s"]
+    limits = ["--scope", "any", "--depth", "5", "--similarity", "1"]
+    own = ["--allow-network", f"{LOOPBACK}/32", "--allow-network", "::1/128"]
+    rest = ["--workers", str(workers), "--dir", str(folder), "--module", "save"]
+    return [seed, *feedback, *limits, *own, *rest]

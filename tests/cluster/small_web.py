@@ -1,0 +1,29 @@
+"""A small web on several hosts."""
+
+from gossamer.testing import Reply, Web
+
+HOSTS = ("a.localhost", "b.localhost", "c.localhost", "d.localhost")
+"""Names that lead to this machine without anybody being asked."""
+LEAVES = 10
+
+
+def describe(web: Web) -> None:
+    """Describe four hosts that link to each other, with one of everything that can happen."""
+    port = web.address[1]
+    homes = [f"http://{host}:{port}/" for host in HOSTS]
+    for host in HOSTS:
+        site = web.site(host)
+        site.robots("User-agent: *\nDisallow: /private/\n")
+        leaves = [f"/leaf/{number}" for number in range(LEAVES)]
+        endings = ["/gone", "/missing", "/private/x", "/old", "/same-1", "/same-2", "/flaky"]
+        site.page("/", links=["/way/1", *endings, *leaves, *homes], text=host * 30)
+        for number in range(1, 8):
+            site.page(f"/way/{number}", links=[f"/way/{number + 1}", "/"], text=f"{host} {number}")
+        for leaf in leaves:
+            site.page(leaf, links=["/", homes[0], "/leaf/0"], text=f"{host}{leaf} " * 50)
+        for duplicate_of in ("/same-1", "/same-2"):
+            site.page(duplicate_of, html=f"<p>I am unique on {host}.")
+        site.status("/gone", 410)
+        site.redirect("/old", "/new")
+        site.redirect("/new", "/way/2")
+        site.reply("/flaky", Reply(status=500), Reply(body=f"<p>Better now, says {host}."))

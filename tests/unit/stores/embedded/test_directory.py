@@ -1,0 +1,52 @@
+"""The directory of a crawl."""
+
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import CrawlError, UsageError
+from gossamer.model import Url
+from gossamer.stores.embedded.directory import CrawlDirectory, name_for
+
+
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [
+        ("http://example.org/", "example.org"),
+        ("https://example.org:8443/x/y", "example.org-8443"),
+        ("http://[::1]/", "1"),
+        ("http://[::]/", "crawl"),
+    ],
+)
+def test_a_name_is_made_from_the_seed(seed: str, name: str) -> None:
+    assert name_for(Url(seed)) == name
+
+
+def test_it_is_made_and_locked(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "crawl"
+    with CrawlDirectory(path):
+        assert path.is_dir()
+        with pytest.raises(CrawlError, match="another process"), CrawlDirectory(path):
+            pass
+    with CrawlDirectory(path):
+        pass
+
+
+def test_one_that_is_not_needed_is_not_made(tmp_path: Path) -> None:
+    with CrawlDirectory(tmp_path / "crawl", needed=False):
+        assert not (tmp_path / "crawl").exists()
+
+
+def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="--dir"), CrawlDirectory(tmp_path / "file"):
+        pass
+
+
+def test_starting_over_removes_the_state_and_nothing_else(tmp_path: Path) -> None:
+    with CrawlDirectory(tmp_path) as directory:
+        for name in ("crawl.sqlite", "crawl.sqlite-wal", "crawl.sqlite-shm", "mine.txt"):
+            (tmp_path / name).write_text("x")
+        directory.clear(directory.database)
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "mine.txt"]
+        directory.clear(directory.database)
