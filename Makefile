@@ -37,7 +37,7 @@ demo: $(READY)  ## crawl a small site that Gossamer serves itself
 test: $(READY) $(DOCS) $(SERVERS)  ## run the whole test suite
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements check
 
-# Each round has another seed, and what is drawn is drawn anew; `make test` has the first one.
+# Each round has another seed, and other examples are drawn; `make test` has the first one.
 chaos: $(READY) $(DOCS) $(SERVERS)  ## kill and draw at random for long: ROUNDS=10
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --chaos-rounds $(ROUNDS) \
 		tests/chaos tests/cluster/chaos tests/contract tests/crawl/test_depth.py

@@ -47,7 +47,7 @@ class TcpProxy:
         return len(self._connections)
 
     async def __aenter__(self) -> Self:
-        self._bind()
+        self._listener = self._bound()
         self._listen()
         return self
 
@@ -81,8 +81,9 @@ class TcpProxy:
     def refuse(self) -> None:
         """Refuse new connections; open ones continue."""
         if self._is_listening:
+            closed = self._bound()  # before the other is gone, so that the port stays ours
             self._unbind()
-            self._bind()  # bound and not listening: refused, and the port stays ours
+            self._listener = closed
 
     def delay(self, seconds: float) -> None:
         """Delay every piece by so long, in both directions."""
@@ -94,13 +95,15 @@ class TcpProxy:
         self._flowing.set()
         self._listen()
 
-    def _bind(self) -> None:
+    def _bound(self) -> socket.socket:
+        """Return a socket at our port that does not listen, and so refuses connections."""
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.setblocking(False)
         listener.bind((LOOPBACK, self.port))
         self.port = listener.getsockname()[1]
-        self._listener = listener
+        return listener
 
     def _listen(self) -> None:
         if self._listener is not None and not self._is_listening:

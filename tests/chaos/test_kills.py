@@ -98,7 +98,7 @@ def test_a_loss_of_power_costs_the_last_commits_only(
 
 @pytest.mark.req("B1")
 @pytest.mark.parametrize("passing", [1, 2, 3])
-def test_killed_while_it_begins_anew(passing: int, crawl: "SmallCrawl", tmp_path: Path) -> None:
+def test_killed_while_it_starts_over(passing: int, crawl: "SmallCrawl", tmp_path: Path) -> None:
     """The old state goes file by file; what is left of it is not taken for a crawl."""
     assert crawl.start(tmp_path, "--max-pages", 1).end() == 0
     settled = {"step": "after EmbeddedStore.settle", "passing": 20}

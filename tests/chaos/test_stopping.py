@@ -39,7 +39,7 @@ def contents(directory: Path) -> dict[str, tuple[bytes, int]]:
 
 @pytest.mark.req("B1")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_once_it_finishes_what_is_in_work(
+def test_interrupted_once_it_finishes_what_is_in_progress(
     number: signal.Signals, gossamer: "Gossamer", web: Web, tmp_path: Path
 ) -> None:
     site = web.site("a.test")

@@ -181,7 +181,7 @@ def test_a_second_command_for_a_running_crawl_is_refused(crawl: "ProcessCrawl") 
     assert not run.has_ended
 
 
-def test_fresh_begins_anew(crawl: "ProcessCrawl", expected: "CrawlResult") -> None:
+def test_fresh_starts_over(crawl: "ProcessCrawl", expected: "CrawlResult") -> None:
     crawl.crawl("--max-pages", 10).succeed()
     crawl.web.clear_requests()
     crawl.crawl("--fresh").succeed()

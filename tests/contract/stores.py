@@ -2,20 +2,18 @@
 
 import asyncio
 import shutil
-import socket
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import uvloop
-
 from gossamer.config import StoreAddress
 from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.contract import Attempt, PageRecord, UrlRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.stores.local import LocalStore, StoreServer
+from gossamer.stores.embedded.sqlite.queries import read_attempts, read_content, read_pages
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
@@ -99,13 +97,17 @@ class EmbeddedSetup:
         return self.backend.records()
 
     def pages(self) -> Iterable[PageRecord]:
-        return self.backend.pages()
+        return read_pages(self._written())
 
     def attempts(self, url_id: int) -> list[Attempt]:
-        return self.backend.attempts(url_id)
+        return read_attempts(self._written(), url_id)
 
     def content(self, page_id: int) -> bytes | None:
-        return self.backend.content(page_id)
+        return read_content(self._written(), page_id)
+
+    def _written(self) -> sqlite3.Connection:
+        self.backend._batch.write()
+        return self.backend._db
 
     def last_page(self) -> int:
         return asyncio.run(self._store.numbering()).last_page
@@ -139,66 +141,6 @@ class SqliteSetup(EmbeddedSetup):
         for suffix in ("", "-wal"):
             shutil.copyfile(f"{before}{suffix}", f"{self._path}{suffix}")
         self.backend.close()
-
-
-class SocketStore(LocalStore):
-    """A store over a socket; its coordinator ends when it is closed."""
-
-    coordinator: EmbeddedStore
-
-    async def close(self) -> None:
-        await super().close()
-        await self.coordinator.close()
-
-
-class LocalSetup:
-    """A store behind a socket: both ends are in one event loop."""
-
-    def __init__(self, inner: EmbeddedSetup) -> None:
-        self.forgets_the_uncommitted = inner.forgets_the_uncommitted
-        self.forgets_hosts = inner.forgets_hosts
-        self.gives_up_poison = inner.gives_up_poison
-        self.records, self.pages = inner.records, inner.pages
-        self.attempts, self.content = inner.attempts, inner.content
-        self.last_page, self.gaps = inner.last_page, inner.gaps
-        self._inner = inner
-        self._runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
-        self._server: StoreServer | None = None
-        self._store: SocketStore | None = None
-
-    @property
-    def store(self) -> SocketStore:
-        assert self._store is not None
-        return self._store
-
-    def run(self, step: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(step)
-
-    def open(self, rules: StoreRules, now: float) -> None:
-        self._hang_up()
-        self._inner.open(rules, now)
-        self.run(self._connect())
-
-    async def _connect(self) -> None:
-        ours, theirs = socket.socketpair()
-        self._server = StoreServer(self._inner.store, lambda _worker, _step: None)
-        await self._server.serve(ours, 0)
-        self._store = await SocketStore.connect(theirs, 0)
-        self._store.coordinator = self._inner.store
-
-    def crash(self) -> None:
-        self._hang_up()
-        self._inner.crash()
-
-    def _hang_up(self) -> None:
-        if self._server is not None:
-            self.run(self._server.close())
-            self.run(LocalStore.close(self.store))
-
-    def close(self) -> None:
-        self._hang_up()
-        self._runner.close()
-        self._inner.close()
 
 
 class RedisSetup:

@@ -26,7 +26,7 @@ from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, StoreRules, Task, UrlState
 from gossamer.stores.contract import KeptPage
-from gossamer.stores.embedded.rows import Found
+from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -75,7 +75,7 @@ def fill(backend: SqliteBackend, pages: range) -> list[tuple[bytes, Sketch]]:
     every = max(1, len(pages) // ASKED)
     some = []
     for number in pages:
-        url_id = backend.insert(link(number), UrlState.TOO_DEEP, Found(0, 0, None), 0.0)
+        url_id = backend.insert(link(number), UrlState.TOO_DEEP, UrlPath(0, 0, None), 0.0)
         assert url_id is not None
         page = KeptPage(
             page_id=number, size=0, digest=os.urandom(16), content=b"", fetched_at=time.time()

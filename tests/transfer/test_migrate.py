@@ -26,7 +26,7 @@ from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.rules import PLACEHOLDER
 from gossamer.transfer.ends import migration_end
 from gossamer.transfer.migrate import Migrated, migrate
-from gossamer.transfer.restoration import Restoration
+from gossamer.transfer.restore import Restoration
 
 if TYPE_CHECKING:
     from tests.transfer.conftest import CrawlLab
@@ -115,7 +115,7 @@ def test_it_goes_on_in_either_to_the_same_end(
 
 
 @pytest.mark.req("D8")
-def test_what_was_in_work_waits_again(
+def test_what_was_in_progress_waits_again(
     lab: "CrawlLab",
     crawl: str,
     interrupted: Path,

@@ -5,6 +5,7 @@ import gc
 import os
 import shlex
 import sys
+from functools import partial
 
 import msgspec
 import uvloop
@@ -23,29 +24,25 @@ EXIT_INTERRUPTED = 130
 def run_crawl(options: CrawlOptions, parser: StartedParser | None) -> int:
     """Crawl, show the progress, and return the exit code."""
     plan = Plan(options)
-    load_modules(options.module)  # reports a wrong one before anything starts
+    modules = load_modules(options.module)  # reports a wrong one before anything starts
     display = DisplayOptions(
         log_format=options.log_format, verbose=options.verbose, quiet=options.quiet
     )
     gc.freeze()  # what is loaded now stays: the collector need not scan it
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
+
+        async def run() -> Summary:  # a scorer may ask for the event loop when it is made
+            # Worker processes of a shared crawl load their modules themselves.
+            own = None if kind_of(options.store).shared else modules
+            crawl = Crawl(plan, own, observer, parser=parser)
+            return await run_until_signalled(crawl, partial(observer.say, "info"))
+
         try:
-            summary = uvloop.run(_run(plan, observer, parser))
+            summary = uvloop.run(run())
         except asyncio.CancelledError:
             observer.say("warning", f"stopped at once; continue with: {_same_command(options)}")
             return EXIT_INTERRUPTED
         return _conclude(summary, options, observer)
-
-
-async def _run(plan: Plan, observer: Observer, parser: StartedParser | None) -> Summary:
-    """Run the crawl, in this process or in several, until it ends or is interrupted."""
-
-    def say(words: str) -> None:
-        observer.say("info", words)
-
-    # Worker processes load their modules themselves.
-    modules = None if kind_of(plan.options.store).shared else load_modules(plan.options.module)
-    return await run_until_signalled(Crawl(plan, modules, observer, parser=parser), say)
 
 
 def _conclude(summary: Summary, options: CrawlOptions, observer: Observer) -> int:

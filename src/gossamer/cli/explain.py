@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from gossamer.cli.output import columns, moment, put_json, put_lines, section
+from gossamer.cli.output import columns, moment, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.model import Url
 from gossamer.observe import printable
@@ -36,22 +36,10 @@ def explain(
     ----------
     url
         The URL, in any spelling.
-    directory
-        The directory of the crawl; by default this one, or the only crawl right below it.
-    store
-        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
-    name
-        The name of the crawl in a shared store; by default the only one there.
-    json
-        Print one JSON object.
-
     """
     asked = parse_seed(url, "URL")
     found = asyncio.run(_read(crawl_to_read(directory, store, name), asked))
-    if json:
-        put_json([found])
-    else:
-        put_lines(explanation_lines(found))
+    put_found(found, explanation_lines, json=json)
     return 0
 
 
@@ -89,7 +77,13 @@ def _state(found: Explanation) -> Iterator[str]:
         case "never_seen":
             yield "never seen"
             if found.scope is None or found.scope.accepted:
-                yield _why_unseen(found)
+                left, are = found.urls_left, "is" if found.urls_left == 1 else "are"
+                yield (
+                    f"no page so far links to it; {counted(left, 'URL')} of the crawl {are} not "
+                    "finished"
+                    if left
+                    else "no page of the crawl links to it"
+                )
         case "waiting":
             yield "waiting"
         case "in_progress":
@@ -105,28 +99,20 @@ def _state(found: Explanation) -> Iterator[str]:
             yield outcome + (f": {printable(found.detail, LONGEST)}" if found.detail else "")
 
 
-def _why_unseen(found: Explanation) -> str:
-    if not found.urls_left:
-        return "no page of the crawl links to it"
-    left = counted(found.urls_left, "URL")
-    return f"no page so far links to it; {left} of the crawl {_are(found.urls_left)} not finished"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
-    ahead = counted(waits.ahead, "URL")
-    before = f"at least {ahead} of its host {_come(waits.ahead)} first"
+    ahead, come = counted(waits.ahead, "URL"), "comes" if waits.ahead == 1 else "come"
+    before = f"at least {ahead} of its host {come} first"
+    failures = counted(waits.host_failures, "failure")
+    why = f", after {failures} in a row" if waits.host_failures else ""
+    asked = f"{printable(found.host or '')} may be asked again in {span(waits.host_ready_in_s)}"
     words = {
         "no-process": "a process: none is running; the same command continues the crawl",
         "max-pages": "a larger --max-pages: the page budget is used up",
         "max-bytes": "a larger --max-bytes: the byte budget is used up",
-        "score": f"its score: {ahead} {_come(waits.ahead)} first",
+        "score": f"its score: {ahead} {come} first",
         "queue": f"its turn in queue {found.queue}: {before}",
         "worker": f"its turn: {before}",
-        "host": f"its host: {printable(found.host or '')} {_rest(waits)}",
+        "host": f"its host: {asked}{why}",
     }
     for obstacle in waits.obstacles:
         yield words[obstacle]
@@ -135,16 +121,6 @@ def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
         yield f"altogether at least {span(waits.at_least_s)}, {pause}"
     elif not waits.obstacles:
         yield "a free connection"
-
-
-def _come(number: int) -> str:
-    return "comes" if number == 1 else "come"
-
-
-def _rest(waits: Waits) -> str:
-    failures = counted(waits.host_failures, "failure")
-    why = f", after {failures} in a row" if waits.host_failures else ""
-    return f"may be asked again in {span(waits.host_ready_in_s)}{why}"
 
 
 def _scope(found: Explanation) -> Iterator[str]:

@@ -3,13 +3,15 @@
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from gossamer.cli import classic
-from gossamer.cli.inspection import Hop, Inspection, PageReport, Report, inspect_url
+from gossamer.cli.inspection import PageReport, Report, inspect_url
+from gossamer.cli.output import put_found
+from gossamer.cli.parameters import Json
 from gossamer.content import Markers
 from gossamer.model import Outcome
 from gossamer.policy import AddressPolicy
@@ -31,7 +33,7 @@ def inspect(
     markers: str | None = None,
     allow_network: Repeated = (),
     contact: str | None = None,
-    json: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    json: Json = False,
 ) -> int:
     """Show what a crawler sees of one page: robots, answer, title, links, and why.
 
@@ -54,60 +56,48 @@ def inspect(
         GOSSAMER_ALLOW_NETWORK is read as well.
     contact
         How site owners can reach you; sent with each request. Default: GOSSAMER_CONTACT.
-    json
-        Print one JSON object.
-
     """
     seed = parse_seed(url)
     networks = [*allow_network, *classic.listed_networks(os.environ)]
-    inspection = Inspection(
-        url=seed,
-        scope=Scope.for_seeds(scope, [seed], include, exclude),
-        addresses=AddressPolicy.parse(networks).allowing_seed(seed),
+    inspection = inspect_url(
+        seed,
+        Scope.for_seeds(scope, [seed], include, exclude),
+        AddressPolicy.parse(networks).allowing_seed(seed),
         contact=contact or os.environ.get("GOSSAMER_CONTACT") or None,
         markers=Markers.parse(markers) if markers else None,
     )
-    report = asyncio.run(inspect_url(inspection))
-    print(msgspec.json.encode(report).decode() if json else render_text(report))
+    report = asyncio.run(inspection)
+    put_found(report, report_lines, json=json)
     return 0 if report.hops[-1].outcome is Outcome.FETCHED else EXIT_FAILED
 
 
-def render_text(report: Report) -> str:
-    """Return the report as aligned lines."""
-    lines: list[str] = []
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield the report for people."""
     for hop in report.hops:
-        lines += _hop_lines(hop)
+        yield hop.url
+        yield f"  robots    {hop.robots}"
+        if hop.status is not None:
+            answer = f"{hop.status} in {hop.milliseconds} ms from {hop.address}"
+            yield f"  answer    {answer}, {hop.content_type or 'no content type'}"
+        words = hop.outcome.replace("_", " ")
+        yield f"  outcome   {words}{': ' if hop.detail else ''}{hop.detail}"
     if report.page:
-        lines += _page_lines(report.page)
-    return "\n".join(lines)
+        yield from _page_lines(report.page)
 
 
-def _hop_lines(hop: Hop) -> list[str]:
-    lines = [hop.url, f"  robots    {hop.robots}"]
-    if hop.status is not None:
-        answer = f"{hop.status} in {hop.milliseconds} ms from {hop.address}"
-        lines.append(f"  answer    {answer}, {hop.content_type or 'no content type'}")
-    words = hop.outcome.replace("_", " ")
-    lines.append(f"  outcome   {words}{': ' if hop.detail else ''}{hop.detail}")
-    return lines
-
-
-def _page_lines(page: PageReport) -> list[str]:
+def _page_lines(page: PageReport) -> Iterator[str]:
     different = list(dict.fromkeys((link.verdict, link.url, link.why) for link in page.links))
     counts = Counter(verdict for verdict, _, _ in different)
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    lines = [
-        f"  page      {page.bytes:,} bytes of {page.kind} in {page.encoding}, {page.words:,} words",
-        f"  title     {shown(page.title)}",
-        f"  links     {len(page.links)}, {len(different)} different: {summary}".rstrip(": "),
-    ]
+    what = f"{page.bytes:,} bytes of {page.kind} in {page.encoding}, {page.words:,} words"
+    yield f"  page      {what}"
+    yield f"  title     {shown(page.title)}"
+    yield f"  links     {len(page.links)}, {len(different)} different: {summary}".rstrip(": ")
     if not page.follow:
-        lines.append("            the page asks for its links not to be followed")
+        yield "            the page asks for its links not to be followed"
     if page.markers_missing:
-        lines.append("            the page has no content markers, so no link counts")
+        yield "            the page has no content markers, so no link counts"
     for verdict, url, why in different:
         sign = {"in scope": "+", "out of scope": "-"}.get(verdict, "?")
-        lines.append(f"    {sign} {url if sign != '?' else shown(url)}")
-        if sign == "-":
-            lines[-1] += f"  ({why})"
-    return lines
+        because = f"  ({why})" if sign == "-" else ""
+        yield f"    {sign} {url if sign != '?' else shown(url)}{because}"

@@ -18,16 +18,6 @@ DELAY_S = 1.0
 """The pause between robots.txt, redirects and the page."""
 
 
-class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """What to inspect, and as whom."""
-
-    url: Url
-    scope: Scope
-    addresses: AddressPolicy
-    contact: str | None = None
-    markers: Markers | None = None
-
-
 class Hop(msgspec.Struct, frozen=True, kw_only=True):
     """One URL on the way to the page."""
 
@@ -69,26 +59,33 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     page: PageReport | None
 
 
-async def inspect_url(inspection: Inspection) -> Report:
+async def inspect_url(
+    url: Url,
+    scope: Scope,
+    addresses: AddressPolicy,
+    *,
+    contact: str | None,
+    markers: Markers | None,
+) -> Report:
     """Visit the URL and its redirects, no links, and report each step."""
     answers: dict[Url, Response] = {}
-    options = FetchOptions(user_agent=user_agent(inspection.contact), connections=1)
+    options = FetchOptions(user_agent=user_agent(contact), connections=1)
     # Compared letter by letter: a redirect to another spelling of the same page is a hop as well.
-    link_filter = LinkFilter(inspection.scope, str, comparing=str)
+    link_filter = LinkFilter(scope, str, comparing=str)
     crawl = MemoryCrawl(max_depth=0, delay_s=DELAY_S)
-    async with Client(options, inspection.addresses) as client:
+    async with Client(options, addresses) as client:
         context = msgspec.structs.replace(
             crawl.context(client, link_filter, ModuleRunner([])),
             on_response=lambda response: answers.update({response.url: response}),
         )
-        await crawl.run(inspection.url, context)
+        await crawl.run(url, context)
     visited = [record for record in crawl.records() if record.outcome is not None]
     hops = [_hop(record, answers.get(record.url), context.robots) for record in visited]
     last = hops[-1]
     if last.outcome is Outcome.REDIRECTED:  # to where we had been
         hops[-1] = msgspec.structs.replace(last, detail=f"{last.detail}, in a circle")
     is_page = last.outcome is Outcome.FETCHED
-    return Report(hops=hops, page=_page(answers[last.url], inspection) if is_page else None)
+    return Report(hops=hops, page=_page(answers[last.url], scope, markers) if is_page else None)
 
 
 def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> Hop:
@@ -107,14 +104,10 @@ def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> 
     )
 
 
-def _page(response: Response, inspection: Inspection) -> PageReport:
+def _page(response: Response, scope: Scope, markers: Markers | None) -> PageReport:
     headers = response.headers
-    page = parse(
-        response.body,
-        url=response.url,
-        content_type=headers.get("content-type"),
-        markers=inspection.markers,
-    )
+    kind = headers.get("content-type")
+    page = parse(response.body, url=response.url, content_type=kind, markers=markers)
     return PageReport(
         bytes=len(response.body),
         kind=page.kind.value,
@@ -123,7 +116,7 @@ def _page(response: Response, inspection: Inspection) -> PageReport:
         words=len(page.text.split()),
         follow=may_follow(PRODUCT, headers.get_all("x-robots-tag"), page.metas),
         markers_missing=page.markers_missing,
-        links=[_seen(link.url, link.href, inspection.scope) for link in page.links],
+        links=[_seen(link.url, link.href, scope) for link in page.links],
     )
 
 
@@ -131,8 +124,5 @@ def _seen(url: Url | None, href: str, scope: Scope) -> SeenLink:
     if url is None:
         return SeenLink(url=href, verdict="no web address", why="not an http or https URL")
     verdict = scope.judge(url)
-    return SeenLink(
-        url=url,
-        verdict="in scope" if verdict else "out of scope",
-        why=verdict.explain(url),
-    )
+    words: Literal["in scope", "out of scope"] = "in scope" if verdict else "out of scope"
+    return SeenLink(url=url, verdict=words, why=verdict.explain(url))

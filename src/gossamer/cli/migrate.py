@@ -6,18 +6,13 @@ import sys
 import time
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from gossamer.cli.output import put_lines
-from gossamer.cli.parameters import CrawlName
+from gossamer.cli.parameters import Insecure, switch, value
 from gossamer.config import StoreAddress, load
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
 from gossamer.transfer.ends import migration_end
 from gossamer.transfer.migrate import migrate as migrated
-
-Replace = Annotated[bool, Parameter(name="--replace", negative="", show_default=False)]
-Insecure = Annotated[bool, Parameter(name="--insecure-store", negative="", show_default=False)]
 
 SCHEME = re.compile(r"[a-z]+:")
 SHOW_EVERY_S = 1.0
@@ -28,8 +23,17 @@ def migrate(
     target: str,
     /,
     *,
-    crawl: CrawlName = None,
-    replace: Replace = False,
+    crawl: Annotated[
+        str | None,
+        value(
+            "--name",
+            "The name of the crawl in a shared store; by default the only one there, or for a new "
+            "one a name made from its seed.",
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, switch("--replace", "Replace the crawl that the target already has.")
+    ] = False,
     insecure_store: Insecure = False,
 ) -> int:
     """Copy a crawl from one store to another, where it can continue; the source is not changed.
@@ -43,14 +47,6 @@ def migrate(
         The store with the crawl.
     target
         The store to copy it to.
-    crawl
-        The name of the crawl in a shared store; by default the only one there, or for a new one
-        a name made from its seed.
-    replace
-        Replace the crawl that the target already has.
-    insecure_store
-        Accept a store on another machine without a password or TLS.
-
     """
     ends = [
         migration_end(_address(one), crawl, allow_insecure=insecure_store)

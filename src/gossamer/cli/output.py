@@ -7,12 +7,15 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import AsyncIterable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 
 from gossamer.errors import CrawlError
+
+Found = TypeVar("Found", bound=msgspec.Struct)
 
 
 def put(pieces: Iterable[bytes]) -> None:
@@ -64,6 +67,11 @@ def put_lines(lines: Iterable[str]) -> None:
 def put_json(records: Iterable[msgspec.Struct]) -> None:
     """Write one JSON object a line."""
     put(map(as_json, records))
+
+
+def put_found(found: Found, lines_of: Callable[[Found], Iterable[str]], *, json: bool) -> None:
+    """Write what a command has found, as one JSON object or as lines for people."""
+    put([as_json(found)] if json else map(as_line, lines_of(found)))
 
 
 def put_table(rows: Sequence[Sequence[str]]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from gossamer.cli.output import as_json, as_line, put, put_stream
-from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.cli.parameters import CrawlName, Directory, JsonLines, StoreUrl, crawl_to_read
 from gossamer.errors import UsageError
 from gossamer.model import Outcome
 from gossamer.observe import printable
@@ -33,18 +33,12 @@ def pages(
     state: StateName | None = None,
     outcome: Outcome | None = None,
     cat: int | None = None,
-    json: Json = False,
+    json: JsonLines = False,
 ) -> int:
     """List the pages of a crawl by number, or its URLs in the order of discovery.
 
     Parameters
     ----------
-    directory
-        The directory of the crawl; by default this one, or the only crawl right below it.
-    store
-        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
-    name
-        The name of the crawl in a shared store; by default the only one there.
     every
         List every known URL, with its state.
     state
@@ -54,9 +48,6 @@ def pages(
     cat
         Write the body of the page with this number, byte for byte. In a terminal, control
         characters are escaped.
-    json
-        Print one JSON object a line.
-
     """
     request = crawl_to_read(directory, store, name)
     if cat is not None:
@@ -112,9 +103,8 @@ async def _url_lines(rows: AsyncIterator[UrlEntry]) -> AsyncIterator[str]:
 
 async def _write_body(request: ReadRequest, number: int) -> None:
     async with open_crawl(request) as crawl:
-        found = await read_body(crawl, number)
-    is_shown = sys.stdout.isatty()
-    put([_escaped(found.body, found.page.encoding) if is_shown else found.body])
+        page, body = await read_body(crawl, number)
+    put([_escaped(body, page.encoding) if sys.stdout.isatty() else body])
 
 
 def _escaped(body: bytes, encoding: str) -> bytes:

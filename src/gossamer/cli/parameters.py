@@ -1,4 +1,4 @@
-"""What the commands that read a crawl have in common."""
+"""The options that several commands have, each declared once with its help."""
 
 import os
 from pathlib import Path
@@ -9,13 +9,53 @@ from cyclopts import Parameter
 from gossamer.config import StoreAddress, load
 from gossamer.stores.reading import ReadRequest
 
-Directory = Annotated[Path | None, Parameter(name="--dir", show_default=False)]
-"""Where the crawl is; by default in the current directory, or the only one right below it."""
 
-StoreUrl = Annotated[str | None, Parameter(name="--store", show_default=False)]
-CrawlName = Annotated[str | None, Parameter(name="--name", show_default=False)]
+def value(name: str, words: str) -> Parameter:
+    """Return an option with a value."""
+    return Parameter(name=name, help=words, show_default=False)
 
-Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
+
+def switch(name: str | list[str], words: str) -> Parameter:
+    """Return an option that is given or not."""
+    return Parameter(name=name, help=words, negative="", show_default=False)
+
+
+# Commands that read a crawl
+Directory = Annotated[
+    Path | None,
+    value(
+        "--dir",
+        "The directory of the crawl; by default this one, or the only crawl right below it.",
+    ),
+]
+StoreUrl = Annotated[
+    str | None,
+    value(
+        "--store",
+        "The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.",
+    ),
+]
+CrawlName = Annotated[
+    str | None,
+    value("--name", "The name of the crawl in a shared store; by default the only one there."),
+]
+Json = Annotated[bool, switch("--json", "Print one JSON object.")]
+JsonLines = Annotated[bool, switch("--json", "Print one JSON object a line.")]
+
+# Commands that take part in a shared crawl
+SharedStoreUrl = Annotated[
+    str | None,
+    value(
+        "--store",
+        "The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords, "
+        "since other users of the machine can see the command line.",
+    ),
+]
+SharedCrawlName = Annotated[str | None, value("--name", "The name of the crawl.")]
+Insecure = Annotated[
+    bool,
+    switch("--insecure-store", "Accept a store on another machine without a password or TLS."),
+]
 
 
 def crawl_to_read(directory: Path | None, store: str | None, name: str | None) -> ReadRequest:

@@ -3,17 +3,17 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import uvloop
-from cyclopts import Parameter
 
-from gossamer.cli.parameters import CrawlName, StoreUrl
+from gossamer.cli.parameters import Insecure, SharedCrawlName, SharedStoreUrl, switch, value
 from gossamer.cli.signals import run_until_signalled
 from gossamer.cluster import FrontierRole, Membership, Participant, Role, WorkerRole
-from gossamer.config import CrawlOptions, load
+from gossamer.config import load
 from gossamer.coordinator import Observer
 from gossamer.errors import UsageError
 from gossamer.modules import load_modules
@@ -21,61 +21,45 @@ from gossamer.observe import DisplayOptions, open_observer
 
 EXIT_INTERRUPTED = 130
 
-Run = Callable[[Observer], Coroutine[object, object, str]]
-
-Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="", show_default=False)]
-Insecure = Annotated[bool, Parameter(name="--insecure-store", negative="", show_default=False)]
-Attached = Annotated[bool, Parameter(name="--attached", negative="", show_default=False)]
+Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
+Attached = Annotated[
+    bool,
+    switch(
+        "--attached",
+        "Leave the crawl when standard input ends, as it does when the parent process is gone.",
+    ),
+]
 
 
 def frontier(
     *,
-    store: StoreUrl = None,
-    crawl: CrawlName = None,
+    store: SharedStoreUrl = None,
+    crawl: SharedCrawlName = None,
     insecure_store: Insecure = False,
     attached: Attached = False,
     quiet: Quiet = False,
 ) -> int:
-    """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by.
+    """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by."""
 
-    Parameters
-    ----------
-    store
-        The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords,
-        since other users of the machine can see the command line.
-    crawl
-        The name of the crawl.
-    insecure_store
-        Accept a store on another machine without a password or TLS.
-    attached
-        Leave the crawl when standard input ends, as it does when the parent process is gone.
-    quiet
-        Show errors only.
+    async def make_role(member: Membership, _: Observer) -> Role:
+        return FrontierRole(member)
 
-    """
-    own = _own_options(
-        store=store, name=crawl, insecure_store=insecure_store or None, quiet=quiet or None
-    )
-
-    async def run(observer: Observer) -> str:
-        def say(words: str) -> None:
-            observer.say("info", words)
-
-        async def make_role(member: Membership) -> Role:
-            return FrontierRole(member)
-
-        return await run_until_signalled(Participant(own, say, make_role), say, attached=attached)
-
-    return _run(own, run)
+    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
+    return _run({**given, "quiet": quiet or None}, make_role, attached=attached)
 
 
 def worker(
     *,
-    store: StoreUrl = None,
-    crawl: CrawlName = None,
-    number: Annotated[int | None, Parameter(name="--id", show_default=False)] = None,
-    directory: Annotated[Path | None, Parameter(name="--dir", show_default=False)] = None,
-    alone: Annotated[bool, Parameter(name="--alone", negative="", show_default=False)] = False,
+    store: SharedStoreUrl = None,
+    crawl: SharedCrawlName = None,
+    number: Annotated[
+        int | None, value("--id", "The number of this worker; by default the next free one.")
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        value("--dir", "The directory for the results of modules; auto names it after the seed."),
+    ] = None,
+    alone: Annotated[bool, switch("--alone", "Use one core only.")] = False,
     insecure_store: Insecure = False,
     attached: Attached = False,
     quiet: Quiet = False,
@@ -83,63 +67,36 @@ def worker(
     """Fetch and process pages of a shared crawl until it is finished.
 
     A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves.
-
-    Parameters
-    ----------
-    store
-        The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords,
-        since other users of the machine can see the command line.
-    crawl
-        The name of the crawl.
-    number
-        The number of this worker; by default the next free one.
-    directory
-        The directory for the results of modules; auto names it after the seed.
-    alone
-        Use one core only.
-    insecure_store
-        Accept a store on another machine without a password or TLS.
-    attached
-        Leave the crawl when standard input ends, as it does when the parent process is gone.
-    quiet
-        Show errors only.
-
     """
     if number is not None and number < 0:
         raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
-    own = _own_options(
-        store=store,
-        name=crawl,
-        dir=directory and str(directory),
-        insecure_store=insecure_store or None,
-        quiet=quiet or None,
-    )
 
-    async def run(observer: Observer) -> str:
-        def say(words: str) -> None:
-            observer.say("info", words)
+    async def make_role(member: Membership, observer: Observer) -> Role:
+        modules = load_modules(member.plan.options.module)
+        me = await member.notes.new_worker() if number is None else number
+        observer.say("info", f"worker {me} joins the crawl {member.plan.name}")
+        return WorkerRole(member, me, modules, observer, alone=alone)
 
-        async def make_role(member: Membership) -> Role:
-            modules = load_modules(member.plan.options.module)
-            me = await member.notes.new_worker() if number is None else number
-            say(f"worker {me} joins the crawl {member.plan.name}")
-            return WorkerRole(member, me, modules, observer, alone=alone)
-
-        return await run_until_signalled(Participant(own, say, make_role), say, attached=attached)
-
-    return _run(own, run)
+    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
+    own = {"dir": directory and str(directory), "quiet": quiet or None}
+    return _run({**given, **own}, make_role, attached=attached)
 
 
-def _own_options(**given: object) -> CrawlOptions:
-    return load(given, os.environ).options
-
-
-def _run(own: CrawlOptions, run: Run) -> int:
+def _run(
+    given: Mapping[str, object],
+    make_role: Callable[[Membership, Observer], Awaitable[Role]],
+    *,
+    attached: bool,
+) -> int:
+    """Take part in a crawl until it is over or a signal comes; return the exit code."""
+    own = load(given, os.environ).options
     display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
+        say = partial(observer.say, "info")
+        participant = Participant(own, say, lambda member: make_role(member, observer))
         try:
-            ended_by = uvloop.run(run(observer))
+            ended_by = uvloop.run(run_until_signalled(participant, say, attached=attached))
         except asyncio.CancelledError:
             return EXIT_INTERRUPTED
-        observer.say("info", "left the crawl" if ended_by == "interrupted" else "the crawl is over")
+        say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
         return 0

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
-from gossamer.cli.output import columns, moment, put_json, put_lines, section
+from gossamer.cli.output import columns, moment, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, size, span
@@ -14,12 +14,15 @@ from gossamer.views.stored_crawl import open_crawl
 
 DEPTHS_SHOWN = 12
 
-ENDINGS = {
+STATES = {
+    "running": "running",
+    "crashed": "killed: the same command continues it",
     "complete": "finished: no URLs left",
     "max-pages": "finished: the page budget is used up",
     "max-bytes": "finished: the byte budget is used up",
     "interrupted": "interrupted: the same command continues it",
 }
+"""The words for a state of a crawl, or for what ended it."""
 
 
 def status(
@@ -29,25 +32,9 @@ def status(
     name: CrawlName = None,
     json: Json = False,
 ) -> int:
-    """Show how far a crawl is, while it runs or afterwards.
-
-    Parameters
-    ----------
-    directory
-        The directory of the crawl; by default this one, or the only crawl right below it.
-    store
-        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
-    name
-        The name of the crawl in a shared store; by default the only one there.
-    json
-        Print one JSON object.
-
-    """
+    """Show how far a crawl is, while it runs or afterwards."""
     found = asyncio.run(_read(crawl_to_read(directory, store, name)))
-    if json:
-        put_json([found])
-    else:
-        put_lines(status_lines(found))
+    put_found(found, status_lines, json=json)
     return 0
 
 
@@ -59,7 +46,7 @@ async def _read(request: ReadRequest) -> CrawlStatus:
 def status_lines(status: CrawlStatus) -> Iterator[str]:
     """Yield the status for people."""
     yield printable(status.where)
-    yield from section("state", [_state(status)])
+    yield from section("state", [STATES.get(status.state) or STATES[status.ended_by or ""]])
     yield from section("pages", [count(status.pages) + _of(count, status.max_pages)])
     yield from section("bytes", [size(status.bytes) + _of(size, status.max_bytes)])
     yield from section("URLs", [_urls(status)])
@@ -68,20 +55,16 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
         took = span(status.last_at - status.started_at)
         times = f"{moment(status.started_at)} to {moment(status.last_at)} ({took})"
         yield from section("time", [times])
-    yield from section("outcomes", columns(_outcomes(status), right=[0]))
-    yield from _table("depths", _depths(status), right=[0, 1, 2, 3])
+    outcomes = [[count(urls), name.replace("_", " ")] for name, urls in status.outcomes.items()]
+    yield from section("outcomes", columns(outcomes, right=[0]))
+    yield ""
+    yield from section("depths", columns(_depths(status), right=[0, 1, 2, 3]))
     if any(queue.waiting for queue in status.queues):
-        yield from _table("queues", _queues(status), right=[0, 1, 2])
+        yield ""
+        yield from section("queues", columns(_queues(status), right=[0, 1, 2]))
     if status.busiest_hosts:
-        yield from _table("busiest", _hosts(status), right=[0])
-
-
-def _state(status: CrawlStatus) -> str:
-    if status.state == "running":
-        return "running"
-    if status.state == "crashed":
-        return "killed: the same command continues it"
-    return ENDINGS[status.ended_by or ""]
+        yield ""
+        yield from section("busiest", columns(_hosts(status), right=[0]))
 
 
 def _of(show: Callable[[int], str], limit: int | None) -> str:
@@ -97,15 +80,6 @@ def _urls(status: CrawlStatus) -> str:
     if status.too_deep:
         figures.append(f"{count(status.too_deep)} too deep")
     return ", ".join(figures)
-
-
-def _table(label: str, rows: Sequence[Sequence[str]], right: Iterable[int]) -> Iterator[str]:
-    yield ""
-    yield from section(label, columns(rows, right))
-
-
-def _outcomes(status: CrawlStatus) -> list[list[str]]:
-    return [[count(urls), name.replace("_", " ")] for name, urls in status.outcomes.items()]
 
 
 def _depths(status: CrawlStatus) -> list[list[str]]:

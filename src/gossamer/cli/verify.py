@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from gossamer.cli.output import put_json, put_lines
+from gossamer.cli.output import put_found
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
@@ -26,24 +26,9 @@ def verify(
     """Check that a crawl lost nothing, did nothing twice and counted right.
 
     It may be running: then a consistent snapshot is checked. The exit code is 1 if a check fails.
-
-    Parameters
-    ----------
-    directory
-        The directory of the crawl; by default this one, or the only crawl right below it.
-    store
-        The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.
-    name
-        The name of the crawl in a shared store; by default the only one there.
-    json
-        Print one JSON object.
-
     """
     found = asyncio.run(_check(crawl_to_read(directory, store, name)))
-    if json:
-        put_json([found])
-    else:
-        put_lines(verification_lines(found))
+    put_found(found, verification_lines, json=json)
     return 0 if found.sound else EXIT_BROKEN
 
 

@@ -5,7 +5,7 @@ whatever they must know of it is in the store (`membership`).
 """
 
 from gossamer.cluster.frontier_role import FrontierRole
-from gossamer.cluster.membership import Membership, join_crawl
+from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
 from gossamer.cluster.worker_role import WorkerRole
 
@@ -15,5 +15,4 @@ __all__ = [
     "Participant",
     "Role",
     "WorkerRole",
-    "join_crawl",
 ]

@@ -31,11 +31,6 @@ class FrontierRole:
         self._stopped = asyncio.Event()
         self._work: asyncio.Task[None] | None = None
 
-    @property
-    def leads(self) -> bool:
-        """Whether it is the one that works."""
-        return self._work is not None
-
     def stop(self) -> None:
         """Let another one take over."""
         self._stopped.set()

@@ -29,15 +29,6 @@ class Membership(msgspec.Struct, frozen=True):
     notes: CrawlNotes
 
 
-async def require_crawl(notes: CrawlNotes, name: str) -> None:
-    """Raise a CrawlError if the store does not hold the crawl, in which nothing is left to do."""
-    if await notes.get(OPTIONS_NOTE) is None:
-        raise CrawlError(
-            f"the crawl {name} is not in the store any more: it was deleted, or the server has "
-            "lost its data"
-        )
-
-
 def shared_address(options: CrawlOptions) -> RedisAddress:
     """Return where the shared store is."""
     if not options.store.is_server:
@@ -56,36 +47,31 @@ def crawl_name(options: CrawlOptions) -> str:
 
 
 @asynccontextmanager
-async def join_crawl(
-    own: CrawlOptions, say: Callable[[str], None], *, patience_s: float = PATIENCE_S
-) -> AsyncIterator[Membership]:
+async def join_crawl(own: CrawlOptions, say: Callable[[str], None]) -> AsyncIterator[Membership]:
     """Take part in a crawl; `own` says where it is and what it is called."""
     address, name = shared_address(own), crawl_name(own)
     async with CrawlNotes(address, name) as notes:
-        options = await _options(notes, own, name, say, patience_s)
+        note = await notes.get(OPTIONS_NOTE)
+        if note is None:
+            say(f"waiting for the crawl {name} to begin")
+            note = await _wait_for_options(notes, address, name)
         how = Opening(allow_insecure=own.insecure_store, tell=say)
         store = await open_redis(address.url(), name, None, how)
         try:
-            yield Membership(Plan(options), store, notes)
+            yield Membership(Plan(unpack_options(note, own)), store, notes)
         finally:
             await store.close()
 
 
-async def _options(
-    notes: CrawlNotes, own: CrawlOptions, name: str, say: Callable[[str], None], patience_s: float
-) -> CrawlOptions:
+async def _wait_for_options(notes: CrawlNotes, address: RedisAddress, name: str) -> bytes:
     """Return the options of the crawl as soon as it is there."""
     loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + patience_s
-    told = False
-    while (note := await notes.get(OPTIONS_NOTE)) is None:
-        if loop.time() >= give_up_at:
-            raise CrawlError(
-                f"there is no crawl {name} in {shared_address(own)}: begin it with gossamer crawl, "
-                "or see whether the name is right"
-            )
-        if not told:
-            told = True
-            say(f"waiting for the crawl {name} to begin")
+    give_up_at = loop.time() + PATIENCE_S
+    while loop.time() < give_up_at:
         await asyncio.sleep(ASK_EVERY_S)
-    return unpack_options(note, own)
+        if (note := await notes.get(OPTIONS_NOTE)) is not None:
+            return note
+    raise CrawlError(
+        f"there is no crawl {name} in {address}: begin it with gossamer crawl, or see whether the "
+        "name is right"
+    )

@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Protocol
 
-from gossamer.cluster.membership import Membership, join_crawl, require_crawl
+from gossamer.cluster.membership import Membership, join_crawl
 from gossamer.config import CrawlOptions
+from gossamer.errors import CrawlError
+from gossamer.stores.opening import OPTIONS_NOTE
 
 INTERRUPTED = "interrupted"
 
@@ -34,8 +36,7 @@ class Participant:
         self._say = say
         self._cast = cast
         self._stopped = False
-        self._joining: asyncio.Task[Role] | None = None
-        self._member: Membership | None = None
+        self._joining: asyncio.Task[tuple[Membership, Role]] | None = None
         self._role: Role | None = None
 
     def stop(self) -> None:
@@ -51,16 +52,20 @@ class Participant:
         async with AsyncExitStack() as stack:
             self._joining = asyncio.create_task(self._join(stack))
             try:
-                self._role = await self._joining
+                member, self._role = await self._joining
             except asyncio.CancelledError:
                 if self._stopped:
                     return INTERRUPTED
                 raise
             ended_by = await self._role.run()
-            if self._member is not None and ended_by != INTERRUPTED:
-                await require_crawl(self._member.notes, self._member.plan.name)
+            # In a crawl that is gone nothing is left to do, either.
+            if ended_by != INTERRUPTED and await member.notes.get(OPTIONS_NOTE) is None:
+                raise CrawlError(
+                    f"the crawl {member.plan.name} is not in the store any more: it was deleted, "
+                    "or the server has lost its data"
+                )
             return ended_by
 
-    async def _join(self, stack: AsyncExitStack) -> Role:
-        self._member = await stack.enter_async_context(join_crawl(self._own, self._say))
-        return await self._cast(self._member)
+    async def _join(self, stack: AsyncExitStack) -> tuple[Membership, Role]:
+        member = await stack.enter_async_context(join_crawl(self._own, self._say))
+        return member, await self._cast(member)

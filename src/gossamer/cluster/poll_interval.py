@@ -14,9 +14,6 @@ class PollInterval:
     def __init__(self) -> None:
         self._pause_s = FIRST_S
 
-    def __repr__(self) -> str:
-        return f"<PollInterval: again in {self._pause_s:.3f} s>"
-
     def pause_s(self, *, found: bool) -> float:
         """Return how long to wait after a look at which something was found, or nothing."""
         self._pause_s = FIRST_S if found else min(self._pause_s * GROWTH, LONGEST_S)

@@ -9,9 +9,9 @@ from gossamer.cluster.poll_interval import PollInterval
 from gossamer.coordinator.clock import steady_clock
 from gossamer.coordinator.context import ProcessContext, open_worker_context
 from gossamer.coordinator.observer import Observer
-from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
+from gossamer.modules import Module, ModuleContext, ModuleRunner
 from gossamer.worker.loop import Worker
-from gossamer.worker.pipeline import report_depths
+from gossamer.worker.pipeline import WorkerContext, report_depths
 
 END_EVERY_S = 0.25
 """How often it asks whether the crawl is over."""
@@ -46,10 +46,6 @@ class WorkerRole:
         if self._worker is not None:
             self._worker.stop()
 
-    def report(self) -> list[ModuleReport]:
-        """Return what the modules did."""
-        return self._runner.report()
-
     async def run(self) -> str:
         """Work until the end of the crawl; return what ended it, or `interrupted`."""
         plan, store = self._member.plan, self._member.store
@@ -65,18 +61,18 @@ class WorkerRole:
                 alone=self._alone,
             )
             context = await open_worker_context(plan, store, own, module_context, stack)
-            if pending_depth_changes := await store.pending_depth_changes():
-                await report_depths(store, context.modules, pending_depth_changes)
+            await self._report_depths(context)
             slots = max(1, plan.options.connections // max(1, plan.options.workers))
             self._worker = Worker(self._number, context, slots, lambda: None)
             if self._stopped:
                 self._worker.stop()
             ended_by = await self._work(self._worker)
-            if (
-                pending_depth_changes := await store.pending_depth_changes()
-            ):  # shorter paths that came to light elsewhere
-                await report_depths(store, context.modules, pending_depth_changes)
+            await self._report_depths(context)  # shorter paths that came to light elsewhere
             return ended_by
+
+    async def _report_depths(self, context: WorkerContext) -> None:
+        if pending_depth_changes := await context.store.pending_depth_changes():
+            await report_depths(context.store, context.modules, pending_depth_changes)
 
     async def _work(self, worker: Worker) -> str:
         store = self._member.store

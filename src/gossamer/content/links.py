@@ -53,7 +53,6 @@ class Links:
     def __init__(
         self, page: Url, bases: Iterable[str], encoding: str, resolved: ResolvedLinks | None = None
     ) -> None:
-        self.were_cut = False
         self._base = _base_url(page, bases)
         self._folder = self._base[: self._base.partition("?")[0].rfind("/")]
         self._encoding = encoding
@@ -68,7 +67,6 @@ class Links:
             target = href.partition("#")[0]
             if target not in known:
                 if len(known) >= MAX_LINKS:
-                    self.were_cut = True
                     continue
                 known[target] = self._resolved.resolve(
                     target, self._base, self._folder, self._encoding

@@ -25,10 +25,6 @@ class ParsedPage:
     """The title on one line, cut if it is too long."""
     links: tuple[FoundLink, ...] = ()
     """The links of all `<a>` and `<area>` elements, in their order, repeated ones too."""
-    links_cut: bool = False
-    """Whether links are missing: to more than `MAX_LINKS` pages, or after `MAX_READ_BYTES`."""
-    refresh: FoundLink | None = None
-    """The target of a `<meta http-equiv="refresh">`."""
     metas: tuple[tuple[str, str], ...] = ()
     """Name and content of all meta elements that have both."""
     markers_missing: bool = False
@@ -77,8 +73,6 @@ def parse(
         encoding=encoding,
         title=reader.title or "",
         links=links.resolve(reader.hrefs),
-        links_cut=links.were_cut or reader.links_cut or len(body) > MAX_READ_BYTES,
-        refresh=next(iter(links.resolve(reader.refreshes)), None),
         metas=tuple(reader.metas),
         markers_missing=reader.markers_missing,
         take_text=reader.take_text,

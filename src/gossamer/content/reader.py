@@ -14,7 +14,6 @@ from turbohtml.clean import strip_comments_node
 
 from gossamer.content.limits import PREFIX, as_written, rename_formatting
 from gossamer.content.markers import Markers
-from gossamer.content.refresh import refresh_target
 
 MAX_TITLE_LENGTH: Final = 500
 
@@ -44,10 +43,8 @@ class PageReader:
     def __init__(self, text: str, markers: Markers | None = None) -> None:
         self.title: str | None = None
         self.hrefs: list[str] = []
-        self.links_cut = False
         self.bases: list[str] = []
         self.metas: list[tuple[str, str]] = []
-        self.refreshes: list[str] = []
         source = rename_formatting(text)
         self._is_renamed = source is not text
         self._parts = None if markers is None else markers.parts_of(source)
@@ -96,9 +93,7 @@ class PageReader:
         # The tree repeats an unclosed link in every paragraph; the page has it once.
         if href is None or position in self._link_positions:
             return
-        if len(self.hrefs) >= _MAX_HREFS:
-            self.links_cut = True
-        elif self._parts is None or position in self._parts:
+        if len(self.hrefs) < _MAX_HREFS and (self._parts is None or position in self._parts):
             self._link_positions.add(position)
             self.hrefs.append(href.strip(_WHITE_SPACE))
 
@@ -109,14 +104,8 @@ class PageReader:
 
     def _note_meta(self, element: Element) -> None:
         name, content = self._attribute(element, "name"), self._attribute(element, "content")
-        if content is None:
-            return
-        if name and len(self.metas) < _MAX_METAS:
+        if name and content is not None and len(self.metas) < _MAX_METAS:
             self.metas.append((name[:_MAX_META_LENGTH], content[:_MAX_META_LENGTH]))
-        if (element.attr("http-equiv") or "").lower() == "refresh" and not self.refreshes:
-            target = refresh_target(content)
-            if target is not None:
-                self.refreshes.append(target)
 
     def _note_title(self, element: Element) -> None:
         if self.title is None:

@@ -16,7 +16,7 @@ from rich.segment import Segment, Segments
 
 from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
-from gossamer.observe.detour import Held, detour
+from gossamer.observe.held_output import HeldOutput, hold_output
 from gossamer.observe.messages import Messages, sentence
 from gossamer.observe.outlet import Outlet
 from gossamer.observe.panel import MESSAGES, Panel
@@ -57,12 +57,12 @@ class LiveDisplay:
         self._rate_limit = RateLimit(MAX_FRAMES_PER_S, 1.0)
         self._messages = Messages()
         self._state: tuple[Snapshot, Sequence[HostView]] | None = None
-        self._held = Held()
+        self._held = HeldOutput()
         self._lock = threading.RLock()
         self._exits = ExitStack()
 
     def __enter__(self) -> Self:
-        self._exits.enter_context(detour(self._held, self._draw))
+        self._exits.enter_context(hold_output(self._held, self._draw))
         return self
 
     def __exit__(

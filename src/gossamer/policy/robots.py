@@ -41,7 +41,6 @@ class _Field(Enum):
     ALLOW = auto()
     DISALLOW = auto()
     CRAWL_DELAY = auto()
-    SITEMAP = auto()
 
 
 _FIELDS: Final = {
@@ -58,9 +57,6 @@ _FIELDS: Final = {
     b"crawl-delay": _Field.CRAWL_DELAY,
     b"crawldelay": _Field.CRAWL_DELAY,
     b"crawl delay": _Field.CRAWL_DELAY,
-    b"sitemap": _Field.SITEMAP,
-    b"sitemaps": _Field.SITEMAP,
-    b"site-map": _Field.SITEMAP,
 }
 """The names of lines, with the misspellings that Google's parser accepts."""
 
@@ -86,20 +82,17 @@ class RobotsVerdict(msgspec.Struct, frozen=True):
 class RobotsRules:
     """The rules of a robots.txt for one agent. Without rules everything is allowed."""
 
-    __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules", "sitemaps")
+    __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules")
 
     def __init__(
         self,
         rules: Iterable[RobotsRule] = (),
         crawl_delay_s: float | None = None,
-        sitemaps: Iterable[str] = (),
     ) -> None:
         self.rules = tuple(sorted(rules, key=lambda rule: (-rule.octets, not rule.allows)))
         """In the order of precedence: the longest first, of equals the one that allows."""
         self.crawl_delay_s = crawl_delay_s
         """The pause that the agent's group asks for between requests."""
-        self.sitemaps = tuple(sitemaps)
-        """The sitemaps named anywhere in the file, as written."""
         # Most URLs start with none of the plain prefixes: one check excludes all of them.
         self._prefixes = tuple(rule.pieces[0] for rule in self.rules if rule.is_prefix)
         self._patterns = tuple(rule for rule in self.rules if not rule.is_prefix)
@@ -109,8 +102,7 @@ class RobotsRules:
     def footprint_bytes(self) -> int:
         """The approximate memory of the rules."""
         # Somewhat more than measured, for every kind of file.
-        rules = sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
-        return rules + sum(80 + len(sitemap) for sitemap in self.sitemaps)
+        return sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
 
     def judge(self, url: Url) -> RobotsVerdict:
         """Return the verdict of the most specific rule that matches this URL (section 2.2.2)."""
@@ -186,7 +178,6 @@ class _Reader:
         self._ours = _Group()
         self._fallback = _Group()
         self._in_rules = False
-        self._sitemaps: list[str] = []
 
     def read(self, number: int, line: bytes) -> None:
         """Read one line."""
@@ -200,13 +191,11 @@ class _Reader:
                 self._read_rule(False, value, number)
             case _Field.CRAWL_DELAY:
                 self._read_delay(value)
-            case _Field.SITEMAP if value:
-                self._sitemaps.append(value.decode("utf-8", "replace"))
 
     def result(self) -> RobotsRules:
         """Return the rules for our agent: of its own groups, or else of those for "*"."""
         group = self._ours if self._ours.named else self._fallback
-        return RobotsRules(group.rules, group.crawl_delay_s, self._sitemaps)
+        return RobotsRules(group.rules, group.crawl_delay_s)
 
     def _read_agent(self, value: bytes) -> None:
         # Only rules end the list of agents, not other lines (section 2.2.4).

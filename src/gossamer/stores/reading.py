@@ -56,7 +56,7 @@ class DepthCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The counters of a crawl, all of one moment."""
+    """The counters of a crawl, a consistent snapshot."""
 
     states: dict[UrlState, int]
     """How many URLs are in each state; every state is there."""

@@ -6,25 +6,26 @@ looked at only where nobody works, for they could not be had at one moment with 
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gossamer.stores.contract import UrlState
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.transfer.export_state import CopiedCrawl
+from gossamer.transfer.tables import portions
 
 HOSTS_AT_ONCE = 500
 
-_COUNTED = {
-    "urls": "SELECT count(*) FROM urls",
-    "unscored": "SELECT count(*) FROM urls WHERE state = 0",
-    "in_progress": "SELECT count(*) FROM urls WHERE state = 3",
-    "too_deep": "SELECT count(*) FROM urls WHERE state = 5",
-    "pages": "SELECT count(*) FROM pages",
-    "started": "SELECT coalesce(min(at), 0) FROM attempts",
-    "last": "SELECT coalesce(max(at), 0) FROM attempts",
-}
-_WAITING = "SELECT count(*) FROM urls WHERE state IN (1, 2)"
+_COUNTS = """
+SELECT 'urls', count(*) FROM urls
+UNION ALL SELECT 'unscored', count(*) FROM urls WHERE state = 0
+UNION ALL SELECT 'in_progress', count(*) FROM urls WHERE state = 3
+UNION ALL SELECT 'too_deep', count(*) FROM urls WHERE state = 5
+UNION ALL SELECT 'pages', count(*) FROM pages
+UNION ALL SELECT 'started', coalesce(min(at), 0) FROM attempts
+UNION ALL SELECT 'last', coalesce(max(at), 0) FROM attempts
+UNION ALL SELECT 'scored and waiting', count(*) FROM urls WHERE state IN (1, 2)
+"""
 _OUTCOMES = "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
 _DEPTHS = """
 SELECT 'urls:' || depth, count(*) FROM urls GROUP BY depth
@@ -56,7 +57,7 @@ async def check_indexes(
 ) -> list[str]:
     """Return what is wrong, in sentences; the crawl was copied into the tables before."""
     found = [*state.unreadable, *_miscounted(connection, state)]
-    if state.is_running:
+    if state.running:
         return found
     connection.execute("CREATE TEMP TABLE filed (url INTEGER, host INTEGER, state, score)")
     connection.execute("CREATE INDEX temp.filed_by_url ON filed (url)")
@@ -65,35 +66,33 @@ async def check_indexes(
     connection.execute("DROP TABLE temp.filed")
     found += await _unleased(crawl, connection)
     known = await crawl.client.hlen(crawl.key("known"))
-    (urls,) = connection.execute(_COUNTED["urls"]).fetchone()
+    (urls,) = connection.execute("SELECT count(*) FROM urls").fetchone()
     if known != urls:
         found.append(f"{known} keys for {urls} URLs")
     return found
 
 
 def _miscounted(connection: sqlite3.Connection, state: CopiedCrawl) -> Iterator[str]:
-    for name, query in _COUNTED.items():
-        (there,) = connection.execute(query).fetchone()
-        if there != state.counts.get(name, 0):
-            yield f"{name}: {state.counts.get(name, 0):g} counted, {there} there"
-    (waiting,) = connection.execute(_WAITING).fetchone()
-    counted = state.counts.get("queued", 0) + state.counts.get("assigned", 0)
-    if waiting != counted:
-        yield f"scored and waiting: {counted:g} counted, {waiting} there"
-    yield from _differences(connection, _OUTCOMES, "ended as {}", state.outcomes)
-    yield from _differences(connection, _DEPTHS, "at depth, {}", state.depths)
-    yield from _differences(connection, _QUEUES, "in queue {}", state.queue_counts)
+    waiting = state.counts["queued"] + state.counts["assigned"]
+    names = ("urls", "unscored", "in_progress", "too_deep", "pages", "started", "last")
+    counts = {name: state.counts[name] for name in names} | {"scored and waiting": waiting}
+    for words, query, counted in (
+        ("{}", _COUNTS, counts),
+        ("ended as {}", _OUTCOMES, state.outcomes),
+        ("at depth, {}", _DEPTHS, state.depths),
+        ("in queue {}", _QUEUES, state.queue_counts),
+    ):
+        yield from _differences(dict(connection.execute(query)), counted, words)
 
 
 def _differences(
-    connection: sqlite3.Connection, query: str, words: str, counted: Mapping[Any, int]
+    found: Mapping[Any, float], counted: Mapping[Any, float], words: str
 ) -> Iterator[str]:
-    """Yield where the counters of a hash are not what a query counts."""
-    found = dict(connection.execute(query))
+    """Yield where the counters of a hash are not what is there."""
     for name in sorted({*found, *counted}):
         there, count = found.get(name, 0), counted.get(name, 0)
         if there != count:
-            yield f"{words.format(name)}: {count} counted, {there} there"
+            yield f"{words.format(name)}: {count:.15g} counted, {there} there"
 
 
 async def _unleased(crawl: CrawlClient, connection: sqlite3.Connection) -> list[str]:
@@ -109,30 +108,20 @@ async def _unleased(crawl: CrawlClient, connection: sqlite3.Connection) -> list[
 async def _copy_queues(crawl: CrawlClient, connection: sqlite3.Connection) -> None:
     """Copy what is in the URL queue, in the priority queues and assigned."""
     line: Any = await crawl.client.zrange(crawl.key("url_queue"), 0, -1)
-    rows = [(int(url_id), UrlState.UNSCORED) for url_id in line]
     connection.executemany(
         "INSERT INTO filed SELECT ?1, coalesce((SELECT host FROM urls WHERE id = ?1), 0), ?2, 0",
-        rows,
+        [(int(url_id), UrlState.UNSCORED) for url_id in line],
     )
-    numbers = [number for (number,) in connection.execute("SELECT id FROM hosts ORDER BY id")]
-    for first in range(0, len(numbers), HOSTS_AT_ONCE):
-        some = numbers[first : first + HOSTS_AT_ONCE]
-        for name in ("queued", "assigned"):
-            connection.executemany(
-                "INSERT INTO filed VALUES (?, ?, ?, ?)", await _queued(crawl, name, some)
-            )
-
-
-async def _queued(
-    crawl: CrawlClient, name: str, hosts: Sequence[int]
-) -> list[tuple[int, int, int, float]]:
-    """Return what waits in the queues of hosts; what was assigned waits again when all are gone."""
-    async with crawl.client.pipeline(transaction=False) as pipe:
-        for host in hosts:
-            pipe.zrange(f"{crawl.key(name)}{host}", 0, -1, withscores=True)
-        answers: Any = await pipe.execute()
-    return [
-        (int.from_bytes(name, "big"), host, UrlState.QUEUED, score)
-        for host, members in zip(hosts, answers, strict=True)
-        for name, score in members
-    ]
+    hosts = [host for (host,) in connection.execute("SELECT id FROM hosts ORDER BY id")]
+    for some in portions(hosts, HOSTS_AT_ONCE):
+        for name in ("queued", "assigned"):  # what was assigned waits again when all are gone
+            async with crawl.client.pipeline(transaction=False) as pipe:
+                for host in some:
+                    pipe.zrange(f"{crawl.key(name)}{host}", 0, -1, withscores=True)
+                answers: Any = await pipe.execute()
+            rows = [
+                (int.from_bytes(url, "big"), host, UrlState.QUEUED, score)
+                for host, members in zip(some, answers, strict=True)
+                for url, score in members
+            ]
+            connection.executemany("INSERT INTO filed VALUES (?, ?, ?, ?)", rows)

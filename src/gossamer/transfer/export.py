@@ -9,19 +9,19 @@ little older or newer. Nobody waits for the copy; it costs each step that change
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis import library
 from gossamer.stores.redis.crawl_client import CrawlClient
-from gossamer.stores.redis.records import NOBODY, UNREADABLE, UrlRow, read_host, read_url
+from gossamer.stores.redis.records import NOBODY, UNREADABLE, read_host, read_url
 from gossamer.stores.redis.unpack import unpack_page
 from gossamer.stores.rules import StoreRules
-from gossamer.transfer.export_state import CopiedCrawl, read_state, with_notes
+from gossamer.transfer.export_state import CopiedCrawl, notes_of_file, read_state
 from gossamer.transfer.sqlite_importer import SqliteImporter
+
+T = TypeVar("T")
 
 URLS_AT_ONCE = 1000
 BODIES_AT_ONCE = 50
@@ -35,23 +35,12 @@ _NAME_BYTES = 5
 """How long the name of a page in a band is."""
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is copied beside URLs, hosts, pages and counters."""
-
-    links: bool = False
-    """Under which keys URLs are known, and where their links lead."""
-    bodies: bool = False
-    sketches: bool = False
-
-
-EVERYTHING = Parts(links=True, bodies=True, sketches=True)
-
-
 async def export(
     crawl: CrawlClient,
     rules: StoreRules,
     connection: sqlite3.Connection,
-    wanted: Parts = EVERYTHING,
+    *,
+    sketches: bool = True,
     tell: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> CopiedCrawl:
     """Copy a crawl into the empty tables of a connection; return its counters.
@@ -59,7 +48,7 @@ async def export(
     `tell` hears of how many URLs so many are copied.
     """
     importer = SqliteImporter(connection, rules.scheduler.queues)
-    copy = _Copy(crawl, importer, wanted)
+    copy = _Copy(crawl, importer, sketches=sketches)
     watching = asyncio.create_task(copy.stay())
     try:
         await copy.begin(tell)
@@ -69,9 +58,8 @@ async def export(
         await asyncio.gather(watching, return_exceptions=True)
     await copy.end(rules.scheduler.delay_s)
     notes: Any = await crawl.client.hgetall(crawl.key("notes"))
-    state = with_notes(msgspec.structs.replace(state, unreadable=copy.unreadable), notes)
-    importer.finish(state.pending_depth_changes, state.notes)
-    if state.is_closed:  # the workers to which they were assigned are gone
+    importer.finish(state.pending_depth_changes, notes_of_file(state, rules, notes))
+    if state.closed:  # the workers to which they were assigned are gone
         connection.execute("UPDATE urls SET state = 1 WHERE state = 2")
     return state
 
@@ -79,15 +67,16 @@ async def export(
 class _Copy:
     """One copy under way: `begin`, then `catch_up`, then `end`."""
 
-    def __init__(self, crawl: CrawlClient, importer: SqliteImporter, wanted: Parts) -> None:
-        self._crawl = crawl
+    def __init__(self, crawl: CrawlClient, importer: SqliteImporter, *, sketches: bool) -> None:
         self._client = crawl.client
+        self._key = crawl.key
+        self._prefix = crawl.prefix
         self._importer = importer
-        self._parts = wanted
+        self._sketches = sketches
         self._since = 0
         self._pages: set[int] = set()
         """The pages that are copied."""
-        self.unreadable: list[str] = []
+        self._unreadable: list[str] = []
 
     async def begin(self, tell: Callable[[int, int], None]) -> None:
         """Copy URLs and pages as they are by and by."""
@@ -96,23 +85,19 @@ class _Copy:
         for numbers in _cut(range(1, urls + 1), URLS_AT_ONCE):
             await self._copy_urls(numbers)
             tell(numbers[-1], urls)
-        cursor = 0
-        while True:
-            answer: Any = await self._client.hscan(self._key("pages"), cursor, count=URLS_AT_ONCE)
-            cursor, found = answer
+        async for found in self._scan("pages"):
             await self._keep_pages({int(number): packed for number, packed in found.items()})
-            if not cursor:
-                return
 
     async def end(self, delay_s: float) -> None:
         """Copy what nothing depends on, or what only grows."""
         last_host = await self._counted("hosts")
         for hosts in _cut(range(1, last_host + 1), URLS_AT_ONCE):
             await self._copy_hosts(hosts, delay_s)
-        await self._copy_credits()
-        if self._parts.links:
-            await self._copy_keys()
-        if self._parts.sketches:
+        credit: Any = await self._client.hgetall(self._key("credits"))
+        self._importer.add("domains", ((one.decode(), float(credit[one])) for one in credit))
+        async for found in self._scan("known"):
+            self._importer.add_keys((name, int(url_id)) for name, url_id in found.items())
+        if self._sketches:
             await self._copy_bands()
 
     async def _watch(self) -> int:
@@ -132,15 +117,14 @@ class _Copy:
 
     async def catch_up(self, rules: StoreRules) -> CopiedCrawl:
         """Read again what was changed meanwhile, until it can be had in one step."""
-        start = self._crawl.prefix
         while True:
-            answer = await library.call(self._client, "catch_up", start, self._since, FEW)
+            answer = await library.call(self._client, "catch_up", self._prefix, self._since, FEW)
             if answer is None:
                 raise CrawlError("the store was silent for too long to copy the crawl: try again")
             self._since, ids = int(answer[0]), [*map(int, answer[1])]
             if len(answer) > 2:
                 await self._copy_pages(self._take_urls(ids, *answer[2:4]))
-                return read_state(answer[4:], rules)
+                return read_state(answer[4:], rules, self._unreadable)
             for some in _cut(ids, URLS_AT_ONCE):
                 await self._copy_pages(await self._copy_urls(some))
 
@@ -149,11 +133,8 @@ class _Copy:
         names = [*map(str, ids)]
         async with self._client.pipeline(transaction=False) as pipe:
             pipe.hmget(self._key("urls"), names)
-            if self._parts.links:
-                pipe.hmget(self._key("targets"), names)
-            urls, *links = await pipe.execute()
-        nowhere: list[bytes | None] = [None] * len(ids)
-        return self._take_urls(ids, urls, links[0] if links else nowhere)
+            pipe.hmget(self._key("targets"), names)
+            return self._take_urls(ids, *await pipe.execute())
 
     def _take_urls(
         self,
@@ -162,16 +143,12 @@ class _Copy:
         targets: Sequence[bytes | None],
     ) -> list[int]:
         """Take in records; return the numbers of the pages of these URLs."""
-        rows: list[tuple[int, UrlRow, bytes | None]] = []
-        for url_id, packed, leads_to in zip(ids, urls, targets, strict=True):
-            if packed is None:
-                continue  # one that is missing is noticed when all are counted
-            try:
-                row = read_url(packed)
-            except UNREADABLE as error:
-                self.unreadable.append(f"the record of URL {url_id} cannot be read: {error}")
-            else:
-                rows.append((url_id, row, leads_to))
+        rows = [
+            (url_id, row, leads_to)
+            for url_id, packed, leads_to in zip(ids, urls, targets, strict=True)
+            # One that is missing is noticed when all are counted.
+            if packed is not None and (row := self._read(read_url, packed, f"URL {url_id}"))
+        ]
         self._importer.add_urls(rows)
         return [row.page for _, row, _ in rows if row.page]
 
@@ -186,61 +163,34 @@ class _Copy:
 
     async def _keep_pages(self, records: Mapping[int, bytes]) -> None:
         """Keep records, and copy what belongs to them."""
-        found: dict[int, float] = {}
-        rows = []
+        fetched_at: dict[int, float] = {}
         for number in sorted(records):
-            try:
-                page = unpack_page(records[number])
-            except UNREADABLE as error:
-                self.unreadable.append(f"the record of page {number} cannot be read: {error}")
-            else:
-                rows.append((number, page.fetched_at, page.url_id, page.note))
-                found[number] = page.fetched_at
-        self._importer.add_pages(rows)
-        self._pages.update(found)
-        for some in _cut([*found], BODIES_AT_ONCE):
-            if self._parts.bodies:
-                await self._copy_bodies(some, found)
-            if self._parts.sketches:
-                await self._copy_samples(some)
+            page = self._read(unpack_page, records[number], f"page {number}")
+            if page is not None:
+                self._importer.add_page(number, page.fetched_at, page.url_id, page.note)
+                fetched_at[number] = page.fetched_at
+        self._pages.update(fetched_at)
+        for some in _cut([*fetched_at], BODIES_AT_ONCE):
+            bodies = await self._of_pages("content", some)
+            self._importer.add("contents", ((n, fetched_at[n], body) for n, body in bodies))
+            if self._sketches:
+                samples = await self._of_pages("sample", some)
+                rows = ((n, fetched_at[n], b"", one[len(NOBODY) :]) for n, one in samples)
+                self._importer.add("sketches", rows)
 
-    async def _copy_bodies(self, numbers: Sequence[int], fetched_at: Mapping[int, float]) -> None:
-        names = [f"{self._key('content')}{number}" for number in numbers]
-        bodies: Any = await self._client.mget(names)
-        there = zip(numbers, bodies, strict=True)
-        self._importer.add_bodies((n, fetched_at[n], body) for n, body in there if body)
-
-    async def _copy_samples(self, numbers: Sequence[int]) -> None:
-        names = [f"{self._key('sample')}{number}" for number in numbers]
-        samples: Any = await self._client.mget(names)
-        there = zip(numbers, samples, strict=True)
-        self._importer.add_samples((n, sample[len(NOBODY) :]) for n, sample in there if sample)
+    async def _of_pages(self, name: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return what is kept of pages under keys of their own."""
+        found: Any = await self._client.mget([f"{self._key(name)}{number}" for number in numbers])
+        return [(number, one) for number, one in zip(numbers, found, strict=True) if one]
 
     async def _copy_hosts(self, numbers: Sequence[int], delay_s: float) -> None:
         packed: Any = await self._client.hmget(self._key("hosts"), [*map(str, numbers)])
-        hosts = []
-        for number, record in zip(numbers, packed, strict=True):
-            try:
-                host = read_host(record or b"")
-            except UNREADABLE as error:
-                self.unreadable.append(f"the record of host {number} cannot be read: {error}")
-                continue
-            hosts.append((number, host))
+        hosts = [
+            (number, host)
+            for number, record in zip(numbers, packed, strict=True)
+            if (host := self._read(read_host, record or b"", f"host {number}"))
+        ]
         self._importer.add_hosts(hosts, delay_s)
-
-    async def _copy_credits(self) -> None:
-        found: Any = await self._client.hgetall(self._key("credits"))
-        self._importer.add_credits((name.decode(), float(value)) for name, value in found.items())
-
-    async def _copy_keys(self) -> None:
-        """Copy the keys of URLs; none ever changes or goes away, so that they may come last."""
-        cursor = 0
-        while True:
-            answer: Any = await self._client.hscan(self._key("known"), cursor, count=URLS_AT_ONCE)
-            cursor, found = answer
-            self._importer.add_keys((name, int(url_id)) for name, url_id in found.items())
-            if not cursor:
-                return
 
     async def _copy_bands(self) -> None:
         """Copy which bands pages have, out of which pages bands have."""
@@ -250,15 +200,29 @@ class _Copy:
             answer: Any = await self._client.scan(cursor, match=start + b"*", count=URLS_AT_ONCE)
             cursor, names = answer
             values: Any = await self._client.mget(names) if names else []
-            self._importer.add_bands(_bands(start, names, values))
+            self._importer.add("bands", _bands(start, names, values))
             if not cursor:
                 return
 
+    async def _scan(self, name: str) -> AsyncIterator[dict[bytes, bytes]]:
+        """Yield the fields of a hash in parts."""
+        cursor = 0
+        while True:
+            answer: Any = await self._client.hscan(self._key(name), cursor, count=URLS_AT_ONCE)
+            cursor, found = answer
+            yield found
+            if not cursor:
+                return
+
+    def _read(self, read: Callable[[bytes], T], packed: bytes, what: str) -> T | None:
+        try:
+            return read(packed)
+        except UNREADABLE as error:
+            self._unreadable.append(f"the record of {what} cannot be read: {error}")
+            return None
+
     async def _counted(self, name: str) -> int:
         return int(await self._client.hget(self._key("counts"), name) or 0)
-
-    def _key(self, name: str) -> str:
-        return self._crawl.key(name)
 
 
 def _cut(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:

@@ -1,21 +1,62 @@
 """Brings a crawl out of the tables of a file into Redis, so that it goes on there.
 
-What was assigned or in progress waits again. No host has a state in a ring: those with something to
-do are parked until their moment, from where the router fetches them. While the copy is under way
-nobody can open the crawl: its rules, which come last, are a placeholder until then.
+No host has a state in a ring: those with something to do are parked until their moment, from where
+the router fetches them. While the copy is under way nobody can open the crawl: its rules, which
+come last, are a placeholder until then.
 """
 
+import math
 import sqlite3
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redis.asyncio.client import Pipeline
+from redis.typing import EncodableT
 
 from gossamer.errors import CrawlError
+from gossamer.frontier import QueueTable
+from gossamer.stores.contract import UrlState
+from gossamer.stores.embedded import host_registry
 from gossamer.stores.redis import rules as stored
+from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
 from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.constants import LONGEST_MS
 from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client
 from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.records import (
+    NOBODY,
+    name_of,
+    write_host,
+    write_page,
+    write_targets,
+    write_url,
+)
 from gossamer.stores.rules import StoreRules
-from gossamer.transfer.restoration import Notes, Restoration
+from gossamer.transfer import tables
+from gossamer.transfer.export_state import LEASES_OF_A_START
+
+URLS_AT_ONCE = 2000
+BODIES_AT_ONCE = 50
+BAND_BYTES = 8
+
+_ENDED = {b"yes": IN_ORDER, b"no": AT_WORK}
+_SLOWEST = """
+SELECT CAST(id AS TEXT), took_s / requests FROM hosts WHERE requests ORDER BY 2 DESC LIMIT ?
+"""
+_KEPT = """
+SELECT pages.id, pages.fetched_at, digest, body, bands, sample
+FROM pages LEFT JOIN contents ON contents.page = pages.id
+LEFT JOIN sketches ON sketches.page = pages.id
+WHERE pages.fetched_at > ? ORDER BY pages.id
+"""
+_PENDING_DEPTH_CHANGES = """
+SELECT pages.id, pages.url FROM pages CROSS JOIN urls ON urls.id = pages.url
+WHERE reported_depth <> depth
+"""
+
+Fields = dict[EncodableT, EncodableT]
 
 
 async def restore(
@@ -23,7 +64,7 @@ async def restore(
     nodes: Nodes,
     crawl: str,
     rules: StoreRules,
-    tell: Callable[[int, int], None] = lambda _done, _all: None,
+    tell: Callable[[int, int], None],
 ) -> None:
     """Write the crawl that a connection sees into Redis, where there is none of that name.
 
@@ -32,30 +73,181 @@ async def restore(
     async with crawl_client(nodes, crawl) as target:
         if not await target.client.set(target.key("rules"), stored.PLACEHOLDER, nx=True):
             raise CrawlError(f"the store has a crawl with the name {crawl} already")
-        await _write(connection, target, rules, tell)
+        work = Restoration(connection, target, rules)
+        await work.urls(tell)
+        await work.hosts()
+        await work.pages()
+        await work.bodies()
+        await work.counters()
         async with connect(await nodes.find(REGISTRY)) as registrar:
             await registrar.sadd(REGISTRY, crawl)
         await target.client.set(target.key("rules"), stored.write(rules))
 
 
-async def _write(
-    connection: sqlite3.Connection,
-    target: CrawlClient,
-    rules: StoreRules,
-    tell: Callable[[int, int], None],
-) -> None:
-    notes = Notes.read(connection)
-    (total,) = connection.execute("SELECT count(*) FROM urls").fetchone()
-    done = 0
-    work = Restoration(connection, target, rules)
-    async for written in work.urls():
-        done += written
-        tell(done, total)
-    await work.hosts()
-    await work.pages()
-    await work.bodies()
-    await work.numbers()
-    await work.marks()
-    await work.counters(notes)
-    if notes.own:
-        await target.client.hset(target.key("notes"), mapping=dict(notes.own.items()))
+class _Portion:
+    """URLs that are written together."""
+
+    def __init__(self) -> None:
+        self.known: Fields = {}
+        self.urls: Fields = {}
+        self.targets: Fields = {}
+        self.line: dict[str, float] = {}
+        self.queued: defaultdict[int, dict[bytes, float]] = defaultdict(dict)
+
+
+class Restoration:
+    """One restoration under way: its steps are to be done in their order."""
+
+    def __init__(self, db: sqlite3.Connection, crawl: CrawlClient, rules: StoreRules) -> None:
+        self._db = db
+        self._client = crawl.client
+        self._key = crawl.key
+        self._rules = rules
+        self._queue_of = QueueTable(rules.scheduler.queues).queue_of
+        self._states: Counter[int] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._depths: Counter[str] = Counter()
+        self._queues: Counter[int] = Counter()
+        self._counts: Fields = {}
+
+    async def urls(self, tell: Callable[[int, int], None]) -> None:
+        """Write URLs, by id and by key, their links and where they wait."""
+        (total,) = self._db.execute("SELECT count(*) FROM urls").fetchone()
+        done = last = 0
+        for some in tables.portions(tables.urls(self._db), URLS_AT_ONCE):
+            portion = _Portion()
+            for url in some:
+                self._take_url(portion, url)
+            await self._write(portion)
+            done, last = done + len(some), some[-1].id
+            tell(done, total)
+        self._counts |= {
+            "urls": last,
+            "line": total,
+            "unscored": self._states[UrlState.UNSCORED],
+            "queued": self._states[UrlState.QUEUED],
+            "too_deep": self._states[UrlState.TOO_DEEP],
+        }
+
+    def _take_url(self, portion: _Portion, url: tables.TableUrl) -> None:
+        record = url.record
+        portion.known[url.key] = url.id
+        portion.urls[url.id] = write_url(record)
+        if url.links:
+            portion.targets[url.id] = write_targets(url.links)
+        self._states[record.state] += 1
+        self._depths[f"urls:{record.depth}"] += 1
+        match record.state:
+            case UrlState.UNSCORED:
+                portion.line[str(url.id)] = url.id
+            case UrlState.QUEUED:
+                portion.queued[record.host][name_of(url.id)] = record.score
+                self._queues[self._queue_of(record.score)] += 1
+            case UrlState.DONE:
+                self._outcomes[url.outcome] += 1
+                self._depths[f"done:{record.depth}"] += 1
+                if record.page:
+                    self._depths[f"pages:{record.depth}"] += 1
+
+    async def _write(self, portion: _Portion) -> None:
+        async with self._client.pipeline(transaction=False) as pipe:
+            pipe.hset(self._key("known"), mapping=portion.known)
+            pipe.hset(self._key("urls"), mapping=portion.urls)
+            if portion.targets:
+                pipe.hset(self._key("targets"), mapping=portion.targets)
+            if portion.line:
+                pipe.zadd(self._key("url_queue"), portion.line)
+            for host, scores in portion.queued.items():
+                pipe.zadd(f"{self._key('queued')}{host}", scores)
+            await pipe.execute()
+
+    async def hosts(self) -> None:
+        """Write hosts, and the importance of domains."""
+        last = met = 0
+        for some in tables.portions(tables.hosts(self._db), URLS_AT_ONCE):
+            records: Fields = {one.id: write_host(one.record) for one in some}
+            names: Fields = {one.record.name: one.id if one.is_met else -one.id for one in some}
+            parked = {str(one.id): one.record.next for one in some if one.record.waiting}
+            await self._client.hset(self._key("hosts"), mapping=records)
+            await self._client.hset(self._key("host_ids"), mapping=names)
+            if parked:
+                await self._client.zadd(self._key("parked"), parked)
+            last, met = some[-1].id, met + sum(one.is_met for one in some)
+        if slowest := dict(self._db.execute(_SLOWEST, (host_registry.SLOW_HOSTS,))):
+            await self._client.zadd(self._key("slow"), slowest)
+        if credit := dict(self._db.execute("SELECT name, credit FROM domains")):
+            await self._client.hset(self._key("credits"), mapping=credit)
+        self._counts |= {"hosts": last, "met": met, "credit": max(credit.values(), default=0.0)}
+
+    async def pages(self) -> None:
+        """Write pages, the last number of one, and which smaller numbers are free."""
+        count = last = 0
+        for some in tables.portions(tables.pages(self._db), URLS_AT_ONCE):
+            free: dict[str, float] = {}
+            for number, _ in some:
+                free |= {str(one): one for one in range(last + 1, number)}
+                last = number
+            count += len(some)
+            await self._client.hset(self._key("pages"), mapping=dict(some))
+            if free:
+                await self._client.zadd(self._key("free"), free)
+        if pending_depth_changes := dict(self._db.execute(_PENDING_DEPTH_CHANGES)):
+            await self._client.hset(self._key("depth_changes"), mapping=pending_depth_changes)
+        self._counts |= {"pages": count, "page": last}
+
+    async def bodies(self) -> None:
+        """Write contents, digests and sketches, each for the rest of its time."""
+        seconds, micros = await self._client.time()
+        now, ttl_s = seconds + micros / 1e6, self._rules.ttl_s
+        digest_key = self._key("digest").encode()
+        for some in tables.portions(self._db.execute(_KEPT, (now - ttl_s,)), BODIES_AT_ONCE):
+            async with self._client.pipeline(transaction=False) as pipe:
+                for page, fetched_at, digest, body, bands, sample in some:
+                    left_ms = milliseconds(fetched_at + ttl_s - now)
+                    kept = write_page(fetched_at, page, NOBODY)
+                    pipe.set(digest_key + digest, kept, px=left_ms)
+                    if body is not None:
+                        pipe.set(f"{self._key('content')}{page}", body, px=left_ms)
+                    if sample is not None:
+                        pipe.set(f"{self._key('sample')}{page}", NOBODY + sample, px=left_ms)
+                        self._write_bands(pipe, page, bands)
+                await pipe.execute()
+
+    def _write_bands(self, pipe: Pipeline, page: int, bands: bytes) -> None:
+        longest_ms = milliseconds(self._rules.ttl_s + self._rules.scheduler.lease_s)
+        for at in range(0, len(bands), BAND_BYTES):
+            position = bytes([(at // BAND_BYTES + 1) % 256])
+            name = self._key("band").encode() + position + bands[at : at + BAND_BYTES]
+            pipe.append(name, name_of(page))
+            pipe.pexpire(name, longest_ms)
+
+    async def counters(self) -> None:
+        """Write the counters and the notes; some counters are notes in a file."""
+        notes = {name: bytes(value) for name, value in self._db.execute("SELECT * FROM notes")}
+        notes.pop("queues", None)
+        starts = int(notes.pop("starts", b"0"))
+        first, last = self._db.execute("SELECT min(at), max(at) FROM attempts").fetchone()
+        self._counts |= {
+            "started": first or 0.0,
+            "last": last or 0.0,
+            "bytes": int(notes.pop("bytes", b"0")),
+            "closed": _ENDED.get(notes.pop("closed", b""), 0),
+            "unsure": max(float(notes.pop("unsure_since", b"-inf")), 0.0),
+            # Beyond every lease that was given before.
+            "lease": ((starts + 1) << LEASES_OF_A_START) - 1 if starts else 0,
+        }
+        hashes: dict[str, Mapping[Any, Any]] = {
+            "counts": self._counts,
+            "outcomes": self._outcomes,
+            "depths": self._depths,
+            "queue_counts": self._queues,
+            "notes": notes,
+        }
+        for name, fields in hashes.items():
+            if fields:
+                await self._client.hset(self._key(name), mapping=dict(fields))
+
+
+def milliseconds(seconds: float) -> int:
+    """Return for how long the server is to keep something."""
+    return min(max(1, math.ceil(seconds * 1000)), LONGEST_MS)

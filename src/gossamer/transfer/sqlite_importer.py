@@ -1,7 +1,7 @@
-"""The tables in which a crawl from Redis is looked at: those of a crawl in a file.
+"""The tables into which a crawl from Redis is copied: those of a crawl in a file.
 
-What is read in parts, and some of it again, lies in tables of its own first: there a row that comes
-again replaces the earlier one. `finish` makes the crawl out of them.
+What is read again replaces the earlier row. Attempts, which are to be in the order of time, and the
+bands of pages lie in tables of their own until `finish`.
 """
 
 import math
@@ -15,40 +15,18 @@ from gossamer.stores.contract import UrlState
 from gossamer.stores.redis.messages import PageNote
 from gossamer.stores.redis.records import REDIRECT, SCORED, HostRow, UrlRow, read_targets
 
-_DRAFTS = """
-CREATE TEMP TABLE drafts (
-    id INTEGER PRIMARY KEY, url, host, state, depth, parent, hops, found_at, score, queue, outcome,
-    detail, page, duplicate_of, finished_at, attempts, redirect, targets
-);
+_TRIES = """
 CREATE TEMP TABLE tries (
     url, number, moment, at, outcome, cause, detail, status, PRIMARY KEY (url, number)
-) WITHOUT ROWID;
-CREATE TEMP TABLE keys (id INTEGER PRIMARY KEY, key);
-CREATE TEMP TABLE bands (page, position, band, PRIMARY KEY (page, position)) WITHOUT ROWID;
-CREATE TEMP TABLE samples (page INTEGER PRIMARY KEY, sample);
+) WITHOUT ROWID
 """
-
-_URLS = """
-INSERT INTO urls (
-    id, url, key, host, state, depth, parent, hops, found_at, score, queue, outcome, detail, page,
-    duplicate_of, finished_at, attempts, redirect, targets
-)
-SELECT id, url, coalesce(key, CAST(printf('%016x', id) AS BLOB)), host, state, depth, parent, hops,
-       found_at, score, queue, outcome, detail, page, duplicate_of, finished_at, attempts,
-       redirect, targets
-FROM drafts LEFT JOIN keys USING (id) ORDER BY id
+_BANDS = """
+CREATE TEMP TABLE bands (page, position, band, PRIMARY KEY (page, position)) WITHOUT ROWID
 """
-
 _ATTEMPTS = """
 INSERT INTO attempts SELECT url, at, outcome, cause, detail, status FROM tries
 ORDER BY moment, url, number
 """
-
-_SKETCHED = """
-SELECT page, fetched_at, sample, band FROM samples JOIN pages ON pages.id = page
-JOIN bands USING (page) ORDER BY page, position
-"""
-
 _REPORTED = (
     "UPDATE pages SET reported_depth = coalesce((SELECT depth FROM urls WHERE id = pages.url), 0)"
 )
@@ -60,25 +38,30 @@ class SqliteImporter:
     def __init__(self, connection: sqlite3.Connection, queues: int) -> None:
         self._db = connection
         self._queue_of = QueueTable(queues).queue_of
-        for statement in _DRAFTS.split(";"):
-            self._db.execute(statement)
+        self._db.execute(_TRIES)
+        self._db.execute(_BANDS)
+
+    def add(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Take rows into a table; one that was there is replaced."""
+        if some := list(rows):
+            marks = ", ".join("?" * len(some[0]))
+            self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", some)  # noqa: S608 -- our own words
 
     def add_urls(self, urls: Iterable[tuple[int, UrlRow, bytes | None]]) -> None:
-        """Take in URLs with where they lead; one that was there is replaced."""
-        drafts: list[tuple[object, ...]] = []
+        """Take in URLs with where they lead."""
+        rows: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []
         for url_id, row, targets in urls:
-            drafts.append(self._draft(url_id, row, targets))
+            rows.append(self._url(url_id, row, targets))
             moment = -math.inf  # of one URL the attempts stay in order, whatever the clock did
             for number, (at, outcome, cause, detail, status) in enumerate(row.attempts):
                 moment = max(moment, at)
                 code = None if isinstance(status, bool) else status
                 tries.append((url_id, number, moment, at, outcome, cause or None, detail, code))
-        marks = ", ".join("?" * 18)
-        self._db.executemany(f"INSERT OR REPLACE INTO drafts VALUES ({marks})", drafts)  # noqa: S608 -- question marks
-        self._db.executemany("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tries)
+        self.add("urls", rows)
+        self.add("tries", tries)
 
-    def _draft(self, url_id: int, row: UrlRow, targets: bytes | None) -> tuple[object, ...]:
+    def _url(self, url_id: int, row: UrlRow, targets: bytes | None) -> tuple[object, ...]:
         is_finished = row.state == UrlState.DONE
         is_scored = bool(row.flags & SCORED)
         last = row.attempts[-1] if is_finished and row.attempts else None
@@ -86,6 +69,7 @@ class SqliteImporter:
         return (
             url_id,
             row.url,
+            b"%016x" % url_id,  # until its key is known
             row.host,
             row.state,
             row.depth,
@@ -101,18 +85,18 @@ class SqliteImporter:
             row.finished if is_finished else None,
             len(row.attempts),
             int(bool(row.flags & REDIRECT)),
-            b"" if leads_to is None and row.attempts and is_finished else leads_to,
+            b"" if leads_to is None and last else leads_to,
         )
 
     def add_keys(self, keys: Iterable[tuple[bytes, int]]) -> None:
-        """Take in under which keys URLs are known."""
-        self._db.executemany("INSERT OR REPLACE INTO keys (key, id) VALUES (?, ?)", keys)
+        """Take in under which keys URLs are known, when all URLs are there."""
+        self._db.executemany("UPDATE urls SET key = ? WHERE id = ?", keys)
 
     def add_hosts(self, hosts: Iterable[tuple[int, HostRow]], delay_s: float) -> None:
-        """Take in hosts; one that was there is replaced."""
-        self._db.executemany(
-            "INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
+        """Take in hosts."""
+        self.add(
+            "hosts",
+            (
                 (
                     number,
                     host.name,
@@ -128,65 +112,31 @@ class SqliteImporter:
                     host.took,
                 )
                 for number, host in hosts
-            ],
+            ),
         )
 
-    def add_credits(self, credit: Iterable[tuple[str, float]]) -> None:
-        """Take in the credits of domains."""
-        self._db.executemany("INSERT OR REPLACE INTO domains VALUES (?, ?)", credit)
-
-    def add_pages(self, pages: Iterable[tuple[int, float, int, PageNote]]) -> None:
-        """Take in pages: number, moment, URL, note."""
-        self._db.executemany(
-            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-            [
-                (
-                    number,
-                    url_id,
-                    note.size,
-                    note.digest,
-                    note.content_type,
-                    note.encoding,
-                    note.title,
-                    at,
-                )
-                for number, at, url_id, note in pages
-            ],
-        )
-
-    def add_bodies(self, bodies: Iterable[tuple[int, float, bytes]]) -> None:
-        """Take in the contents of pages: number, moment, what is compressed."""
-        self._db.executemany("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", bodies)
-
-    def add_samples(self, samples: Iterable[tuple[int, bytes]]) -> None:
-        """Take in what the similarity of pages is measured by."""
-        self._db.executemany("INSERT OR REPLACE INTO samples VALUES (?, ?)", samples)
-
-    def add_bands(self, bands: Iterable[tuple[int, int, bytes]]) -> None:
-        """Take in the bands of pages: number, position, band."""
-        self._db.executemany("INSERT OR REPLACE INTO bands VALUES (?, ?, ?)", bands)
+    def add_page(self, number: int, at: float, url_id: int, note: PageNote) -> None:
+        """Take in a page."""
+        about = (note.size, note.digest, note.content_type, note.encoding, note.title)
+        self.add("pages", [(number, url_id, *about, at, 0)])
 
     def finish(self, pending_depth_changes: Iterable[int], notes: Mapping[str, bytes]) -> None:
-        """Make the tables of the crawl out of the drafts.
+        """Complete the tables.
 
         How deep the modules take a page that is not yet reported to be nobody knows; one more than
         it is.
         """
-        self._db.execute(_URLS)
         self._db.execute(_ATTEMPTS)
-        self._make_sketches()
+        rows = self._db.execute("SELECT page, band FROM bands ORDER BY page, position")
+        for page, group in groupby(rows, lambda row: row[0]):
+            bands = b"".join(band for _, band in group)
+            self._db.execute("UPDATE sketches SET bands = ? WHERE page = ?", (bands, page))
+        self._db.execute("DELETE FROM sketches WHERE bands = x''")
         self._db.execute(_REPORTED)
-        pages = [(number,) for number in pending_depth_changes]
         self._db.executemany(
-            "UPDATE pages SET reported_depth = reported_depth + 1 WHERE id = ?", pages
+            "UPDATE pages SET reported_depth = reported_depth + 1 WHERE id = ?",
+            [(number,) for number in pending_depth_changes],
         )
-        self._db.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?)", notes.items())
-        for name in ("drafts", "tries", "keys", "bands", "samples"):
-            self._db.execute(f"DROP TABLE temp.{name}")
-
-    def _make_sketches(self) -> None:
-        rows = self._db.execute(_SKETCHED)
-        for (page, fetched_at, sample), group in groupby(rows, lambda row: row[:3]):
-            bands = b"".join(row[3] for row in group)
-            values = (page, fetched_at, bands, sample)
-            self._db.execute("INSERT INTO sketches VALUES (?, ?, ?, ?)", values)
+        self.add("notes", notes.items())
+        self._db.execute("DROP TABLE temp.tries")
+        self._db.execute("DROP TABLE temp.bands")

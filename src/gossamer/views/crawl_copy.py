@@ -9,10 +9,8 @@ from gossamer.stores.embedded.sqlite.file import make_tables
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.redis.reader import RedisReader
 from gossamer.transfer.check_indexes import check_indexes
-from gossamer.transfer.export import Parts, export
+from gossamer.transfer.export import export
 from gossamer.views.stored_crawl import StoredCrawl
-
-WITHOUT_SKETCHES = Parts(links=True, bodies=True)
 
 
 @asynccontextmanager
@@ -24,13 +22,13 @@ async def copy_crawl(crawl: StoredCrawl) -> AsyncIterator[tuple[SqliteReader, li
     try:
         make_tables(connection)
         connection.execute("BEGIN")
-        copied = await export(source.crawl, source.rules, connection, WITHOUT_SKETCHES)
+        copied = await export(source.crawl, source.rules, connection, sketches=False)
         reader = SqliteReader(
             connection,
             where=source.where,
             directory=source.directory,
-            running=copied.is_running,
-            closed=copied.is_closed,
+            running=copied.running,
+            closed=copied.closed,
         )
         yield reader, await check_indexes(source.crawl, connection, copied)
     except sqlite3.Error as error:

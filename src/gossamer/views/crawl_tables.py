@@ -4,7 +4,6 @@ A copy is a consistent snapshot, also while others work on the crawl, and nobody
 in a temporary database, and takes time in proportion to the number of URLs.
 """
 
-import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -23,11 +22,6 @@ class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
     broken_indexes: Sequence[str] | None = None
     """Where the queues and counters of a shared store do not agree with its records; None: the
     crawl is not in a shared store."""
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """The tables."""
-        return self.reader.connection
 
 
 @asynccontextmanager

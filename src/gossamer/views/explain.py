@@ -14,6 +14,9 @@ from gossamer.worker.links import LinkFilter
 
 Obstacle = Literal["no-process", "max-pages", "max-bytes", "score", "queue", "worker", "host"]
 
+_OF_THE_RECORD = (
+    *("host", "depth", "score", "queue", "outcome", "detail", "found_at", "finished_at"),
+)
 _UNKNOWN_HOST = HostTiming(delay_s=0.0, ready_in_s=0.0, failures=0)
 
 
@@ -96,24 +99,13 @@ async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
         state=state,
         known_as=known.url,
         url_state=known.state.name.lower(),
-        host=known.host,
-        depth=known.depth,
-        score=known.score,
-        queue=known.queue,
-        outcome=known.outcome,
-        detail=known.detail,
-        page=await _page(crawl, known.page_id),
-        repeats=await _page(crawl, known.duplicate_of),
-        found_at=known.found_at,
-        finished_at=known.finished_at,
+        **{name: getattr(known, name) for name in _OF_THE_RECORD},
+        page=await reader.page(known.page_id or 0),
+        repeats=await reader.page(known.duplicate_of or 0),
         path=await reader.path(known.id),
         attempts=await reader.attempts(known.id),
         waits=await _waits(crawl, counts, known, now) if state == "waiting" else None,
     )
-
-
-async def _page(crawl: StoredCrawl, number: int | None) -> PageRecord | None:
-    return None if number is None else await crawl.reader.page(number)
 
 
 def _judged(scope: Scope | None, url: Url) -> ScopeVerdict | None:

@@ -58,7 +58,7 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         states[state_of(state)] += urls
     outcomes = sorted(counts.outcomes.items(), key=lambda one: (-one[1], one[0]))
     return CrawlStatus(
-        where=crawl.where,
+        where=crawl.reader.where,
         state=crawl.state(counts),
         ended_by=crawl.ended_by(counts),
         **states,

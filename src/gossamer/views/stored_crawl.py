@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Literal, cast
 
 import msgspec
@@ -22,16 +21,6 @@ class StoredCrawl(msgspec.Struct, frozen=True):
     reader: CrawlReader
     options: StoredOptions | None
     """None if they were not kept with the crawl."""
-
-    @property
-    def where(self) -> str:
-        """What the crawl is called where it is shown."""
-        return self.reader.where
-
-    @property
-    def directory(self) -> Path | None:
-        """Where modules have written, as far as that is known."""
-        return self.reader.directory
 
     def exhausted_by(self, counts: CrawlCounts) -> BudgetName | None:
         """Return which budget is used up."""

@@ -51,7 +51,7 @@ Check = tuple[str, str, Iterator[str]]
 
 async def verify(tables: CrawlTables, now: float) -> Verification:
     """Check the stored state of a crawl against every promise."""
-    audit = SqliteAudit(tables.connection)
+    audit = SqliteAudit(tables.reader.connection)
     urls = pages = 0
     findings = [_finding("file", "the file is whole", audit.damage())]
     if complete := _passed(findings):
@@ -62,7 +62,7 @@ async def verify(tables: CrawlTables, now: float) -> Verification:
         urls, pages = counts.urls, counts.pages
         findings += [_finding(*check) for check in _checks(tables, audit, counts, now)]
     return Verification(
-        where=tables.crawl.where,
+        where=tables.reader.where,
         running=tables.reader.running,
         sound=_passed(findings),
         complete=complete,
@@ -76,7 +76,7 @@ def _checks(
     tables: CrawlTables, audit: SqliteAudit, counts: CrawlCounts, now: float
 ) -> Iterator[Check]:
     """Yield the checks for tables of the right form."""
-    options, directory = tables.crawl.options, tables.crawl.directory
+    options, directory = tables.crawl.options, tables.reader.directory
     facts = _facts(tables, counts, now)
     for rule, found in audit.content(facts, QueueTable(facts.queues or 1).queue_of):
         yield rule.name, rule.promise, found
@@ -84,8 +84,12 @@ def _checks(
     promise = "every URL is filed under its own fingerprint and host"
     yield "filing", promise, url_check.misfiled(audit.urls())
     if options:
-        yield "scope", "every URL is in scope", url_check.outside()
-        yield "seeds", "the seeds, and no other URLs, were found on no page", url_check.orphans()
+        yield "scope", "every URL is in scope", iter(url_check.outside)
+        yield (
+            "seeds",
+            "the seeds, and no other URLs, were found on no page",
+            iter(url_check.orphans),
+        )
     graph = DepthCheck(audit.nodes(), audit.url)
     promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
@@ -106,12 +110,11 @@ def _checks(
 def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
     options = tables.crawl.options
     over = tables.crawl.ended_by(counts) not in {None, "interrupted"}
+    known = Facts(now=now, closed=counts.closed, over=over)
     if options is None:
-        return Facts(now=now, closed=counts.closed, over=over)
-    return Facts(
-        now=now,
-        closed=counts.closed,
-        over=over,
+        return known
+    return msgspec.structs.replace(
+        known,
         ttl_s=options.ttl_s,
         max_depth=math.inf if options.depth is None else options.depth,
         queues=options.queues,

@@ -8,16 +8,17 @@ from gossamer.worker.links import LinkFilter
 
 
 class UrlCheck:
-    """Checks every URL in one pass; what concerns scope and seeds is kept until asked for."""
+    """Checks every URL in one pass; what concerns scope and seeds is kept in lists."""
 
     def __init__(self, scope: Scope | None, seeds: Sequence[str]) -> None:
         self._scope = scope
         self._link_filter = LinkFilter(Scope.for_seeds("any", []), str)
-        self._seeds = {
-            link.key: link.url for link in map(self._link_filter.file, map(parse_seed, seeds))
-        }
-        self._outside: list[str] = []
-        self._orphans: list[str] = []
+        filed = map(self._link_filter.file, map(parse_seed, seeds))
+        self._seeds = {link.key: link.url for link in filed}
+        self.outside: list[str] = []
+        """The URLs that are out of scope; call `misfiled` first."""
+        self.orphans: list[str] = []
+        """URLs found on no page that are not seeds, and missing seeds; as above."""
 
     def misfiled(self, urls: Iterable[FiledUrl]) -> Iterator[str]:
         """Yield the URLs that are not in normal form, or are filed under another key or host."""
@@ -26,11 +27,11 @@ class UrlCheck:
         for one in urls:
             missing.pop(one.key, None)
             if one.is_seed and one.key not in self._seeds:
-                self._orphans.append(f"{one.url} was found on no page and is not a seed")
+                self.orphans.append(f"{one.url} was found on no page and is not a seed")
             yield from self._complaint(one)
         # A crawl that was killed at its very beginning has no URL at all.
         if one is not None:
-            self._orphans += [f"the seed {url} is missing" for url in missing.values()]
+            self.orphans += [f"the seed {url} is missing" for url in missing.values()]
 
     def _complaint(self, one: FiledUrl) -> Iterator[str]:
         url = normalise(one.url)
@@ -38,7 +39,7 @@ class UrlCheck:
             yield f"{one.url} is not in normal form"
             return
         if self._scope and not (verdict := self._scope.judge(url)):
-            self._outside.append(f"{url}: {verdict.explain(url)}")
+            self.outside.append(f"{url}: {verdict.explain(url)}")
         link = self._link_filter.file(url)
         if link.key != one.key:
             yield f"{url} is filed under the key of another URL"
@@ -46,11 +47,3 @@ class UrlCheck:
             yield f"{url} is filed under the host {one.host}"
         elif one.host != one.domain and not one.host.endswith(f".{one.domain}"):
             yield f"{url} is filed under the domain {one.domain}"
-
-    def outside(self) -> Iterator[str]:
-        """Yield the URLs that are out of scope; call `misfiled` first."""
-        return iter(self._outside)
-
-    def orphans(self) -> Iterator[str]:
-        """Yield URLs found on no page that are not seeds, and missing seeds; as above."""
-        return iter(self._orphans)

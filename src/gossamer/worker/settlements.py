@@ -50,13 +50,15 @@ def refused(
     if cause is not None and TREATMENTS[cause].host_level and not is_asked:
         outcome = TREATMENTS[cause].outcome
     feedback = asked or HostFeedback(ended=now)
+    # The host rests from the end of its last request, which is a moment ago.
+    rest_s = None if wait_s is None else wait_s + now - feedback.ended
     return Settlement(
         task=task,
         outcome=outcome,
         retry=task.attempt < MAX_ATTEMPTS and outcome is not Outcome.ADDRESS_REFUSED,
         cause=cause,
         detail=verdict.reason,
-        feedback=msgspec.structs.replace(feedback, failed=True, retry_after_s=wait_s),
+        feedback=msgspec.structs.replace(feedback, failed=True, retry_after_s=rest_s),
     )
 
 

@@ -57,7 +57,7 @@ def test_all_processes_are_killed_and_the_same_command_continues(
 
 
 @pytest.mark.req("B1", "B3", "D16")
-def test_the_command_itself_is_killed_and_its_crew_does_not_go_on_without_it(
+def test_the_command_itself_is_killed_and_its_processes_do_not_go_on_without_it(
     crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
     run = crawl.crawl()

@@ -163,7 +163,7 @@ def test_it_tells_what_ended_the_crawl(
 
 
 @pytest.mark.parametrize("last", [True, False])
-def test_stopped_it_finishes_what_is_in_work(web: Web, domains: Domains, *, last: bool) -> None:
+def test_stopped_it_finishes_what_is_in_progress(web: Web, domains: Domains, *, last: bool) -> None:
     links = [] if last else ["/more"]
     web.site("a.test").reply(
         "/", Reply(body="".join(f"<a href={link}>x</a>" for link in links), delay_s=0.1)
@@ -183,7 +183,7 @@ def test_stopped_it_finishes_what_is_in_work(web: Web, domains: Domains, *, last
     assert [record.path for record in web.requests] == ["/robots.txt", "/"]
 
 
-def test_cancelled_it_gives_back_what_is_in_work(web: Web, domains: Domains) -> None:
+def test_cancelled_it_gives_back_what_is_in_progress(web: Web, domains: Domains) -> None:
     web.site("a.test").raw("/", KeepOpen())
     store = RecordingStore(rules())
 

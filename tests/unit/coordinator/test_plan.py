@@ -70,7 +70,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert rules.similarity == 0.9
 
 
-def test_similarity_off_keeps_twins() -> None:
+def test_similarity_off_keeps_duplicates() -> None:
     assert plan(similarity="off").store_rules(strict=True).similarity is None
 
 

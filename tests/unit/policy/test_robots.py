@@ -209,11 +209,6 @@ def test_the_crawl_delay_is_that_of_the_agents_named_before_it() -> None:
     assert parse_robots(without, AGENT).crawl_delay_s is None
 
 
-def test_sitemaps_belong_to_nobody_and_keep_their_spelling() -> None:
-    body = b"Sitemap: http://a.test/A.xml\nUser-agent: x\nsite-map:/b\nDisallow: /\nSITEMAP:\n"
-    assert parse_robots(body, AGENT).sitemaps == ("http://a.test/A.xml", "/b")
-
-
 def padded(last: bytes, size: int = MAX_ROBOTS_BYTES) -> bytes:
     """Return a robots.txt of this size that ends in the given bytes."""
     head = b"User-agent: *\nDisallow: /first\n"

@@ -54,7 +54,7 @@ def test_a_stronger_spelling_is_what_is_fetched_judged_and_compared() -> None:
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    """Forgotten URLs are judged anew; long ones are not remembered at all."""
+    """Forgotten URLs are judged again; long ones are not remembered at all."""
     small = link_filter(remembered=10)
     urls = [Url(f"http://www.a.test/{number}") for number in range(50)]
     first = [small.judge(url) for url in urls]

@@ -126,7 +126,7 @@ def test_as_many_at_a_time_as_it_has_places(slow_web: Web, slots: int) -> None:
     assert most_at_once(slow_web.requests) == min(slots, 3)
 
 
-def test_stopped_it_ends_what_is_in_work_and_begins_nothing(slow_web: Web) -> None:
+def test_stopped_it_ends_what_is_in_progress_and_begins_nothing(slow_web: Web) -> None:
     async def program() -> None:
         async with bench(slow_web, *SEEDS, slots=1) as one:
             running = asyncio.create_task(one.worker.run())
@@ -144,7 +144,7 @@ def test_stopped_it_ends_what_is_in_work_and_begins_nothing(slow_web: Web) -> No
 
 
 @pytest.mark.req("B1", "B3")
-def test_cancelled_it_gives_back_what_is_in_work_and_the_host_rests(web: Web) -> None:
+def test_cancelled_it_gives_back_what_is_in_progress_and_the_host_rests(web: Web) -> None:
     web.site("a.test").raw("/", KeepOpen())
 
     async def program() -> None:

@@ -146,7 +146,7 @@ def test_who_has_lost_the_lease_shows_and_settles_nothing(site: Web, task: MakeT
 
 
 @pytest.mark.req("D9")
-def test_a_twin_is_not_shown_and_its_links_are_not_followed(site: Web, task: MakeTask) -> None:
+def test_a_duplicate_is_not_shown_and_its_links_are_not_followed(site: Web, task: MakeTask) -> None:
     store, reader = FakeStore(Claim(None, duplicate_of=3)), Reader()
 
     async def program(pipeline: Pipeline) -> None:

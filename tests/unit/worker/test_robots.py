@@ -79,7 +79,7 @@ def test_a_redirect_on_the_same_host_waits_for_the_pause(web: Web, store: Embedd
 
 
 @pytest.mark.req("B3", "F4")
-def test_on_another_host_a_place_is_borrowed_and_given_back(web: Web, store: EmbeddedStore) -> None:
+def test_on_another_host_a_slot_is_acquired_and_released(web: Web, store: EmbeddedStore) -> None:
     """The other host is at work: the request waits for that, and the next one for the request."""
     web.site("a.test").redirect("/robots.txt", "http://b.test/rules")
     web.site("b.test").reply("/rules", Reply(body="", delay_s=0.05))
@@ -136,7 +136,9 @@ def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: EmbeddedSt
 
 
 @pytest.mark.req("B3")
-def test_a_borrowed_host_that_asks_for_time_gets_it(web: Web, store: EmbeddedStore) -> None:
+def test_a_host_of_an_acquired_slot_that_asks_for_time_gets_it(
+    web: Web, store: EmbeddedStore
+) -> None:
     web.site("a.test").redirect("/robots.txt", "http://b.test/rules")
     web.site("b.test").status("/rules", 503, headers={"Retry-After": "40"})
 
@@ -175,7 +177,7 @@ def test_who_is_cancelled_leaves_the_place_and_the_host_its_pause(
 
 
 @pytest.mark.req("B3")
-def test_a_borrowed_place_is_given_back_within_a_lease(web: Web, store: EmbeddedStore) -> None:
+def test_an_acquired_slot_is_released_within_a_lease(web: Web, store: EmbeddedStore) -> None:
     web.site("a.test").redirect("/robots.txt", "http://b.test/robots.txt")
     web.site("b.test").raw("/robots.txt", KeepOpen())
 

@@ -13,7 +13,7 @@ MakeTask = Callable[..., Task]
 
 URL = Url("http://a.test/")
 LINK = Link(Url("http://a.test/b"), b"k" * 16, HostKey("a.test"), "a.test")
-PACE = HostFeedback(ended=100.0, took_s=0.5)
+FEEDBACK = HostFeedback(ended=100.0, took_s=0.5)
 
 
 def response(
@@ -77,36 +77,36 @@ class TestFailed:
     @pytest.mark.parametrize("cause", list(Cause))
     def test_what_may_pass_is_tried_once_more(self, task: MakeTask, cause: Cause) -> None:
         answer = response(TREATMENTS[cause].outcome, cause, None)
-        first = settlements.failed(task(attempt=1), answer, PACE)
-        second = settlements.failed(task(attempt=2), answer, PACE)
+        first = settlements.failed(task(attempt=1), answer, FEEDBACK)
+        second = settlements.failed(task(attempt=2), answer, FEEDBACK)
         assert first.retry is TREATMENTS[cause].retry
         assert second.retry is False
-        assert (second.outcome, second.cause, second.feedback) == (answer.outcome, cause, PACE)
+        assert (second.outcome, second.cause, second.feedback) == (answer.outcome, cause, FEEDBACK)
         assert str(cause) in second.detail
 
     def test_who_asks_us_to_come_again_gets_more_attempts(self, task: MakeTask) -> None:
         answer = response(Outcome.RATE_LIMITED, Cause.STATUS_RATE_LIMITED, 429)
-        retries = [settlements.failed(task(attempt=n), answer, PACE).retry for n in range(1, 7)]
+        retries = [settlements.failed(task(attempt=n), answer, FEEDBACK).retry for n in range(1, 7)]
         assert retries == [True, True, True, True, False, False]
 
     def test_the_status_is_told_where_it_says_more_than_the_words(self, task: MakeTask) -> None:
         error = response(Outcome.SERVER_ERROR, Cause.STATUS_SERVER_ERROR, 502)
         missing = response(Outcome.NOT_FOUND, Cause.STATUS_NOT_FOUND, 404)
-        assert settlements.failed(task(), error, PACE).detail == "the server failed (502)"
-        assert settlements.failed(task(), missing, PACE).detail == "the server answered 404"
+        assert settlements.failed(task(), error, FEEDBACK).detail == "the server failed (502)"
+        assert settlements.failed(task(), missing, FEEDBACK).detail == "the server answered 404"
 
 
 class TestRedirected:
     def test_the_target_goes_on_at_the_same_depth(self, task: MakeTask) -> None:
         answer = response(Outcome.REDIRECTED, None, 301, target="http://a.test/b")
-        settled = settlements.redirected(task(), answer, [LINK], PACE)
+        settled = settlements.redirected(task(), answer, [LINK], FEEDBACK)
         assert (settled.outcome, settled.redirect) == (Outcome.REDIRECTED, True)
         assert settled.links == [LINK]
         assert settled.detail == "to http://a.test/b"
 
     def test_a_target_out_of_scope_is_named_and_left(self, task: MakeTask) -> None:
         answer = response(Outcome.REDIRECTED, None, 301, target="http://b.test/")
-        settled = settlements.redirected(task(), answer, [], PACE)
+        settled = settlements.redirected(task(), answer, [], FEEDBACK)
         assert (settled.outcome, settled.links) == (Outcome.OUT_OF_SCOPE, ())
         assert settled.detail == "it redirects to http://b.test/, which is out of scope"
 
@@ -114,7 +114,7 @@ class TestRedirected:
     @pytest.mark.parametrize("targets", [[LINK], []])
     def test_a_chain_has_an_end(self, task: MakeTask, targets: list[Link]) -> None:
         answer = response(Outcome.REDIRECTED, None, 301, target="http://a.test/b")
-        settled = settlements.redirected(task(hops=MAX_REDIRECTS), answer, targets, PACE)
+        settled = settlements.redirected(task(hops=MAX_REDIRECTS), answer, targets, FEEDBACK)
         assert (settled.outcome, settled.cause) == (Outcome.BAD_REDIRECT, Cause.REDIRECT_LOOP)
         assert settled.links == ()
         assert settled.retry is False
@@ -129,16 +129,16 @@ class TestRefused:
 
     def test_the_request_for_robots_txt_counts_for_the_pace(self, task: MakeTask) -> None:
         verdict = RobotsVerdict(Outcome.ROBOTS_DENIED, "Disallow: /")
-        assert settlements.refused(task(), verdict, PACE, 200.0, None).feedback == PACE
+        assert settlements.refused(task(), verdict, FEEDBACK, 200.0, None).feedback == FEEDBACK
 
     @pytest.mark.req("F4")
     def test_while_nobody_knows_it_is_tried_again_when_robots_txt_is(self, task: MakeTask) -> None:
         verdict = RobotsVerdict(Outcome.ROBOTS_UNREACHABLE, "500", 900.0, Cause.STATUS_SERVER_ERROR)
-        first = settlements.refused(task(attempt=1), verdict, PACE, 200.0, 60.0)
+        first = settlements.refused(task(attempt=1), verdict, FEEDBACK, 200.0, 60.0)
         assert (first.outcome, first.retry) == (Outcome.ROBOTS_UNREACHABLE, True)
         assert first.feedback == HostFeedback(
-            ended=100.0, took_s=0.5, failed=True, retry_after_s=60.0
-        )
+            ended=100.0, took_s=0.5, failed=True, retry_after_s=160.0
+        ), "60 s from now on, not from when the host answered"
         last = settlements.refused(task(attempt=2), verdict, None, 200.0, 60.0)
         assert last.retry is False
         assert last.feedback == HostFeedback(ended=200.0, failed=True, retry_after_s=60.0)
@@ -156,12 +156,12 @@ class TestRefused:
         self, task: MakeTask, cause: Cause, outcome: Outcome, *, retry: bool
     ) -> None:
         verdict = RobotsVerdict(Outcome.ROBOTS_UNREACHABLE, "why", 900.0, cause)
-        settled = settlements.refused(task(), verdict, PACE, 200.0, 5.0)
+        settled = settlements.refused(task(), verdict, FEEDBACK, 200.0, 5.0)
         assert (settled.outcome, settled.retry) == (outcome, retry)
 
 
 def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
-    settled = settlements.unkept(task(), response(), Outcome.DUPLICATE, "as page 3", PACE)
+    settled = settlements.unkept(task(), response(), Outcome.DUPLICATE, "as page 3", FEEDBACK)
     assert (settled.outcome, settled.size, settled.page) == (Outcome.DUPLICATE, 4, None)
 
 
@@ -184,6 +184,6 @@ def test_a_page_that_repeats_another_names_it(
     task: MakeTask, similarity: float | None, outcome: Outcome, words: str
 ) -> None:
     claim = Claim(None, duplicate_of=3, similarity=similarity)
-    settled = settlements.repeated(task(), response(), claim, PACE)
+    settled = settlements.repeated(task(), response(), claim, FEEDBACK)
     assert (settled.outcome, settled.detail) == (outcome, words)
     assert (settled.page, settled.links, settled.retry) == (None, (), False)

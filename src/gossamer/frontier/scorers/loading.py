@@ -67,7 +67,7 @@ def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:
 
 
 def is_strict(scorer: object) -> bool:
-    """Tell whether a scorer wants its order kept exactly."""
+    """Return whether URLs are to be fetched exactly in the order of the scores."""
     return getattr(scorer, "strict", False) is True
 
 

@@ -56,11 +56,6 @@ class Claims:
         """The smaller numbers that are free."""
         return frozenset(self._free)
 
-    def number_of(self, url_id: int) -> int | None:
-        """Return the number that a URL has claimed."""
-        claim = self._claims.get(url_id)
-        return None if claim is None else claim.number
-
     def held(self, url_id: int) -> HeldClaim | None:
         """Return the claim of a URL."""
         return self._claims.get(url_id)
@@ -85,16 +80,11 @@ class Claims:
         self._holders.setdefault(digest, url_id)
         return number
 
-    def refuse(
-        self, url_id: int, *, duplicate_of: int | None = None, holder: int | None = None
-    ) -> int:
-        """Refuse the page of a URL, which repeats a kept or a claimed one; return that number."""
+    def refuse(self, url_id: int, duplicate_of: int, holder: int | None) -> None:
+        """Refuse the page of a URL, which repeats a kept one or one that `holder` has claimed."""
         if holder is not None:
-            duplicate_of = self._claims[holder].number
             self._claims[holder].duplicates.add(url_id)
-        assert duplicate_of is not None
         self._refusals[url_id] = _Refusal(duplicate_of, holder)
-        return duplicate_of
 
     def duplicate_of(self, url_id: int) -> int | None:
         """Return the page because of which a URL was refused; None if it was not."""

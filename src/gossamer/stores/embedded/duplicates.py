@@ -11,7 +11,7 @@ import msgspec
 from gossamer.content.similarity import Sketch, estimated_similarity
 from gossamer.stores.embedded.claims import Claims, HeldClaim
 from gossamer.stores.embedded.lsh_index import LshIndex, keys_of
-from gossamer.stores.embedded.rows import Expired
+from gossamer.stores.embedded.rows import ExpiredPage
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
@@ -63,14 +63,14 @@ class DuplicateIndex:
             number = claims.give(url_id, digest, sketch)
             self._index.add(number, keys)
             return number
-        claims.refuse(url_id, duplicate_of=original.number, holder=original.holder)
+        claims.refuse(url_id, original.number, original.holder)
         return original
 
     def drop(self, claim: HeldClaim) -> None:
         """Remove a claim that was dropped."""
         self._index.discard(claim.number, self._keys(claim.sketch))
 
-    def forget(self, expired: Iterable[Expired]) -> None:
+    def forget(self, expired: Iterable[ExpiredPage]) -> None:
         """Remove pages whose content has expired."""
         for one in expired:
             self._index.discard(one.page_id, keys_of(one.bands))

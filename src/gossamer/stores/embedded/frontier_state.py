@@ -16,7 +16,7 @@ from gossamer.stores.embedded.domain_credit import DomainCredit
 from gossamer.stores.embedded.duplicates import DuplicateIndex
 from gossamer.stores.embedded.host_registry import HostRegistry
 from gossamer.stores.embedded.link_graph import Growth, LinkGraph
-from gossamer.stores.embedded.rows import Ending, Found
+from gossamer.stores.embedded.rows import UrlEnding, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.rules import REPEATED, StoreRules
 
@@ -144,11 +144,11 @@ class FrontierState:
         known = self.backend.by_id(task.url_id)  # its depth may have decreased since it was leased
         depth = known.depth
         if settlement.redirect:
-            step = Found(depth, known.hops + 1, task.url_id)
+            step = UrlPath(depth, known.hops + 1, task.url_id)
         else:
-            step = Found(depth + 1, 0, task.url_id)
+            step = UrlPath(depth + 1, 0, task.url_id)
         growth = self.links.add(settlement.links, step, attempt.at)
-        ending = Ending(
+        ending = UrlEnding(
             attempt=attempt,
             page_id=page.page_id if page else None,
             duplicate_of=self.claims.duplicate_of(task.url_id)

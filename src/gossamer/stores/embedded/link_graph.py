@@ -16,7 +16,7 @@ import msgspec
 
 from gossamer.model import Outcome
 from gossamer.stores.contract import Link, UrlState
-from gossamer.stores.embedded.rows import Found
+from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
@@ -47,14 +47,14 @@ class LinkGraph:
 
     def add_seeds(self, seeds: Sequence[Link], now: float) -> Growth:
         """Add seeds; one that is known is not visited again, however long ago it was."""
-        return self._add(seeds, Found(0, 0, None), now, forgotten_before=float("-inf"))
+        return self._add(seeds, UrlPath(0, 0, None), now, forgotten_before=float("-inf"))
 
-    def add(self, links: Sequence[Link], found: Found, now: float) -> Growth:
+    def add(self, links: Sequence[Link], found: UrlPath, now: float) -> Growth:
         """Add the links of a page, or the target of a redirect."""
         return self._add(links, found, now, forgotten_before=now - self._ttl_s)
 
     def _add(
-        self, links: Sequence[Link], found: Found, now: float, forgotten_before: float
+        self, links: Sequence[Link], found: UrlPath, now: float, forgotten_before: float
     ) -> Growth:
         backend, growth = self._backend, Growth()
         depth, hops, ids = found.depth, found.hops, growth.ids
@@ -85,7 +85,7 @@ class LinkGraph:
     def _touch(
         self,
         touched: Sequence[tuple[int, bytes]],
-        found: Found,
+        found: UrlPath,
         forgotten_before: float,
         growth: Growth,
     ) -> None:
@@ -102,7 +102,7 @@ class LinkGraph:
     def _within(self, depth: int) -> bool:
         return self._max_depth is None or depth <= self._max_depth
 
-    def _relax(self, urls: Iterable[int], found: Found, growth: Growth) -> set[int]:
+    def _relax(self, urls: Iterable[int], found: UrlPath, growth: Growth) -> set[int]:
         """Update the depths of URLs and of all behind them; return those not too deep any more."""
         backend, revived = self._backend, set[int]()
         pending = deque((url_id, found) for url_id in urls)
@@ -124,9 +124,9 @@ class LinkGraph:
             if visited.page_id is not None and is_nearer:
                 growth.nearer[visited.page_id] = path.depth
             if visited.redirect:  # its target has the same depth, so it comes before the others
-                behind = Found(path.depth, path.hops + 1, url_id)
+                behind = UrlPath(path.depth, path.hops + 1, url_id)
                 pending.extendleft((target, behind) for target in visited.targets)
             else:
-                behind = Found(path.depth + 1, 0, url_id)
+                behind = UrlPath(path.depth + 1, 0, url_id)
                 pending.extend((target, behind) for target in visited.targets)
         return revived

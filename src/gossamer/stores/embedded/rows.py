@@ -1,4 +1,4 @@
-"""The rows of an embedded store, as its parts hand them to each other."""
+"""The records that the parts of an embedded store exchange with its backend."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, UrlState
 
 
-class Known(msgspec.Struct, gc=False):
+class KnownUrl(msgspec.Struct, gc=False):
     """What is needed of a URL each time a link to it is found.
 
     It is valid until the next call of the backend.
@@ -24,7 +24,7 @@ class Known(msgspec.Struct, gc=False):
     finished_at: float = math.inf
 
 
-class Unscored(msgspec.Struct, frozen=True):
+class UnscoredUrl(msgspec.Struct, frozen=True):
     """A URL in the URL queue."""
 
     id: int
@@ -34,7 +34,7 @@ class Unscored(msgspec.Struct, frozen=True):
     depth: int
 
 
-class Begun(msgspec.Struct, frozen=True):
+class LeasedUrl(msgspec.Struct, frozen=True):
     """What a worker needs of a leased URL."""
 
     url: Url
@@ -43,7 +43,7 @@ class Begun(msgspec.Struct, frozen=True):
     hops: int
 
 
-class Found(msgspec.Struct, frozen=True):
+class UrlPath(msgspec.Struct, frozen=True):
     """How a URL was found: its path from a seed."""
 
     depth: int
@@ -51,7 +51,7 @@ class Found(msgspec.Struct, frozen=True):
     parent: int | None
 
 
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
+class UrlEnding(msgspec.Struct, frozen=True, kw_only=True):
     """How a URL ended, with its page and its links."""
 
     attempt: Attempt
@@ -62,7 +62,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     redirect: bool = False
 
 
-class Visited(msgspec.Struct, frozen=True):
+class LastVisit(msgspec.Struct, frozen=True):
     """The page and links of a URL from its last visit; empty if there was none."""
 
     page_id: int | None
@@ -70,7 +70,7 @@ class Visited(msgspec.Struct, frozen=True):
     redirect: bool
 
 
-class Expired(msgspec.Struct, frozen=True):
+class ExpiredPage(msgspec.Struct, frozen=True):
     """A page whose content was dropped."""
 
     page_id: int
@@ -99,7 +99,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     unscored: int
     outcomes: dict[Outcome, int]
-    hosts: int
     pages: int
     last_page: int
     gaps: list[int]

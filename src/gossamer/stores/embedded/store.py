@@ -151,8 +151,8 @@ class EmbeddedStore:
         """Give a page its number, unless identical or similar content is kept already."""
         if self._scheduler.leases.find(task.url_id, task.lease) is None:
             return Claim(None, lost=True)
-        if (number := self._state.claims.number_of(task.url_id)) is not None:
-            return Claim(number)
+        if (held := self._state.claims.held(task.url_id)) is not None:
+            return Claim(held.number)
         given = self._state.duplicates.claim(task.url_id, digest, sketch, now)
         if isinstance(given, Original):
             return Claim(None, duplicate_of=given.number, similarity=given.similarity)

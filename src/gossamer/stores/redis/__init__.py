@@ -1,17 +1,16 @@
 """A crawl in Redis or Valkey, for any number of processes on any number of machines.
 
 Every step of the contract is one function on the server, so that it is atomic and nobody comes in
-between. The functions are Lua (`lua/`, with the `constants` of the rest), and `library` loads them.
+between. The functions are Lua (`lua/`, with `constants` from elsewhere); `library` loads them.
 Python sends and reads: `script_client` carries the calls of one process together, and again if they
 got lost; `store` is the contract; `messages` and `rules` are what goes over the wire;
-`known_link_cache` spares the server the links that everybody knows; `reader` reads a crawl without
-working on it (`unpack`). Every key has its name in `keys`. `open` opens a crawl, after `probe` has
-asked the server what it is (`address`, `checks`, `no_answer`).
+`known_link_cache` spares the server the links about which nothing is new. Every key has its name in
+`keys`. `open` opens a crawl, after `probe` has asked the server what it is (`address`, `checks`,
+`no_answer`), and `opening` sees to it that one process at a time coordinates it (`notes`, `alive`).
 
-`nodes` finds out which server of a cluster has a crawl, `crawl_client` is the way there for single
-commands. `export` copies a crawl into the tables of a crawl in a file (`importer`), as it is at one
-moment (`export_state`); `check_indexes` compares the copy with the queues and counters. `restore`
-brings such `tables` back (`restoration`); `records` are packed and unpacked for both.
+`reader` reads a crawl without working on it, from its counters (`read_counts`, `read_hosts`) and
+from its packed `records` (`read_records`, `unpack`). `nodes` finds the server of a cluster that
+holds a crawl, and `crawl_client` is the way there for single commands.
 """
 
 from gossamer.stores.redis.address import RedisAddress

@@ -17,7 +17,7 @@ _HOST_BYTES = 4
 
 
 class HostClock:
-    """Says when hosts may be asked, as of one moment."""
+    """Says when hosts may be asked, by one clock."""
 
     def __init__(self, now: float, unsure: float, delay_s: float) -> None:
         self._now = now

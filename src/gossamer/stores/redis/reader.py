@@ -1,7 +1,7 @@
 """Reading a crawl in Redis: a few commands for each question, none of which changes anything.
 
-The counters are of one moment. A list is read in batches while others work on the crawl, so each
-record is as it was when its batch was read.
+The counters are a consistent snapshot. A list is read in batches while others work on the crawl, so
+each record is as it was when its batch was read.
 """
 
 from collections.abc import AsyncIterator, Collection, Iterator

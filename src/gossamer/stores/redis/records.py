@@ -144,7 +144,7 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     pages: int = 0
     took: float = 0.0
     queues: int = 0
-    """Into how many queues its waiting URLs are counted; 0: they are to be counted anew."""
+    """Into how many queues its waiting URLs are counted; 0: they are to be counted again."""
     stock: list[int] | dict[str, int] = []
     """For each queue that has any: its number, how many wait, and whether the host is in its ring.
     The server packs an empty list as a mapping."""

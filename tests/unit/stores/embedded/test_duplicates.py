@@ -11,7 +11,7 @@ from gossamer.stores.contract import KeptPage, Link, UrlState
 from gossamer.stores.embedded.claims import Claims
 from gossamer.stores.embedded.duplicates import DuplicateIndex, Original
 from gossamer.stores.embedded.lsh_index import LshIndex
-from gossamer.stores.embedded.rows import Found
+from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 TTL_S = 100.0
@@ -38,7 +38,7 @@ class ClaimedPages:
         claim = self.claims.held(number)
         assert claim is not None
         link = Link(Url(f"http://a.test/{number}"), digest, HostKey("a.test"), "a.test")
-        self.backend.insert(link, UrlState.TOO_DEEP, Found(0, 0, None), now)
+        self.backend.insert(link, UrlState.TOO_DEEP, UrlPath(0, 0, None), now)
         page = KeptPage(page_id=number, size=1, digest=digest, content=b"", fetched_at=now)
         self.backend.add_page(number, page, 0, claim.sketch)
         self.claims.keep(number)

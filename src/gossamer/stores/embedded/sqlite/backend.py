@@ -30,11 +30,18 @@ import msgspec
 
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, Link, UrlRecord, UrlState
-from gossamer.stores.embedded.rows import Begun, Counts, Ending, Found, Known, Unscored, Visited
+from gossamer.stores.embedded.rows import (
+    Counts,
+    KnownUrl,
+    LastVisit,
+    LeasedUrl,
+    UnscoredUrl,
+    UrlEnding,
+    UrlPath,
+)
 from gossamer.stores.embedded.sqlite.cache import KnownCache
 from gossamer.stores.embedded.sqlite.file import begin, explain, open_file
 from gossamer.stores.embedded.sqlite.pages import SqlitePages
-from gossamer.stores.embedded.sqlite.queries import read_attempts
 
 _KNOWN = "SELECT id, key, depth, hops, state, coalesce(finished_at, 9e999) FROM urls"
 
@@ -81,7 +88,6 @@ class SqliteBackend(SqlitePages):
         return Counts(
             unscored=self._number("SELECT count(*) FROM urls WHERE state = 0"),
             outcomes={Outcome(name): count for name, count in outcomes},
-            hosts=self._host_count,
             pages=self._number("SELECT count(*) FROM pages"),
             last_page=self._number("SELECT coalesce(max(id), 0) FROM pages"),
             gaps=self._gaps(),
@@ -109,28 +115,28 @@ class SqliteBackend(SqlitePages):
 
     # -- links -----------------------------------------------------------------------------------
 
-    def cached(self, keys: Iterable[bytes]) -> list[Known | None]:
+    def cached(self, keys: Iterable[bytes]) -> list[KnownUrl | None]:
         """Return the URLs with these keys that are in the cache."""
         return self._cache.by_keys(keys)
 
-    def known(self, key: bytes) -> Known | None:
+    def known(self, key: bytes) -> KnownUrl | None:
         """Return the URL with this key."""
         return self._cache.by_key(key) or self._load(f"{_KNOWN} WHERE key = ?", key)
 
-    def by_id(self, url_id: int) -> Known:
+    def by_id(self, url_id: int) -> KnownUrl:
         """Return a known URL."""
         found = self._cache.by_id(url_id) or self._load(f"{_KNOWN} WHERE id = ?", url_id)
         assert found is not None
         return found
 
-    def _load(self, query: str, value: bytes | int) -> Known | None:
+    def _load(self, query: str, value: bytes | int) -> KnownUrl | None:
         row = self._db.execute(query, (value,)).fetchone()
         if row is None:
             return None
         url_id, key, depth, hops, state, finished_at = row
-        return self._cache.keep(Known(url_id, key, depth, hops, UrlState(state), finished_at))
+        return self._cache.keep(KnownUrl(url_id, key, depth, hops, UrlState(state), finished_at))
 
-    def insert(self, link: Link, state: UrlState, found: Found, now: float) -> int | None:
+    def insert(self, link: Link, state: UrlState, found: UrlPath, now: float) -> int | None:
         """Add a URL and return its id; None if it is known already."""
         url_id, key = self._next_id, link.key
         added = self._db.execute(
@@ -151,10 +157,10 @@ class SqliteBackend(SqlitePages):
         if not added:
             return None
         self._next_id += 1
-        self._cache.keep(Known(url_id, key, found.depth, found.hops, state))
+        self._cache.keep(KnownUrl(url_id, key, found.depth, found.hops, state))
         return url_id
 
-    def set_path(self, url_id: int, found: Found) -> None:
+    def set_path(self, url_id: int, found: UrlPath) -> None:
         """Store a shorter path."""
         self._db.execute(
             "UPDATE urls SET depth = ?, hops = ?, parent = ? WHERE id = ?",
@@ -163,14 +169,14 @@ class SqliteBackend(SqlitePages):
         if (known := self._cache.by_id(url_id)) is not None:
             known.depth, known.hops = found.depth, found.hops
 
-    def visited(self, url_id: int) -> Visited:
+    def visited(self, url_id: int) -> LastVisit:
         """Return the page and links of a URL from its last visit."""
         page_id, blob, redirect = self._db.execute(
             "SELECT page, coalesce(targets, x''), redirect FROM urls WHERE id = ?", (url_id,)
         ).fetchone()
         targets = array("q")
         targets.frombytes(blob)
-        return Visited(page_id, targets, bool(redirect))
+        return LastVisit(page_id, targets, bool(redirect))
 
     # -- states ----------------------------------------------------------------------------------
 
@@ -185,7 +191,7 @@ class SqliteBackend(SqlitePages):
         known = self._cache.by_id(url_id)
         if known is not None:
             known.state, known.finished_at = state, finished_at
-        self._batch.begun.discard(url_id)
+        self._batch.leased.discard(url_id)
         if state is not UrlState.ASSIGNED:
             self._assigned.pop(url_id, None)
 
@@ -200,14 +206,14 @@ class SqliteBackend(SqlitePages):
         self._update_cache(url_id, UrlState.UNSCORED)
         return Outcome(outcome)
 
-    def unscored(self, limit: int) -> list[Unscored]:
+    def unscored(self, limit: int) -> list[UnscoredUrl]:
         """Return the first URLs of the URL queue."""
         rows = self._db.execute(
             "SELECT urls.id, url, hosts.key, hosts.domain, depth FROM urls "
             "JOIN hosts ON hosts.id = urls.host WHERE state = 0 ORDER BY urls.id LIMIT ?",
             (limit,),
         )
-        return [Unscored(*row) for row in rows]
+        return [UnscoredUrl(*row) for row in rows]
 
     def set_score(self, url_id: int, score: float, queue: int, state: UrlState) -> bool:
         """Score a URL and change its state; False if it is not unscored any more."""
@@ -241,7 +247,7 @@ class SqliteBackend(SqlitePages):
         ).fetchone()
         return row
 
-    def begin(self, url_id: int) -> Begun:
+    def begin(self, url_id: int) -> LeasedUrl:
         """Mark a URL as leased, and return what the worker needs."""
         assigned = self._assigned.pop(url_id, None)
         if assigned is None:
@@ -249,8 +255,8 @@ class SqliteBackend(SqlitePages):
             assigned = self._db.execute(query, (url_id,)).fetchone()
         known = self.by_id(url_id)
         known.state = UrlState.LEASED
-        self._batch.begun.add(url_id)
-        return Begun(assigned[0], known.depth, assigned[1], known.hops)
+        self._batch.leased.add(url_id)
+        return LeasedUrl(assigned[0], known.depth, assigned[1], known.hops)
 
     def retry(self, url_id: int, attempt: Attempt, score: float, queue: int) -> None:
         """Store a failed attempt, and queue the URL again with another score."""
@@ -261,7 +267,7 @@ class SqliteBackend(SqlitePages):
         self._update_cache(url_id, UrlState.QUEUED)
         self._batch.attempts.append(_attempt_row(url_id, attempt))
 
-    def finish(self, url_id: int, ending: Ending) -> None:
+    def finish(self, url_id: int, ending: UrlEnding) -> None:
         """Store how the URL ended."""
         attempt = ending.attempt
         self._db.execute(
@@ -293,11 +299,6 @@ class SqliteBackend(SqlitePages):
         )
         names = UrlRecord.__struct_fields__
         return (msgspec.convert(dict(zip(names, row, strict=True)), UrlRecord) for row in rows)
-
-    def attempts(self, url_id: int) -> list[Attempt]:
-        """Return the attempts at a URL."""
-        self._batch.write()
-        return read_attempts(self._db, url_id)
 
     def ready(self) -> bool:
         """Return whether a transaction is open, or could be opened now."""

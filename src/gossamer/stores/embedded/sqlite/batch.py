@@ -8,7 +8,7 @@ class Batch:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self.begun: set[int] = set()
+        self.leased: set[int] = set()
         """URLs that were leased; most of them are finished before the next commit."""
         self.attempts: list[tuple[object, ...]] = []
         self.pages: list[tuple[object, ...]] = []
@@ -21,9 +21,11 @@ class Batch:
     def write(self) -> None:
         """Write all rows."""
         db = self._db
-        if self.begun:
-            db.executemany("UPDATE urls SET state = 3 WHERE id = ?", [(one,) for one in self.begun])
-            self.begun.clear()
+        if self.leased:
+            db.executemany(
+                "UPDATE urls SET state = 3 WHERE id = ?", [(one,) for one in self.leased]
+            )
+            self.leased.clear()
         if self.attempts:
             db.executemany("INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?)", self.attempts)
             self.attempts.clear()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gossamer.stores.embedded.rows import Known
+from gossamer.stores.embedded.rows import KnownUrl
 
 
 class KnownCache:
@@ -15,10 +15,10 @@ class KnownCache:
 
     def __init__(self, size: int) -> None:
         self._half = max(1, size // 2)
-        self._keys: dict[bytes, Known] = {}
-        self._ids: dict[int, Known] = {}
-        self._old_keys: dict[bytes, Known] = {}
-        self._old_ids: dict[int, Known] = {}
+        self._keys: dict[bytes, KnownUrl] = {}
+        self._ids: dict[int, KnownUrl] = {}
+        self._old_keys: dict[bytes, KnownUrl] = {}
+        self._old_ids: dict[int, KnownUrl] = {}
 
     def __len__(self) -> int:
         return len(self._keys.keys() | self._old_keys.keys())
@@ -26,20 +26,20 @@ class KnownCache:
     def __repr__(self) -> str:
         return f"<KnownCache: {len(self)} of at most {2 * self._half} URLs>"
 
-    def by_keys(self, keys: Iterable[bytes]) -> list[Known | None]:
+    def by_keys(self, keys: Iterable[bytes]) -> list[KnownUrl | None]:
         """Return the URLs with these keys; None for one that is not cached."""
         get, old = self._keys.get, self._by_old_key
         return [get(key) or old(key) for key in keys]
 
-    def by_key(self, key: bytes) -> Known | None:
+    def by_key(self, key: bytes) -> KnownUrl | None:
         """Return the URL with this key, if it is cached."""
         return self._keys.get(key) or self._by_old_key(key)
 
-    def by_id(self, url_id: int) -> Known | None:
+    def by_id(self, url_id: int) -> KnownUrl | None:
         """Return the URL with this id, if it is cached."""
         return self._ids.get(url_id) or self._old_ids.get(url_id)
 
-    def keep(self, known: Known) -> Known:
+    def keep(self, known: KnownUrl) -> KnownUrl:
         """Cache a URL in the young generation; return it."""
         if len(self._keys) >= self._half:
             self._old_keys, self._old_ids = self._keys, self._ids
@@ -53,6 +53,6 @@ class KnownCache:
         for one in (self._keys, self._ids, self._old_keys, self._old_ids):
             one.clear()
 
-    def _by_old_key(self, key: bytes) -> Known | None:
+    def _by_old_key(self, key: bytes) -> KnownUrl | None:
         known = self._old_keys.get(key)
         return None if known is None else self.keep(known)

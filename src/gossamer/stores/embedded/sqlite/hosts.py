@@ -55,10 +55,6 @@ class SqliteHosts:
         row = self._db.execute(f"{_HOST} WHERE key = ?", (key,)).fetchone()
         return None if row is None else _host_record(row)
 
-    def hosts(self) -> list[HostRecord]:
-        """Return all hosts as they were last saved."""
-        return [_host_record(row) for row in self._db.execute(f"{_HOST} ORDER BY id")]
-
     def host_count(self) -> int:
         """Return how many hosts there are."""
         return self._host_count

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from gossamer.content.similarity import Sketch
-from gossamer.stores.contract import KeptPage, PageRecord
-from gossamer.stores.embedded.rows import Expired
+from gossamer.stores.contract import KeptPage
+from gossamer.stores.embedded.rows import ExpiredPage
 from gossamer.stores.embedded.sqlite.hosts import SqliteHosts
-from gossamer.stores.embedded.sqlite.queries import read_content, read_pages
 
 
 class SqlitePages(SqliteHosts):
@@ -73,7 +72,7 @@ class SqlitePages(SqliteHosts):
             "WHERE reported_depth <> depth ORDER BY pages.id"
         ).fetchall()
 
-    def expire_content(self, before: float, limit: int) -> list[Expired]:
+    def expire_content(self, before: float, limit: int) -> list[ExpiredPage]:
         """Drop contents and sketches of pages fetched up to `before`, at most `limit`."""
         self._batch.write()
         rows = self._db.execute(
@@ -85,14 +84,4 @@ class SqlitePages(SqliteHosts):
         numbers = [(number,) for number, _ in rows]
         self._db.executemany("DELETE FROM contents WHERE page = ?", numbers)
         self._db.executemany("DELETE FROM sketches WHERE page = ?", numbers)
-        return [Expired(number, bands) for number, bands in rows]
-
-    def content(self, page_id: int) -> bytes | None:
-        """Return a page's body, decompressed; None if it has expired."""
-        self._batch.write()
-        return read_content(self._db, page_id)
-
-    def pages(self) -> Iterator[PageRecord]:
-        """Yield the kept pages in the order of their numbers."""
-        self._batch.write()
-        return read_pages(self._db)
+        return [ExpiredPage(number, bands) for number, bands in rows]

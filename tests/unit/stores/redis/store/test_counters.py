@@ -23,7 +23,7 @@ WAITING = {UrlState.QUEUED, UrlState.ASSIGNED}
 MOVES = 200
 
 
-class Crowd:
+class CountedCrawl:
     """A crawl in which everything happens that changes a counter."""
 
     def __init__(self, stage: "Stage", seed: int, *, strict: bool) -> None:
@@ -138,7 +138,7 @@ class Crowd:
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_counters_agree_with_the_records(stage: "Stage", seed: int, *, strict: bool) -> None:
-    crowd = Crowd(stage, seed, strict=strict)
+    crowd = CountedCrawl(stage, seed, strict=strict)
 
     async def story() -> None:
         store = await crowd.open()

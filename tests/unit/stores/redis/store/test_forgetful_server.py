@@ -100,7 +100,7 @@ def missed(task: Task, now: float) -> Settlement:
     return Settlement(task=task, outcome=Outcome.NOT_FOUND, feedback=HostFeedback(ended=now))
 
 
-def test_no_host_is_dealt_before_the_last_lease_of_the_lost_time_and_a_delay(
+def test_no_host_is_assigned_before_the_last_lease_of_the_lost_time_and_a_delay(
     play: Callable[[Story], None],
 ) -> None:
     async def story(pair: ServerPair) -> None:
@@ -137,7 +137,7 @@ def test_what_was_not_forgotten_is_settled_and_then_paused(play: Callable[[Story
     play(story)
 
 
-def test_places_are_not_lent_either_and_new_hosts_wait(play: Callable[[Story], None]) -> None:
+def test_no_slots_are_acquired_either_and_new_hosts_wait(play: Callable[[Story], None]) -> None:
     async def story(pair: ServerPair) -> None:
         store = await pair.stage.open()
         await pair.stage.add_seeds(store, "a/1")

@@ -147,7 +147,7 @@ def test_a_server_that_was_restarted_still_has_it(
 def test_a_replica_has_it_and_answers_what_only_reads(
     stage: "Stage", start_redis: "StartServer", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    primary = start_redis(ports=("port",))
+    primary = start_redis("repl-diskless-sync-delay 0", ports=("port",))
     replica = start_redis(f"replicaof 127.0.0.1 {primary.port}")
     replica.await_link()
     monkeypatch.setattr(stage, "url", primary.url)

@@ -265,7 +265,7 @@ def test_what_was_carried_out_is_not_done_again_after_a_refusal(stage: "Stage") 
     ],
 )
 def test_a_server_that_has_no_answer_for_now_is_waited_for(stage: "Stage", words: str) -> None:
-    """Nothing was carried out: the call is made anew, not repeated."""
+    """Nothing was carried out: it is another call, not the same one repeated."""
 
     async def story() -> None:
         store = await stage.open()

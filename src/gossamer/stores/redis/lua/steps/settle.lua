@@ -8,8 +8,8 @@ local COUNTERS = {
 -- Tells whether the page was claimed in the last seconds of a server that has lost them: then it is
 -- to be claimed again.
 local function is_claim_lost(message, claim, refusal)
-  if message.page_id and not (claim and claim.page == message.page_id) then
-    return true
+  if message.page_id then
+    return not claim or claim.page ~= message.page_id
   end
   return message.duplicate and not refusal
 end
@@ -70,7 +70,8 @@ steps.once('settle', COUNTERS, function(ctx, message, keys, note, content)
     return { accepted = false }
   end
   local h, u = hosts.get(ctx, hid), urls.get(ctx, id)
-  local claim, refusal = claims.find(ctx, id), claims.find_refusal(ctx, id)
+  local claim = message.page_id and claims.find(ctx, id)
+  local refusal = message.duplicate and claims.find_refusal(ctx, id)
   local told = message.feedback
   leases.finish(ctx, id, h, told and feedback.take(ctx, h, told) or h.next)
   if is_claim_lost(message, claim, refusal) then

@@ -45,7 +45,7 @@ local function forget_workers(ctx)
   rings.call_all_back(ctx, rings.ANY)
 end
 
--- Counts the queues anew. Every host that has queued URLs is at hand: it was in a ring, aside,
+-- Counts the queues again. Every host that has queued URLs is at hand: it was in a ring, aside,
 -- leased, or assigned.
 local function count_queues(ctx)
   ctx.call('DEL', ctx.prefix .. K.queue_counts)

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import pytest
 
-from gossamer.observe.detour import MAX_HELD, Held, detour
+from gossamer.observe.held_output import MAX_HELD, HeldOutput, hold_output
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def test_what_is_printed_to_a_terminal_waits_line_by_line(
 ) -> None:
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setattr(sys, "stderr", terminal)
-    held = Held()
-    with detour(held, nothing):
+    held = HeldOutput()
+    with hold_output(held, nothing):
         print("one")
         print("two, not", end="", flush=True)
         assert held.take() == "one\n"
@@ -50,8 +50,8 @@ def test_a_file_gets_what_is_printed_at_once(
     results = io.StringIO()
     monkeypatch.setattr(sys, "stdout", results)
     monkeypatch.setattr(sys, "stderr", None)
-    held = Held()
-    with detour(held, nothing):
+    held = HeldOutput()
+    with hold_output(held, nothing):
         print("a result")
         assert sys.stderr is None
     assert results.getvalue() == "a result\n"
@@ -60,9 +60,9 @@ def test_a_file_gets_what_is_printed_at_once(
 
 def test_what_is_held_back_stays_bounded(terminal: TextIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", terminal)
-    held = Held()
+    held = HeldOutput()
     released: list[int] = []
-    with detour(held, lambda: released.append(len(held.take()))):
+    with hold_output(held, lambda: released.append(len(held.take()))):
         for _ in range(5 * MAX_HELD):
             sys.stdout.write("x")
     assert released == [MAX_HELD] * 5
@@ -72,6 +72,6 @@ def test_streams_come_back_after_an_exception(
     terminal: TextIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", terminal)
-    with pytest.raises(KeyError), detour(Held(), nothing):
+    with pytest.raises(KeyError), hold_output(HeldOutput(), nothing):
         raise KeyError
     assert sys.stdout is terminal

@@ -16,7 +16,7 @@ MAX_HELD = 65_536
 """From so many characters on, the text is written at once."""
 
 
-class Held:
+class HeldOutput:
     """The buffer of text that is held back; thread-safe."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Held:
 class HeldStream(io.TextIOBase):
     """The replacement of a standard stream that is a terminal."""
 
-    def __init__(self, original: TextIO, held: Held, release: Callable[[], None]) -> None:
+    def __init__(self, original: TextIO, held: HeldOutput, release: Callable[[], None]) -> None:
         self._original = original
         self._held = held
         self._release = release
@@ -75,7 +75,7 @@ class HeldStream(io.TextIOBase):
 
 
 @contextmanager
-def detour(held: Held, release: Callable[[], None]) -> Iterator[None]:
+def hold_output(held: HeldOutput, release: Callable[[], None]) -> Iterator[None]:
     """Hold back what is printed to standard streams that are terminals."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (_replacement(stream, held, release) for stream in before)
@@ -85,7 +85,7 @@ def detour(held: Held, release: Callable[[], None]) -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def _replacement(stream: TextIO | None, held: Held, release: Callable[[], None]) -> TextIO:
+def _replacement(stream: TextIO | None, held: HeldOutput, release: Callable[[], None]) -> TextIO:
     if stream is None or not stream.isatty():
         return cast("TextIO", stream)
     return cast("TextIO", HeldStream(stream, held, release))
