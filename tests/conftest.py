@@ -77,7 +77,7 @@ def search_docs(docs_site: Path) -> Callable[[int | None], dict[str, int]]:
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start one Redis for all tests of a process; each of them uses crawls of its own.
 
-    TEST_REDIS_SERVER names another one: redis-server-6.2 or valkey-server.
+    TEST_REDIS_SERVER names another one: valkey-server.
     """
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     with closing(server):

