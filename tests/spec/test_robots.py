@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from gossamer.model import Url
-from gossamer.policy import parse_robots
+from gossamer.policy.robots import parse_robots
 
 TABLES = Path(__file__).parent / "data" / "robots"
 

@@ -33,8 +33,8 @@ def shared_address(options: CrawlOptions) -> RedisAddress:
     """Return where the shared store is."""
     if not options.store.is_server:
         raise UsageError(
-            f"processes share a crawl over a Redis, and {options.store} is none: write "
-            "--store redis://HOST"
+            f"{options.store} is not a shared store: give the address of one with --store "
+            "redis://HOST, or in the variable GOSSAMER_STORE"
         )
     return parse_address(options.store.url)
 

@@ -8,10 +8,10 @@ documentation.
 
 from gossamer.config.declaration import Group, Option
 from gossamer.config.options import OPTIONS, CrawlOptions, LogFormat, ScopeName
-from gossamer.config.report import Setting, describe, options_markdown
+from gossamer.config.quantities import format_size
+from gossamer.config.report import describe, options_markdown
 from gossamer.config.sources import Loaded, load
 from gossamer.config.store_address import StoreAddress
-from gossamer.config.units import format_duration, format_size, parse_duration, parse_size
 
 __all__ = [
     "OPTIONS",
@@ -21,13 +21,9 @@ __all__ = [
     "LogFormat",
     "Option",
     "ScopeName",
-    "Setting",
     "StoreAddress",
     "describe",
-    "format_duration",
     "format_size",
     "load",
     "options_markdown",
-    "parse_duration",
-    "parse_size",
 ]

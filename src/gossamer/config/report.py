@@ -32,18 +32,11 @@ def describe(loaded: Loaded) -> list[Setting]:
 
 def options_markdown() -> str:
     """Return the Markdown tables of all options, one per group, for the documentation."""
-    return "\n".join(_group_table(group) for group in Group)
-
-
-def _group_table(group: Group) -> str:
-    lines = [
-        f"### {group}",
-        "",
-        "| option | default | TOML key | variable | meaning |",
-        "|---|---|---|---|---|",
-        *(_row(option) for option in OPTIONS if option.group is group),
-        "",
-    ]
+    head = "| option | default | TOML key | variable | meaning |\n|---|---|---|---|---|"
+    lines = []
+    for group in Group:
+        rows = [_row(option) for option in OPTIONS if option.group is group]
+        lines += [f"### {group}", "", head, *rows, ""]
     return "\n".join(lines)
 
 

@@ -7,19 +7,23 @@ replaced one. A TOML file is read only when it is named: nothing is picked up fr
 directory.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 
 from gossamer.config.declaration import PREFIX, Option
 from gossamer.config.kinds import nearest
 from gossamer.config.options import OPTIONS, CrawlOptions, OptionConflictError
-from gossamer.config.toml_file import read_toml
 from gossamer.errors import UsageError
 
 DEFAULT = "default"
+
+_Given: TypeAlias = tuple[Option, object, str]
+"""An option, its value and its origin."""
 
 NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
 """Variables with that prefix that are not options."""
@@ -33,12 +37,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """For each option's name: `default`, `FILE, line N`, the variable, or the flag."""
 
 
-class _Given(NamedTuple):
-    option: Option
-    value: object
-    origin: str
-
-
 def load(
     command_line: Mapping[str, object], environment: Mapping[str, str], file: Path | None = None
 ) -> Loaded:
@@ -49,14 +47,10 @@ def load(
     """
     origins = {option.name: DEFAULT for option in OPTIONS}
     values: dict[str, Any] = {}
-    for source in (
-        _from_file(file),
-        _from_environment(environment),
-        _from_command_line(command_line),
-    ):
-        for option, value, origin in source:
-            values[option.field] = option.take(value, origin)
-            origins[option.name] = origin
+    typed = _from_command_line(command_line)
+    for option, value, origin in chain(_from_file(file), _from_environment(environment), typed):
+        values[option.field] = option.take(value, origin)
+        origins[option.name] = origin
     try:
         return Loaded(CrawlOptions(**values), origins)
     except OptionConflictError as error:
@@ -66,7 +60,7 @@ def load(
 
 def _from_file(file: Path | None) -> Iterator[_Given]:
     known = {option.name: option for option in OPTIONS}
-    for name, value, where in read_toml(file) if file else ():
+    for name, value, where in _read_toml(file) if file else ():
         if isinstance(value, dict):
             likely = nearest(next(iter(value), name), known)
             raise UsageError(
@@ -77,7 +71,36 @@ def _from_file(file: Path | None) -> Iterator[_Given]:
             raise _unknown(f"key {name!r} ({where})", name, known)
         # A number is read like a text: a duration needs its unit, as on the command line.
         is_number = type(value) in {int, float}
-        yield _Given(known[name], str(value) if is_number else value, where)
+        yield known[name], str(value) if is_number else value, where
+
+
+def _read_toml(file: Path) -> Iterator[tuple[str, object, str]]:
+    """Yield name, value and origin (`FILE, line N`) of every option in the file."""
+    import tomllib  # noqa: PLC0415 -- loaded only for those who have a file
+
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        keys = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"cannot read the configuration file {file}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the configuration file {file} is not valid TOML: {error}") from error
+    origins: dict[str, str] = {}
+    for key, value in keys.items():
+        name, origin = key.replace("_", "-"), f"{file}{_line(key, text)}"
+        if name in origins:
+            raise UsageError(f"{name} is set twice ({origins[name]}; {origin}): remove one")
+        origins[name] = origin
+        yield name, value, origin
+
+
+def _line(key: str, text: str) -> str:
+    # tomllib keeps no positions, but a key of the top level starts its line.
+    start = re.compile(rf"\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if start.match(line):
+            return f", line {number}"
+    return ""
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
@@ -89,7 +112,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
             raise _unknown(f"variable {name}", name, known)
         # An empty variable counts as not set: scripts and containers cannot always leave one out.
         if text.strip():
-            yield _Given(known[name], text, name)
+            yield known[name], text, name
 
 
 def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Given]:
@@ -99,7 +122,7 @@ def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Given]:
         if name not in known:
             raise _unknown(f"option {name!r}", name, known)
         if value is not None:
-            yield _Given(known[name], value, known[name].flag)
+            yield known[name], value, known[name].flag
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:

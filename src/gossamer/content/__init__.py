@@ -9,28 +9,23 @@ Nothing here raises, whatever the bytes are, and everything takes time linear in
 """
 
 from gossamer.content.analysis import Analyser, Analysis, AnalysisRules, RawPage
-from gossamer.content.kind import ContentKind, ContentType, kind_of, parse_content_type
-from gossamer.content.links import MAX_LINKS, FoundLink
+from gossamer.content.kind import ContentKind
+from gossamer.content.links import FoundLink
 from gossamer.content.markers import Markers
-from gossamer.content.page import MAX_READ_BYTES, ParsedPage, parse
+from gossamer.content.page import ParsedPage, parse
 from gossamer.content.similarity import Sketch, estimated_similarity, sketch
 
 __all__ = [
-    "MAX_LINKS",
-    "MAX_READ_BYTES",
     "Analyser",
     "Analysis",
     "AnalysisRules",
     "ContentKind",
-    "ContentType",
     "FoundLink",
     "Markers",
     "ParsedPage",
     "RawPage",
     "Sketch",
     "estimated_similarity",
-    "kind_of",
     "parse",
-    "parse_content_type",
     "sketch",
 ]

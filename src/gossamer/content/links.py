@@ -47,32 +47,27 @@ class ResolvedLinks:
         return url
 
 
-class Links:
-    """The resolver of the links of one page."""
+def resolve_links(
+    hrefs: Iterable[str], base: Url, encoding: str, resolved: ResolvedLinks
+) -> tuple[FoundLink, ...]:
+    """Return the links of a page in their order, up to the limit of different pages."""
+    folder = base[: base.partition("?")[0].rfind("/")]
+    known: dict[str, Url | None] = {}
+    links = []
+    for href in hrefs:
+        # Links that differ only in the fragment lead to the same page.
+        target = href.partition("#")[0]
+        if target not in known:
+            if len(known) >= MAX_LINKS:
+                continue
+            known[target] = resolved.resolve(target, base, folder, encoding)
+        links.append(FoundLink(href[:MAX_URL_LENGTH], known[target]))
+    return tuple(links)
 
-    def __init__(
-        self, page: Url, bases: Iterable[str], encoding: str, resolved: ResolvedLinks | None = None
-    ) -> None:
-        self._base = _base_url(page, bases)
-        self._folder = self._base[: self._base.partition("?")[0].rfind("/")]
-        self._encoding = encoding
-        self._resolved = resolved or ResolvedLinks()
-        self._known: dict[str, Url | None] = {}
 
-    def resolve(self, hrefs: Iterable[str]) -> tuple[FoundLink, ...]:
-        """Return the links in their order, up to the limit of different pages."""
-        known, links = self._known, []
-        for href in hrefs:
-            # Links that differ only in the fragment lead to the same page.
-            target = href.partition("#")[0]
-            if target not in known:
-                if len(known) >= MAX_LINKS:
-                    continue
-                known[target] = self._resolved.resolve(
-                    target, self._base, self._folder, self._encoding
-                )
-            links.append(FoundLink(href[:MAX_URL_LENGTH], known[target]))
-        return tuple(links)
+def base_url(page: Url, bases: Iterable[str]) -> Url:
+    """Return the URL that links are relative to: the first usable base, or the page's own."""
+    return next(filter(None, (resolve(href, page) for href in bases)), page)
 
 
 def _depends_on_folder(target: str) -> bool:
@@ -83,12 +78,3 @@ def _depends_on_folder(target: str) -> bool:
         and (":" not in target or target.startswith(("http://", "https://")))
         and len(target) <= MAX_CACHED_LENGTH
     )
-
-
-def _base_url(page: Url, bases: Iterable[str]) -> Url:
-    """Return the URL that links are relative to: the first usable base, or the page's own."""
-    for href in bases:
-        base = resolve(href, page)
-        if base is not None:
-            return base
-    return page

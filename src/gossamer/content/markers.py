@@ -47,41 +47,28 @@ class Markers(msgspec.Struct, frozen=True):
             )
         return cls(start=comments[0], end=comments[-1])
 
-    def parts_of(self, text: str) -> "MarkedParts":
-        """Return the positions of the marked parts of a page."""
+    def borders_in(self, text: str) -> list[Position]:
+        """Return the positions of the opening and closing comments of a page, in turn.
+
+        The order is that of the source, which the author had in mind: the tree of a malformed page
+        may have another one. A part that is never closed ends with the page.
+        """
         from turbohtml import TokenType, tokenize  # noqa: PLC0415 -- as in `parse`
 
+        ends = {self.end, f"/{self.start}", f"END {self.start}"}
         borders: list[Position] = []
         for token in tokenize(text):
             if token.type is TokenType.COMMENT:
                 is_open = len(borders) % 2 == 1
-                if self._ends(token.data) if is_open else self._starts(token.data):
+                if _words(token.data or "") in (ends if is_open else {self.start}):
                     borders.append((token.line, token.col))
-        return MarkedParts(tuple(borders))
-
-    def _starts(self, comment: str | None) -> bool:
-        return _words(comment) == self.start
-
-    def _ends(self, comment: str | None) -> bool:
-        return _words(comment) in {self.end, f"/{self.start}", f"END {self.start}"}
+        return borders
 
 
-class MarkedParts(msgspec.Struct, frozen=True):
-    """The marked parts of a page's source.
-
-    The order is that of the source, which the author had in mind: the tree of a malformed page may
-    have another one. A part that is never closed ends with the page.
-    """
-
-    borders: tuple[Position, ...]
-    """The positions of the opening and closing comments in turn."""
-
-    def __bool__(self) -> bool:
-        return bool(self.borders)
-
-    def __contains__(self, position: Position | None) -> bool:
-        return position is not None and bisect(self.borders, position) % 2 == 1
+def is_between(borders: list[Position], position: Position | None) -> bool:
+    """Return whether a position is in a marked part."""
+    return position is not None and bisect(borders, position) % 2 == 1
 
 
-def _words(text: str | None) -> str:
-    return " ".join((text or "").split())
+def _words(text: str) -> str:
+    return " ".join(text.split())

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from gossamer.content.kind import ContentKind, kind_of, parse_content_type
-from gossamer.content.links import FoundLink, Links, ResolvedLinks
+from gossamer.content.links import FoundLink, ResolvedLinks, base_url, resolve_links
 from gossamer.content.markers import Markers
 from gossamer.model import Url
 
@@ -67,12 +67,12 @@ def parse(
             kind=kind, encoding=encoding, take_text=lambda: text, take_run=lambda: text
         )
     reader = PageReader(text, markers)
-    links = Links(url, reader.bases, encoding, resolved)
+    base = base_url(url, reader.bases)
     return ParsedPage(
         kind=kind,
         encoding=encoding,
         title=reader.title or "",
-        links=links.resolve(reader.hrefs),
+        links=resolve_links(reader.hrefs, base, encoding, resolved or ResolvedLinks()),
         metas=tuple(reader.metas),
         markers_missing=reader.markers_missing,
         take_text=reader.take_text,

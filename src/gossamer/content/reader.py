@@ -13,7 +13,7 @@ from turbohtml import Element, Namespace
 from turbohtml.clean import strip_comments_node
 
 from gossamer.content.limits import PREFIX, as_written, rename_formatting
-from gossamer.content.markers import Markers
+from gossamer.content.markers import Markers, is_between
 
 MAX_TITLE_LENGTH: Final = 500
 
@@ -47,7 +47,7 @@ class PageReader:
         self.metas: list[tuple[str, str]] = []
         source = rename_formatting(text)
         self._is_renamed = source is not text
-        self._parts = None if markers is None else markers.parts_of(source)
+        self._borders = None if markers is None else markers.borders_in(source)
         self._link_positions: set[tuple[int, int] | None] = set()
         self._document = turbohtml.parse(source, allow_declarative_shadow_roots=False)
         self._read()
@@ -55,7 +55,7 @@ class PageReader:
     @property
     def markers_missing(self) -> bool:
         """Whether the page should have markers and has none."""
-        return self._parts is not None and not self._parts
+        return self._borders == []
 
     def take_text(self) -> str:
         """Return the visible text. The tree cannot be used afterwards."""
@@ -93,7 +93,8 @@ class PageReader:
         # The tree repeats an unclosed link in every paragraph; the page has it once.
         if href is None or position in self._link_positions:
             return
-        if len(self.hrefs) < _MAX_HREFS and (self._parts is None or position in self._parts):
+        borders = self._borders
+        if len(self.hrefs) < _MAX_HREFS and (borders is None or is_between(borders, position)):
             self._link_positions.add(position)
             self.hrefs.append(href.strip(_WHITE_SPACE))
 

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-from types import TracebackType
 from typing import Self
 
 
@@ -36,18 +35,10 @@ class StartedParser:
         self._socket = ours
         self._taken = False
 
-    def __repr__(self) -> str:
-        return f"<StartedParser {self._process.pid}>"
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Kill it if nobody has taken it over."""
         if not self._taken:
             self._socket.close()

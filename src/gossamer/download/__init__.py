@@ -7,9 +7,8 @@ libcurl's errors. `RobotsCache` fetches each robots.txt once a day.
 """
 
 from gossamer.download.client import Client
-from gossamer.download.identity import PRODUCT, user_agent
 from gossamer.download.names import NameTable
-from gossamer.download.options import Accept, FetchOptions
+from gossamer.download.options import PRODUCT, Accept, FetchOptions, user_agent
 from gossamer.download.robots import RobotsCache
 
 __all__ = [

@@ -1,7 +1,6 @@
 """The HTTP client: every request to the web goes through it."""
 
 import asyncio
-from types import TracebackType
 from typing import Self
 
 import pycurl
@@ -38,12 +37,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close every connection; running and waiting fetches are cancelled."""
         await self._multi.aclose()
         self._handles.close()

@@ -1,7 +1,5 @@
 """The translation of libcurl's error codes to causes. No other file uses a code."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 import pycurl
@@ -10,28 +8,26 @@ from gossamer.model import Cause
 
 _E_TOO_LARGE = 100  # CURLE_TOO_LARGE, which pycurl has no name for
 
-_CAUSES: Mapping[int, Cause] = MappingProxyType(
-    {
-        # An unknown version of HTTP, or none at all (HTTP/0.9).
-        pycurl.E_UNSUPPORTED_PROTOCOL: Cause.BAD_HTTP,
-        # The URL standard allows host names ("a*b") that libcurl, and DNS, do not.
-        pycurl.E_URL_MALFORMAT: Cause.NAME_NOT_FOUND,
-        pycurl.E_COULDNT_RESOLVE_HOST: Cause.NAME_NOT_FOUND,
-        pycurl.E_COULDNT_CONNECT: Cause.CONNECTION_REFUSED,
-        pycurl.E_FTP_WEIRD_SERVER_REPLY: Cause.BAD_HTTP,
-        pycurl.E_PARTIAL_FILE: Cause.CONNECTION_LOST,
-        pycurl.E_SSL_CONNECT_ERROR: Cause.TLS_FAILED,
-        pycurl.E_GOT_NOTHING: Cause.CONNECTION_LOST,
-        pycurl.E_SEND_ERROR: Cause.CONNECTION_LOST,
-        pycurl.E_RECV_ERROR: Cause.CONNECTION_LOST,
-        pycurl.E_SSL_CIPHER: Cause.TLS_FAILED,
-        pycurl.E_PEER_FAILED_VERIFICATION: Cause.CERTIFICATE_INVALID,
-        pycurl.E_SSL_CACERT_BADFILE: Cause.CERTIFICATE_INVALID,
-        # Content codings are not libcurl's business here, so this is a transfer coding.
-        pycurl.E_BAD_CONTENT_ENCODING: Cause.BAD_HTTP,
-        _E_TOO_LARGE: Cause.HEADERS_TOO_LARGE,
-    }
-)
+_CAUSES = {
+    # An unknown version of HTTP, or none at all (HTTP/0.9).
+    pycurl.E_UNSUPPORTED_PROTOCOL: Cause.BAD_HTTP,
+    # The URL standard allows host names ("a*b") that libcurl, and DNS, do not.
+    pycurl.E_URL_MALFORMAT: Cause.NAME_NOT_FOUND,
+    pycurl.E_COULDNT_RESOLVE_HOST: Cause.NAME_NOT_FOUND,
+    pycurl.E_COULDNT_CONNECT: Cause.CONNECTION_REFUSED,
+    pycurl.E_FTP_WEIRD_SERVER_REPLY: Cause.BAD_HTTP,
+    pycurl.E_PARTIAL_FILE: Cause.CONNECTION_LOST,
+    pycurl.E_SSL_CONNECT_ERROR: Cause.TLS_FAILED,
+    pycurl.E_GOT_NOTHING: Cause.CONNECTION_LOST,
+    pycurl.E_SEND_ERROR: Cause.CONNECTION_LOST,
+    pycurl.E_RECV_ERROR: Cause.CONNECTION_LOST,
+    pycurl.E_SSL_CIPHER: Cause.TLS_FAILED,
+    pycurl.E_PEER_FAILED_VERIFICATION: Cause.CERTIFICATE_INVALID,
+    pycurl.E_SSL_CACERT_BADFILE: Cause.CERTIFICATE_INVALID,
+    # Content codings are not libcurl's business here, so this is a transfer coding.
+    pycurl.E_BAD_CONTENT_ENCODING: Cause.BAD_HTTP,
+    _E_TOO_LARGE: Cause.HEADERS_TOO_LARGE,
+}
 
 
 class CurlFailure(NamedTuple):

@@ -19,7 +19,11 @@ class HandlePool:
 
     def __init__(self, options: FetchOptions) -> None:
         self._options = options
-        self._ca_file = str(options.ca_file) if options.ca_file else _system_ca_file()
+        # Python finds the system's certificates, or SSL_CERT_FILE; a libcurl from a wheel would
+        # use the path of the distribution that built it.
+        self._ca_file = (
+            str(options.ca_file) if options.ca_file else ssl.get_default_verify_paths().cafile
+        )
         self._idle: list[pycurl.Curl] = []
 
     def take(self) -> pycurl.Curl:
@@ -62,14 +66,6 @@ class HandlePool:
             pycurl.HTTPHEADER, [f"Accept: {_ACCEPT}", f"Accept-Encoding: {ACCEPT_ENCODING}"]
         )
         return curl
-
-
-def _system_ca_file() -> str | None:
-    """Return the file of the system's certificates as Python finds it, or SSL_CERT_FILE.
-
-    A libcurl from a wheel would use the path of the distribution that built it.
-    """
-    return ssl.get_default_verify_paths().cafile
 
 
 def _ms(seconds: float) -> int:

@@ -1,4 +1,4 @@
-"""The options of a client: identity, timeouts and limits."""
+"""The options of a client: its identity (User-Agent, name in robots.txt), timeouts and limits."""
 
 import math
 from enum import Enum
@@ -6,8 +6,25 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.download import identity
 from gossamer.errors import UsageError
+from gossamer.version import __version__
+
+PRODUCT = "Gossamer"
+"""The product token: first in the User-Agent, and our name in robots.txt."""
+
+
+def user_agent(contact: str | None = None) -> str:
+    """Return our User-Agent; `contact` is a page or mail address of whoever runs the crawl.
+
+    Raise `UsageError` for a contact that is not allowed in a header's comment.
+    """
+    product = f"{PRODUCT}/{__version__}"
+    if contact is None:
+        return product
+    # RFC 9110, section 5.6.5: parentheses and backslashes have a meaning inside a comment.
+    if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
+        raise UsageError("The contact must be printable ASCII without parentheses or backslash.")
+    return f"{product} (+{contact})"
 
 
 class Accept(Enum):
@@ -22,7 +39,7 @@ class Accept(Enum):
 class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The identity, timeouts and limits of a client; invalid ones raise `UsageError`."""
 
-    user_agent: str = msgspec.field(default_factory=identity.user_agent)
+    user_agent: str = msgspec.field(default_factory=user_agent)
     """Sent with every request, robots.txt included."""
     connect_timeout_s: float = 5.0
     """For the DNS lookup, connecting and the TLS handshake together."""

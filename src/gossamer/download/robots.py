@@ -9,13 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from gossamer.model import Outcome, Response, Url
-from gossamer.policy import (
-    RobotsRules,
-    RobotsState,
-    RobotsVerdict,
-    decide_robots,
-    product_token,
-)
+from gossamer.policy import RobotsRules, RobotsState, RobotsVerdict, decide_robots, product_token
 from gossamer.urls import authority
 
 MAX_REDIRECTS: Final = 5

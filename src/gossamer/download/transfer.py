@@ -8,11 +8,11 @@ import socket
 import time
 from typing import TypeAlias
 
+import msgspec
 import pycurl
 
 from gossamer.download.body import Body
 from gossamer.download.curl_errors import CurlFailure, cause_of, is_ours
-from gossamer.download.deadlines import TransferProgress
 from gossamer.download.header import HeaderReader
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.verdict import DRAIN_BYTES, BodyUse, HeaderVerdict, judge
@@ -27,6 +27,17 @@ _MAX_DETAIL_LENGTH = 200
 
 _SocketAddress: TypeAlias = tuple[int, int, int, tuple[str, int] | tuple[str, int, int, int]]
 """Family, type and protocol of a socket, and its remote address."""
+
+
+class TransferProgress(msgspec.Struct):
+    """The progress of a request; times are seconds of one clock, None means not yet."""
+
+    connected: float | None = None
+    """When the request was sent, on a new connection or a kept one."""
+    last_byte: float | None = None
+    """When the last piece of the answer came."""
+    useless_since: float | None = None
+    """When the rest of the answer was found to be useless."""
 
 
 class Transfer:

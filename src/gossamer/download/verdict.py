@@ -1,12 +1,12 @@
 """The verdict on an answer, decided from its header before the body is read."""
 
 import math
+import re
 from enum import Enum, auto
 
 import msgspec
 
 from gossamer.download.codings import Decoder, decoders_for
-from gossamer.download.media_types import may_be_page
 from gossamer.download.options import Accept
 from gossamer.model import Cause, Headers, Url
 from gossamer.policy.failures import REDIRECTS, cause_of_status
@@ -16,6 +16,21 @@ DRAIN_BYTES = 64 * 1024
 """How much of a useless body is read so that its connection can be reused."""
 
 _MAX_LENGTH_DIGITS = 18
+
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+_TEXT_FOR_MACHINES = frozenset(
+    {
+        *("text/css", "text/csv", "text/tab-separated-values", "text/vtt", "text/event-stream"),
+        *("text/calendar", "text/vcard", "text/x-vcalendar", "text/x-vcard", "text/x-json"),
+        *("text/javascript", "text/jscript", "text/livescript", "text/ecmascript"),
+        *("text/x-javascript", "text/x-ecmascript", "text/x-component", "text/cache-manifest"),
+    }
+)
+"""`text/event-stream` matters most: it never ends."""
+
+# RFC 9110, section 8.3.1: type "/" subtype, both tokens.
+_MEDIA_TYPE = re.compile(r"[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)")
 
 
 class BodyUse(Enum):
@@ -59,6 +74,16 @@ def judge(
     if decoders is None:
         return HeaderVerdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(codings)))
     return HeaderVerdict(BodyUse.KEEP, decoders=tuple(decoders))
+
+
+def may_be_page(content_type: str | None) -> bool:
+    """Return whether a body of this Content-Type is worth downloading: HTML, or text for people.
+
+    Without a valid type it is: then its bytes decide what it is.
+    """
+    match = _MEDIA_TYPE.match(content_type or "")
+    kind = match[1].lower() if match else "text/html"
+    return kind in _HTML or (kind.startswith("text/") and kind not in _TEXT_FOR_MACHINES)
 
 
 def _judge_redirect(url: Url, headers: Headers) -> HeaderVerdict:

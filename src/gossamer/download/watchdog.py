@@ -1,13 +1,19 @@
-"""The timer for the deadlines of all transfers of a client."""
+"""The deadlines for silent servers, and the timer that enforces them for a client.
+
+libcurl itself enforces the timeouts for connecting and for the whole request, but not these.
+"""
 
 import asyncio
 import time
 
 import pycurl
 
-from gossamer.download.deadlines import overdue, tick_s
 from gossamer.download.options import FetchOptions
-from gossamer.download.transfer import Transfer
+from gossamer.download.transfer import Transfer, TransferProgress
+from gossamer.model import Cause
+
+DRAIN_TIMEOUT_S = 1.0
+"""How long a useless body is read; a new connection would cost about as much."""
 
 
 class Watchdog:
@@ -41,3 +47,23 @@ class Watchdog:
         self._timer = None
         if self._watched:
             self._set_timer()
+
+
+def overdue(progress: TransferProgress, options: FetchOptions, now: float) -> Cause | None:
+    """Return the deadline that has passed, None if none has."""
+    if progress.connected is None:
+        return None
+    if progress.last_byte is None:
+        silent_s = now - progress.connected
+        return Cause.FIRST_BYTE_TIMEOUT if silent_s > options.first_byte_timeout_s else None
+    if now - progress.last_byte > options.silence_timeout_s:
+        return Cause.SILENCE_TIMEOUT
+    if progress.useless_since is not None and now - progress.useless_since > DRAIN_TIMEOUT_S:
+        return Cause.TOTAL_TIMEOUT
+    return None
+
+
+def tick_s(options: FetchOptions) -> float:
+    """Return how often to check, so that a deadline is at most an eighth late."""
+    shortest = min(options.first_byte_timeout_s, options.silence_timeout_s, DRAIN_TIMEOUT_S)
+    return shortest / 8

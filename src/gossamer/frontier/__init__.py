@@ -9,19 +9,14 @@ and the `leases`.
 """
 
 from gossamer.frontier.budget import Budget
-from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.hosts import Domain, Host, Item
+from gossamer.frontier.hosts import Host, Item
 from gossamer.frontier.leases import Lease
-from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.scheduler import Assignment, Scheduler
+from gossamer.frontier.queues import QueueTable
+from gossamer.frontier.scheduler import Scheduler
 from gossamer.frontier.scheduler_rules import SchedulerRules
 
 __all__ = [
-    "Assignment",
     "Budget",
-    "Domain",
-    "Draw",
-    "Frontier",
     "Host",
     "Item",
     "Lease",

@@ -25,18 +25,13 @@ class ActiveHosts:
     def __len__(self) -> int:
         return len(self._hosts)
 
-    def __repr__(self) -> str:
-        return f"<ActiveHosts: {len(self._hosts)} hosts of {len(self._domains)} domains>"
-
     def find(self, key: HostKey) -> Host | None:
         """Return a host if it is in the table."""
         return self._hosts.get(key)
 
     def add(self, key: HostKey, domain: str, delay_s: float) -> Host:
         """Add a host that is not in the table."""
-        owner = self._domains.get(domain)
-        if owner is None:
-            owner = self._domains[domain] = Domain(domain)
+        owner = self._domains.setdefault(domain, Domain(domain))
         owner.hosts += 1
         host = self._hosts[key] = Host(key, owner, delay_s, [0] * self._queues)
         return host

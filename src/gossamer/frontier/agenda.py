@@ -24,10 +24,6 @@ class Agenda:
         self._resting: list[tuple[float, int, Host]] = []
         self._ready: list[tuple[Item, int, Host]] = []
 
-    def __repr__(self) -> str:
-        entries = len(self._resting) + len(self._ready)
-        return f"<Agenda: {self.load} URLs, {entries} entries, seen at {self.seen_at:.3f}>"
-
     def enter(self, host: Host) -> None:
         """Add an entry for the host, if it has none."""
         if not host.ticket:

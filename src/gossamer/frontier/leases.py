@@ -28,9 +28,6 @@ class Leases:
     def __len__(self) -> int:
         return len(self._leases)
 
-    def __repr__(self) -> str:
-        return f"<Leases: {len(self)} of {self._lease_s:g} s>"
-
     def grant(self, url_id: int, worker: int, host: Host, now: float) -> Lease:
         """Grant a worker the lease of a URL that nobody has."""
         lease = Lease(url_id, self._next_number, worker, host, now + self._lease_s)

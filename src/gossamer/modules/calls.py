@@ -1,5 +1,6 @@
 """A call into a module's code. Whatever it raises is returned as a value, so nothing escapes."""
 
+import asyncio
 import inspect
 import time
 from collections.abc import Callable
@@ -70,3 +71,9 @@ def refuse_awaitable(result: object) -> None:
     if inspect.iscoroutine(result):
         result.close()  # Or Python warns that it was never awaited.
     raise TypeError("it returned something to await: declare it with 'async def'")
+
+
+def set_result(future: asyncio.Future[CallResult], result: CallResult) -> None:
+    """Set the result, unless the future has one already."""
+    if not future.done():
+        future.set_result(result)

@@ -1,20 +1,27 @@
-"""Loading modules by what the user wrote after `--module`."""
+"""Modules made of what the user gave: a name after `--module`, or any object, which is checked."""
 
-from collections.abc import Iterable
-from types import MappingProxyType
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from gossamer.errors import UsageError
 from gossamer.modules.contract import Module
-from gossamer.modules.shape import as_module
-from gossamer.plugins import Plugins
+from gossamer.plugins import Plugins, describe
+
+Call = Callable[..., Any]
 
 MODULES = Plugins(
     "module",
     "gossamer.modules",
-    MappingProxyType(
-        {name: f"gossamer.modules.{name}:{name.title()}" for name in ("noop", "save", "stats")}
-    ),
+    {name: f"gossamer.modules.{name}:{name.title()}" for name in ("noop", "save", "stats")},
 )
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "open": ("context",),
+    "page": ("page",),
+    "depth_changed": ("page_id", "depth"),
+    "close": (),
+}
+"""The methods of a module and what each is given."""
 
 
 def load_modules(specs: Iterable[str]) -> list[Module]:
@@ -29,3 +36,92 @@ def load_modules(specs: Iterable[str]) -> list[Module]:
 def load_module(spec: str) -> Module:
     """Return the module for NAME, package.mod:object or ./file.py:object."""
     return as_module(MODULES.find(spec), spec)
+
+
+def as_module(thing: object, name: str | None = None) -> Module:
+    """Return a function, object or class as a module; UsageError says what is wrong with it."""
+    name = name or getattr(thing, "__qualname__", None) or type(thing).__qualname__
+    if isinstance(thing, Module):
+        return thing
+    instance = instantiated(thing, name) if isinstance(thing, type) else thing
+    calls = {
+        method: call
+        for method in ARGUMENTS
+        if (call := getattr(instance, method, None)) is not None
+    }
+    if "page" not in calls and callable(instance):
+        calls["page"] = instance
+    if not calls:
+        raise UsageError(
+            f"module {name} is neither a function nor an object with open, page or close: "
+            f"it is {a_kind(thing)}"
+        )
+    for method, call in calls.items():
+        check(call, method, name)
+    on_loop = bool(getattr(instance, "on_loop", False)) or any(map(is_async, calls.values()))
+    return Module(name=name, on_loop=on_loop, file=source_file(instance), **calls)
+
+
+def instantiated(cls: type, name: str) -> object:
+    """Return an instance made without arguments."""
+    if error := misfit(cls, ()):
+        raise UsageError(
+            f"module {name} is a class that needs arguments ({error}): give each one a default"
+        ) from error
+    try:
+        return cls()
+    except Exception as error:
+        raise UsageError(
+            f"module {name} could not be created: {describe(error, source_file(cls))}"
+        ) from error
+
+
+def check(call: object, method: str, name: str) -> None:
+    """Refuse a method that cannot be called as the runner will call it."""
+    if not callable(call):
+        raise UsageError(f"module {name}: {method} is not a method, it is {a_kind(call)}")
+    own_name = getattr(call, "__name__", method)
+    if any(
+        inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        for function in (call, type(call).__call__)
+    ):
+        raise UsageError(
+            f"module {name}: {own_name} is a generator, its body would never run: "
+            "take the 'yield' out"
+        )
+    wanted = ARGUMENTS[method]
+    if error := misfit(call, wanted):
+        raise UsageError(
+            f"module {name}: {own_name} must take {', '.join(wanted) or 'no arguments'} ({error})"
+        ) from error
+
+
+def misfit(call: Call, arguments: tuple[str, ...]) -> TypeError | None:
+    """Return why it cannot be called with the arguments; some built-ins do not tell."""
+    try:
+        inspect.signature(call).bind(*arguments)
+    except TypeError as error:
+        return error
+    except ValueError:
+        pass
+    return None
+
+
+def is_async(call: Call) -> bool:
+    """Tell whether calling it gives a coroutine; it may be an object that can be called."""
+    return any(map(inspect.iscoroutinefunction, (call, type(call).__call__)))
+
+
+def source_file(thing: object) -> str | None:
+    """Return the path of the file that defines a function, a class or an object's class."""
+    described = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
+    try:
+        return inspect.getsourcefile(inspect.unwrap(described))
+    except (TypeError, ValueError):
+        return None  # Written in C, or wrapped in a circle.
+
+
+def a_kind(thing: object) -> str:
+    """Return `a dict`, `an int`, `a module`: what a person would call it."""
+    kind = type(thing).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

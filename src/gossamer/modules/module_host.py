@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from gossamer.modules.calls import CallResult, CallStatus, make_async_call, make_call
+from gossamer.modules.calls import CallResult, CallStatus, make_async_call, make_call, set_result
 from gossamer.modules.contract import Module
+from gossamer.modules.loading import is_async
 from gossamer.modules.module_stats import ModuleStats
-from gossamer.modules.shape import is_async
 from gossamer.modules.thread import CallThread
 
 
@@ -20,12 +20,6 @@ class ModuleHost:
         self._thread: CallThread | None = None
         self._tasks: set[asyncio.Task[CallResult]] = set()
         """Kept here, because the event loop holds its tasks only weakly."""
-
-    @property
-    def takes_pages_directly(self) -> bool:
-        """Whether `page` is a plain function that is called on the event loop."""
-        page = self.module.page
-        return self.module.on_loop and page is not None and not is_async(page)
 
     def begin(
         self, function: Callable[..., object], arguments: tuple[object, ...], limit_s: float | None
@@ -68,9 +62,3 @@ class ModuleHost:
             error = task.exception()
         raised = error is not None
         set_result(result, CallResult(CallStatus.RAISED, error=error) if raised else task.result())
-
-
-def set_result(future: asyncio.Future[CallResult], result: CallResult) -> None:
-    """Set the result, unless the future has one already."""
-    if not future.done():
-        future.set_result(result)

@@ -11,7 +11,7 @@ from pathlib import Path
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
 from gossamer.modules.atomic_files import write_file
-from gossamer.modules.page_file import HIDDEN_NAME, is_integer, page_head, page_number, with_depth
+from gossamer.modules.page_file import HIDDEN_NAME, is_integer, page_number
 
 
 class PageDirectory:
@@ -34,7 +34,7 @@ class PageDirectory:
 
     def save(self, page: Page) -> None:
         """Write the page; CrawlError if that cannot be done."""
-        head = page_head(page.url, page.depth)
+        head = f"{page.url}\n{page.depth}\n".encode()
         self._write(page.id, (head, page.body), replace=not self._fresh)
         self.count += 1
 
@@ -46,7 +46,9 @@ class PageDirectory:
             return
         except OSError as error:
             raise self._failed(f"read page {self._name(page_id)} in", error) from error
-        self._write(page_id, (with_depth(content, depth),), replace=True)
+        url, _, rest = content.partition(b"\n")
+        body = rest.partition(b"\n")[2]
+        self._write(page_id, (b"%b\n%d\n" % (url, depth), body), replace=True)
 
     def remove_unsettled(self, is_settled: Callable[[int], bool]) -> int:
         """Remove what a crash left, half and unsettled pages; return how many pages stay.

@@ -12,6 +12,7 @@ from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Page
 from gossamer.modules.calls import CallResult, CallStatus, make_call
 from gossamer.modules.contract import Module, ModuleContext
+from gossamer.modules.loading import is_async
 from gossamer.modules.module_host import ModuleHost
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.plugins import describe
@@ -44,11 +45,9 @@ class ModuleRunner:
         self._time_limit_s = time_limit_s
         self._close_limit_s = close_limit_s
         self._hosts = [ModuleHost(module, slow_after_s) for module in modules]
-        takers = [(host, host.module.page) for host in self._hosts]
-        self._direct = [(host, call) for host, call in takers if call and host.takes_pages_directly]
-        self._awaited = [
-            (host, call) for host, call in takers if call and not host.takes_pages_directly
-        ]
+        takers = [(host, call) for host in self._hosts if (call := host.module.page) is not None]
+        self._direct = [one for one in takers if one[0].module.on_loop and not is_async(one[1])]
+        self._awaited = [one for one in takers if one not in self._direct]
         self._opened: list[ModuleHost] = []
 
     async def open(self, context: ModuleContext) -> None:

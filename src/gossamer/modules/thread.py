@@ -9,11 +9,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 import msgspec
 
-from gossamer.modules.calls import MISSED, CallResult, CallStatus, make_call
+from gossamer.modules.calls import MISSED, CallResult, CallStatus, make_call, set_result
 
 
 class Job(msgspec.Struct, eq=False):
@@ -70,11 +71,14 @@ class CallThread:
     def _work(self) -> None:
         """Make the calls; this is what the thread runs."""
         while (job := self._inbox.get()) is not None:
-            if job.result.cancelled():
-                result = MISSED
-            else:
+            result = MISSED
+            if not job.result.cancelled():
                 job.started = time.monotonic()
-                result = self._make(job)
+                try:
+                    result = make_call(job.function, job.arguments)
+                except KeyboardInterrupt as error:
+                    # The user's Ctrl-C only ever reaches the main thread: this is the module's own.
+                    result = CallResult(CallStatus.RAISED, error=error)
             self._finished.append((job, result))
             # One wake-up serves all calls that end before the loop gets round to it. Nothing is
             # forgotten: we append before we read the flag, `_collect` clears it before it reads.
@@ -85,14 +89,6 @@ class CallThread:
                 except RuntimeError:
                     return  # The loop is closed: the crawl ended while the call was stuck.
 
-    @staticmethod
-    def _make(job: Job) -> CallResult:
-        try:
-            return make_call(job.function, job.arguments)
-        except KeyboardInterrupt as error:
-            # The user's Ctrl-C only ever reaches the main thread: this one is the module's own.
-            return CallResult(CallStatus.RAISED, error=error)
-
     def _collect(self) -> None:
         """Pass the results on to those who wait for them."""
         self._waking = False
@@ -101,7 +97,7 @@ class CallThread:
             self._jobs.popleft()
             if job is self._stuck:
                 self._stuck = None
-            self._end(job, result)
+            set_result(job.result, result)
 
     def _check(self) -> None:
         """Give up a call that has exceeded its limit, or check again when it would have."""
@@ -115,25 +111,16 @@ class CallThread:
             self._timer = self._loop.call_later(job.limit_s - spent_s, self._check)
             return
         self._stuck = job
-        self._end(job, CallResult(CallStatus.TIMED_OUT, spent_s))
+        set_result(job.result, CallResult(CallStatus.TIMED_OUT, spent_s))
         self._drop_waiting()
         self._timer = self._loop.call_later(job.limit_s, self._check)
 
     def _drop_waiting(self) -> None:
         """Take back what the thread has not begun; if it just began one, that one goes on."""
         dropped = []
-        while True:
-            try:
-                job = self._inbox.get_nowait()
-            except Empty:
-                break
-            if job is not None:
-                dropped.append(job)
-        for job in dropped:
+        with suppress(Empty):
+            while True:
+                dropped.append(self._inbox.get_nowait())
+        for job in filter(None, dropped):
             self._jobs.pop()  # They are the last ones, in the same order.
-            self._end(job, MISSED)
-
-    @staticmethod
-    def _end(job: Job, result: CallResult) -> None:
-        if not job.result.done():
-            job.result.set_result(result)
+            set_result(job.result, MISSED)

@@ -7,27 +7,22 @@ origin is escaped (`escape`), and no output can stop the crawl, not even a reade
 (`outlet`).
 """
 
-from gossamer.observe.choose import DisplayOptions, DisplayStyle, choose, open_observer
+from gossamer.observe.choose import DisplayOptions, open_observer
 from gossamer.observe.classic import progress_line
 from gossamer.observe.escape import printable
 from gossamer.observe.jsonlog import JsonLog
 from gossamer.observe.lines import ErrorsOnly, PlainLines
 from gossamer.observe.outlet import Outlet
-from gossamer.observe.summary import SummaryRecord, ending, summary_record, summary_text
+from gossamer.observe.summary import summary_text
 
 __all__ = [
     "DisplayOptions",
-    "DisplayStyle",
     "ErrorsOnly",
     "JsonLog",
     "Outlet",
     "PlainLines",
-    "SummaryRecord",
-    "choose",
-    "ending",
     "open_observer",
     "printable",
     "progress_line",
-    "summary_record",
     "summary_text",
 ]

@@ -1,8 +1,5 @@
 """The progress lines of the classic crawler: depth, indentation, a word and the URL."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from gossamer.model import Event, EventKind, Outcome
 from gossamer.observe.escape import printable
 
@@ -10,44 +7,40 @@ MAX_INDENT = 40
 """The limit of the indentation: the depth of a spider trap has none."""
 MAX_LINE = 4096
 
-EVENT_WORDS: Mapping[EventKind, str] = MappingProxyType(
-    {
-        EventKind.FETCHED: "Fetched",
-        EventKind.SAVED: "Saved",
-        EventKind.SCANNING: "Scanning",
-        EventKind.FOUND: "Found",
-        EventKind.ALREADY_KNOWN: "IgnDupl",
-        EventKind.OUTSIDE: "IgnExtrn",
-        EventKind.ADDED: "Added",
-        EventKind.NO_FOLLOW: "NoFollow",
-    }
-)
+EVENT_WORDS = {
+    EventKind.FETCHED: "Fetched",
+    EventKind.SAVED: "Saved",
+    EventKind.SCANNING: "Scanning",
+    EventKind.FOUND: "Found",
+    EventKind.ALREADY_KNOWN: "IgnDupl",
+    EventKind.OUTSIDE: "IgnExtrn",
+    EventKind.ADDED: "Added",
+    EventKind.NO_FOLLOW: "NoFollow",
+}
 
-OUTCOME_WORDS: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.REDIRECTED: "Redirect",
-        Outcome.NOT_FOUND: "NotFound",
-        Outcome.GONE: "Gone",
-        Outcome.CLIENT_ERROR: "Refused",
-        Outcome.SERVER_ERROR: "SrvError",
-        Outcome.RATE_LIMITED: "TooFast",
-        Outcome.ROBOTS_DENIED: "Forbidden",
-        Outcome.ROBOTS_UNREACHABLE: "NoRobots",
-        Outcome.OUT_OF_SCOPE: "IgnExtrn",
-        Outcome.NOT_HTML: "NotHtml",
-        Outcome.TOO_LARGE: "TooLarge",
-        Outcome.TIMED_OUT: "TimedOut",
-        Outcome.DNS_FAILED: "NoServer",
-        Outcome.CONNECTION_FAILED: "NoConnect",
-        Outcome.TLS_FAILED: "BadCert",
-        Outcome.BAD_HTTP: "BadHttp",
-        Outcome.BAD_REDIRECT: "BadRedir",
-        Outcome.ADDRESS_REFUSED: "Unsafe",
-        Outcome.DUPLICATE: "Duplicate",
-        Outcome.SIMILAR: "Similar",
-        Outcome.GAVE_UP: "GaveUp",
-    }
-)
+OUTCOME_WORDS = {
+    Outcome.REDIRECTED: "Redirect",
+    Outcome.NOT_FOUND: "NotFound",
+    Outcome.GONE: "Gone",
+    Outcome.CLIENT_ERROR: "Refused",
+    Outcome.SERVER_ERROR: "SrvError",
+    Outcome.RATE_LIMITED: "TooFast",
+    Outcome.ROBOTS_DENIED: "Forbidden",
+    Outcome.ROBOTS_UNREACHABLE: "NoRobots",
+    Outcome.OUT_OF_SCOPE: "IgnExtrn",
+    Outcome.NOT_HTML: "NotHtml",
+    Outcome.TOO_LARGE: "TooLarge",
+    Outcome.TIMED_OUT: "TimedOut",
+    Outcome.DNS_FAILED: "NoServer",
+    Outcome.CONNECTION_FAILED: "NoConnect",
+    Outcome.TLS_FAILED: "BadCert",
+    Outcome.BAD_HTTP: "BadHttp",
+    Outcome.BAD_REDIRECT: "BadRedir",
+    Outcome.ADDRESS_REFUSED: "Unsafe",
+    Outcome.DUPLICATE: "Duplicate",
+    Outcome.SIMILAR: "Similar",
+    Outcome.GAVE_UP: "GaveUp",
+}
 """One word of at most nine letters for every outcome without a page."""
 
 

@@ -78,14 +78,11 @@ class HeldStream(io.TextIOBase):
 def hold_output(held: HeldOutput, release: Callable[[], None]) -> Iterator[None]:
     """Hold back what is printed to standard streams that are terminals."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_replacement(stream, held, release) for stream in before)
+    sys.stdout, sys.stderr = (
+        cast("TextIO", HeldStream(stream, held, release)) if stream and stream.isatty() else stream
+        for stream in before
+    )
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
-
-
-def _replacement(stream: TextIO | None, held: HeldOutput, release: Callable[[], None]) -> TextIO:
-    if stream is None or not stream.isatty():
-        return cast("TextIO", stream)
-    return cast("TextIO", HeldStream(stream, held, release))

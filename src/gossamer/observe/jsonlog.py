@@ -4,7 +4,7 @@ Every object has `time`, `level`, `event`, and the fields of the event:
 
     progress   info    the counters of the crawl, every few seconds
     message    any     `message` and its fields
-    summary    info    the last line of a crawl (`SummaryRecord`)
+    summary    info    the last line of a crawl (`summary_record`)
     fetched …  debug   every step, on request: `url`, `depth`, `outcome`, `detail`
 
 The lines are ASCII without control characters, so they are safe on a terminal, too.
@@ -20,8 +20,7 @@ import msgspec
 
 from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
-from gossamer.observe.outlet import Outlet
-from gossamer.observe.rate_limit import RateLimit
+from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.summary import summary_record
 
 INTERVAL_S = 5.0
@@ -72,7 +71,7 @@ class JsonLog:
 
     def close(self, summary: Summary) -> None:
         """Write the summary."""
-        self._write("info", "summary", msgspec.structs.asdict(summary_record(summary)))
+        self._write("info", "summary", summary_record(summary))
 
     def _write(self, level: LogLevel, event: str, fields: dict[str, object]) -> None:
         if SEVERITY[level] >= SEVERITY[self._least]:
@@ -94,10 +93,8 @@ def plain(value: object) -> object:
             return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
         case float():
             return round(value, 3) if math.isfinite(value) else None
-        case msgspec.Struct():
-            return plain(msgspec.structs.asdict(value))
         case dict():
             return {name: plain(one) for name, one in value.items()}
-        case list():
+        case list() | tuple():
             return [plain(one) for one in value]
     return value

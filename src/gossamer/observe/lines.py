@@ -5,19 +5,12 @@ from collections.abc import Sequence
 from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.classic import progress_line
-from gossamer.observe.messages import sentence
-from gossamer.observe.outlet import Outlet
-from gossamer.observe.rate_limit import RateLimit
+from gossamer.observe.messages import Message, sentence
+from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.status import status_line
 from gossamer.observe.summary import summary_text
 
 INTERVAL_S = 5.0
-
-
-def say_line(outlet: Outlet, level: Level, text: str) -> None:
-    """Write a message as one line, with its level."""
-    label = "" if level == "info" else f"{level}: "
-    outlet.line(f"gossamer: {label}{text}")
 
 
 class PlainLines:
@@ -52,7 +45,7 @@ class PlainLines:
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Write a message."""
-        say_line(self._error, level, sentence(message, fields))
+        self._error.line(f"gossamer: {Message(level, sentence(message, fields))}")
 
     def close(self, summary: Summary) -> None:
         """Write the summary."""
@@ -64,16 +57,8 @@ class PlainLines:
             self._events.flush()
 
 
-class ErrorsOnly:
+class ErrorsOnly(PlainLines):
     """An observer that writes errors only, to standard error."""
-
-    wants_events = False
-
-    def __init__(self, error: Outlet) -> None:
-        self._error = error
-
-    def event(self, event: Event) -> None:
-        """Ignore it."""
 
     def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
         """Ignore it."""
@@ -81,7 +66,7 @@ class ErrorsOnly:
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Write an error."""
         if level == "error":
-            say_line(self._error, level, sentence(message, fields))
+            super().say(level, message, **fields)
 
     def close(self, summary: Summary) -> None:
         """Ignore it."""

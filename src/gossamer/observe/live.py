@@ -7,7 +7,6 @@ own. The cursor is never hidden, so nothing has to be restored, however the proc
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from types import TracebackType
 from typing import IO, Self, cast
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -18,9 +17,8 @@ from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.held_output import HeldOutput, hold_output
 from gossamer.observe.messages import Messages, sentence
-from gossamer.observe.outlet import Outlet
+from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.panel import MESSAGES, Panel
-from gossamer.observe.rate_limit import RateLimit
 from gossamer.observe.summary import summary_text
 
 MAX_FRAMES_PER_S = 4
@@ -65,12 +63,7 @@ class LiveDisplay:
         self._exits.enter_context(hold_output(self._held, self._draw))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Remove the display from the terminal."""
         self._end()
 

@@ -18,10 +18,8 @@ class ObserverHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Pass one record, with its exception on one line."""
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
-        if record.name.startswith("gossamer."):
-            self._observer.say(level, _text(record))
-        else:
-            self._observer.say(level, _text(record), logger=record.name)
+        fields = {} if record.name.startswith("gossamer.") else {"logger": record.name}
+        self._observer.say(level, _text(record), **fields)
 
 
 @contextmanager

@@ -16,13 +16,12 @@ MessageFields = Mapping[str, str | int | float]
 def sentence(message: str, fields: MessageFields) -> str:
     """Return `the message (host=a.test, tries=3)` on one line."""
     if fields:
-        listed = ", ".join(f"{name}={_value(value)}" for name, value in fields.items())
-        message = f"{message} ({listed})"
+        listed = [
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in fields.items()
+        ]
+        message = f"{message} ({', '.join(listed)})"
     return printable(message)
-
-
-def _value(value: str | float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class Message(msgspec.Struct, frozen=True):

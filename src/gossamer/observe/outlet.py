@@ -1,8 +1,10 @@
-"""An output stream that never raises, so that its failure cannot stop the crawl."""
+"""An output stream that never raises, so that its failure cannot stop the crawl; a rate limit."""
 
 import contextlib
 import os
 import select
+from collections import deque
+from collections.abc import Callable
 from typing import TextIO
 
 
@@ -44,13 +46,7 @@ class Outlet:
 
     def write(self, text: str) -> int:
         """Write the text, unless an earlier write has failed."""
-        if self._stream is not None and self.failure is None:
-            try:
-                self._put(self._stream, text)
-            except BlockingIOError:
-                pass  # A non-blocking stream is full: this text is lost, not the next.
-            except (OSError, ValueError) as error:
-                self._fail(self._stream, error)
+        self._attempt(self._put, text)
         return len(text)
 
     def line(self, text: str) -> None:
@@ -59,12 +55,15 @@ class Outlet:
         self.flush()
 
     def flush(self) -> None:
-        """Flush the stream."""
+        """Flush the stream, unless an earlier write has failed."""
+        self._attempt(lambda stream: stream.flush())
+
+    def _attempt(self, action: Callable[..., None], *arguments: str) -> None:
         if self._stream is not None and self.failure is None:
             try:
-                self._stream.flush()
+                action(self._stream, *arguments)
             except BlockingIOError:
-                pass
+                pass  # A non-blocking stream is full: this text is lost, not the next.
             except (OSError, ValueError) as error:
                 self._fail(self._stream, error)
 
@@ -85,3 +84,20 @@ class Outlet:
                 os.dup2(nowhere, stream.fileno())
             finally:
                 os.close(nowhere)
+
+
+class RateLimit:
+    """A limit of `times` within any span of `within_s`; the caller gives the time."""
+
+    def __init__(self, times: int, within_s: float) -> None:
+        self._within_s = within_s
+        self._last: deque[float] = deque(maxlen=times)
+
+    def due(self, now_s: float) -> bool:
+        """Return whether something may be shown now; if so, count it."""
+        full = len(self._last) == self._last.maxlen
+        # After the clock was set back, the next call is due.
+        if full and 0 <= now_s - self._last[0] < self._within_s:
+            return False
+        self._last.append(now_s)
+        return True

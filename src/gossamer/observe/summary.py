@@ -14,50 +14,14 @@ from gossamer.observe.status import outcome_counts
 
 WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""
+BUDGETS = {"max_pages", "max_bytes"}
 
 
-class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A summary for programs, with the end of the crawl as a code and in words."""
-
-    pages: int
-    bytes: int
-    elapsed_s: float
-    pages_per_s: float
-    hosts: int
-    waiting: int
-    in_progress: int
-    finished: int
-    outcomes: dict[str, int]
-    ended_by: str
-    ended: str
-    was_over: bool
-    directory: str
-    continue_with: str | None
-    slowest_hosts: list[HostView]
-    modules: list[ModuleReport]
-
-
-def summary_record(summary: Summary) -> SummaryRecord:
-    """Return the summary as a record that can be written as JSON."""
-    last = summary.snapshot
-    return SummaryRecord(
-        pages=last.pages,
-        bytes=last.bytes,
-        elapsed_s=round(last.elapsed_s, 3),
-        pages_per_s=round(last.pages_per_s, 3),
-        hosts=last.hosts,
-        waiting=last.waiting,
-        in_progress=last.in_progress,
-        finished=last.finished,
-        outcomes=last.outcomes,
-        ended_by=summary.ended_by,
-        ended=ending(summary),
-        was_over=summary.was_over,
-        directory=summary.directory,
-        continue_with=summary.continue_with,
-        slowest_hosts=list(summary.slowest_hosts),
-        modules=list(summary.modules),
-    )
+def summary_record(summary: Summary) -> dict[str, object]:
+    """Return the summary for programs, with the end of the crawl as a code and in words."""
+    record = msgspec.to_builtins(summary)
+    record = record.pop("snapshot") | record | {"ended": ending(summary)}
+    return {name: value for name, value in record.items() if name not in BUDGETS}
 
 
 def summary_text(summary: Summary) -> str:
@@ -132,12 +96,8 @@ def _module(module: ModuleReport) -> Iterator[str]:
     counts = [counted(module.pages, "page")]
     if module.errors:
         counts.append(counted(module.errors, "error"))
-    if module.timed_out:
-        counts.append(f"{count(module.timed_out)} given up")
-    if module.slow:
-        counts.append(f"{count(module.slow)} slow")
-    if module.missed:
-        counts.append(f"{count(module.missed)} missed")
+    others = {"given up": module.timed_out, "slow": module.slow, "missed": module.missed}
+    counts += [f"{count(number)} {what}" for what, number in others.items() if number]
     yield from _wrapped(f"{printable(module.name)}: {', '.join(counts)}")
     if module.last_error:
         yield from (f"  {line}" for line in _wrapped(f"last error: {printable(module.last_error)}"))

@@ -1,6 +1,7 @@
 """Errors of a module's code in one line: what it was, and at which line of the module."""
 
 import traceback
+from pathlib import PurePath
 
 MAX_LENGTH = 200
 
@@ -31,7 +32,7 @@ def message(error: BaseException) -> str:
 def location(error: BaseException, file: str | None = None) -> tuple[str, int] | None:
     """Return the file name (without folders) and line where the error came from, if it has one."""
     if isinstance(error, SyntaxError) and error.filename == file and error.lineno is not None:
-        return base_name(error.filename), error.lineno
+        return PurePath(file or "?").name, error.lineno
     lines = [
         (frame.f_code.co_filename, number)
         for frame, number in traceback.walk_tb(error.__traceback__)
@@ -40,9 +41,4 @@ def location(error: BaseException, file: str | None = None) -> tuple[str, int] |
         return None
     own = [line for line in lines if line[0] == file]
     name, number = (own or lines)[-1]
-    return base_name(name), number
-
-
-def base_name(path: str | None) -> str:
-    """Return the last part of a path, or of a pseudo path such as `<string>`."""
-    return (path or "?").rpartition("/")[2]
+    return PurePath(name or "?").name, number

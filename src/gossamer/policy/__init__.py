@@ -7,30 +7,19 @@
 - `rests`: how long a host is left alone after a request.
 """
 
-from gossamer.policy.addresses import AddressPolicy, AddressVerdict
+from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.directives import may_follow
-from gossamer.policy.failures import TREATMENTS, Treatment, cause_of_status
-from gossamer.policy.robots import (
-    MAX_ROBOTS_BYTES,
-    RobotsRules,
-    RobotsVerdict,
-    parse_robots,
-    product_token,
-)
+from gossamer.policy.failures import TREATMENTS
+from gossamer.policy.robots import RobotsRules, RobotsVerdict, product_token
 from gossamer.policy.robots_state import RobotsState, decide_robots
 
 __all__ = [
-    "MAX_ROBOTS_BYTES",
     "TREATMENTS",
     "AddressPolicy",
-    "AddressVerdict",
     "RobotsRules",
     "RobotsState",
     "RobotsVerdict",
-    "Treatment",
-    "cause_of_status",
     "decide_robots",
     "may_follow",
-    "parse_robots",
     "product_token",
 ]

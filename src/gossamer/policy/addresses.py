@@ -75,15 +75,11 @@ class AddressPolicy(msgspec.Struct, frozen=True):
         `localhost` means the loopback addresses. Any other name allows nothing: its address comes
         from a name server, not from the operator.
         """
-        host, port = host_of(url), port_of(url)
-        if host == "localhost":
-            return msgspec.structs.replace(
-                self, endpoints=self.endpoints.union((ip, port) for ip in _LOOPBACK)
-            )
-        address = _parse_address(host.strip("[]"))
-        if address is None:
-            return self
-        return msgspec.structs.replace(self, endpoints=self.endpoints | {(unmapped(address), port)})
+        address = _parse_address(host_of(url).strip("[]"))
+        named = () if address is None else (unmapped(address),)
+        allowed = _LOOPBACK if host_of(url) == "localhost" else named
+        endpoints = self.endpoints.union((ip, port_of(url)) for ip in allowed)
+        return msgspec.structs.replace(self, endpoints=endpoints)
 
     def judge(self, ip: str, port: int, host: str = "") -> AddressVerdict:
         """Return whether a connection to this address and port, for this host, may be opened."""

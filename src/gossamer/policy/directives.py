@@ -26,18 +26,12 @@ def may_follow(agent: str, header_values: Sequence[str], metas: Sequence[tuple[s
     all meta elements that have both.
     """
     agent = agent.lower()
-    return not any(word in _RESTRICTIONS for word in _words_for(agent, header_values, metas))
-
-
-def _words_for(
-    agent: str, header_values: Sequence[str], metas: Sequence[tuple[str, str]]
-) -> Iterator[str]:
-    for value in header_values:
-        yield from _header_words(agent, value)
+    words = [word for value in header_values for word in _header_words(agent, value)]
     for name, content in metas:
         if name.strip().lower() in {"robots", agent}:
             for part in _SEPARATOR.split(content.lower()):
-                yield from _words(part)
+                words += _words(part)
+    return _RESTRICTIONS.isdisjoint(words)
 
 
 def _header_words(agent: str, value: str) -> Iterator[str]:

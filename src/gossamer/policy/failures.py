@@ -56,35 +56,23 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
     }
 )
 
-_STATUSES: Mapping[int, Cause] = MappingProxyType(
-    {
-        HTTPStatus.NOT_FOUND: Cause.STATUS_NOT_FOUND,
-        HTTPStatus.GONE: Cause.STATUS_GONE,
-        HTTPStatus.TOO_MANY_REQUESTS: Cause.STATUS_RATE_LIMITED,
-        # Nothing, or only a part, although a plain GET asks for all of it.
-        HTTPStatus.NO_CONTENT: Cause.STATUS_UNEXPECTED,
-        HTTPStatus.RESET_CONTENT: Cause.STATUS_UNEXPECTED,
-        HTTPStatus.PARTIAL_CONTENT: Cause.STATUS_UNEXPECTED,
-    }
-)
-
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses whose Location leads to the page (the Fetch standard's “redirect status”)."""
+
+_STATUSES: dict[int, Cause] = {
+    HTTPStatus.NOT_FOUND: Cause.STATUS_NOT_FOUND,
+    HTTPStatus.GONE: Cause.STATUS_GONE,
+    HTTPStatus.TOO_MANY_REQUESTS: Cause.STATUS_RATE_LIMITED,
+    # Nothing, or only a part, although a plain GET asks for all of it.
+    HTTPStatus.NO_CONTENT: Cause.STATUS_UNEXPECTED,
+    HTTPStatus.RESET_CONTENT: Cause.STATUS_UNEXPECTED,
+    HTTPStatus.PARTIAL_CONTENT: Cause.STATUS_UNEXPECTED,
+}
+_CLASSES = {2: None, 4: Cause.STATUS_CLIENT_ERROR, 5: Cause.STATUS_SERVER_ERROR}
 
 
 def cause_of_status(status: int) -> Cause | None:
     """Return why an answer of this status has no page; None when it has one, or is a redirect."""
     if status in REDIRECTS:
         return None
-    special = _STATUSES.get(status)
-    if special is not None:
-        return special
-    match status // 100:
-        case 2:
-            return None
-        case 4:
-            return Cause.STATUS_CLIENT_ERROR
-        case 5:
-            return Cause.STATUS_SERVER_ERROR
-        case _:
-            return Cause.STATUS_UNEXPECTED
+    return _STATUSES.get(status) or _CLASSES.get(status // 100, Cause.STATUS_UNEXPECTED)

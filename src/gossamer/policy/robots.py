@@ -11,7 +11,6 @@ which cannot be changed from outside.
 
 import re
 from collections.abc import Iterable
-from enum import Enum, auto
 from typing import Final
 
 import msgspec
@@ -34,31 +33,6 @@ busy, and the safe answer is to deny the URL.
 
 _PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
 _COMPATIBLE = re.compile(r"Mozilla/[^(]*\(compatible; *", re.IGNORECASE)
-
-
-class _Field(Enum):
-    USER_AGENT = auto()
-    ALLOW = auto()
-    DISALLOW = auto()
-    CRAWL_DELAY = auto()
-
-
-_FIELDS: Final = {
-    b"user-agent": _Field.USER_AGENT,
-    b"useragent": _Field.USER_AGENT,
-    b"user agent": _Field.USER_AGENT,
-    b"allow": _Field.ALLOW,
-    b"disallow": _Field.DISALLOW,
-    b"dissallow": _Field.DISALLOW,
-    b"dissalow": _Field.DISALLOW,
-    b"disalow": _Field.DISALLOW,
-    b"diasllow": _Field.DISALLOW,
-    b"disallaw": _Field.DISALLOW,
-    b"crawl-delay": _Field.CRAWL_DELAY,
-    b"crawldelay": _Field.CRAWL_DELAY,
-    b"crawl delay": _Field.CRAWL_DELAY,
-}
-"""The names of lines, with the misspellings that Google's parser accepts."""
 
 
 class RobotsVerdict(msgspec.Struct, frozen=True):
@@ -85,9 +59,7 @@ class RobotsRules:
     __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules")
 
     def __init__(
-        self,
-        rules: Iterable[RobotsRule] = (),
-        crawl_delay_s: float | None = None,
+        self, rules: Iterable[RobotsRule] = (), crawl_delay_s: float | None = None
     ) -> None:
         self.rules = tuple(sorted(rules, key=lambda rule: (-rule.octets, not rule.allows)))
         """In the order of precedence: the longest first, of equals the one that allows."""
@@ -160,14 +132,13 @@ def _without_mark(body: bytes) -> bytes:
     return body
 
 
-class _Group:
+class _Group(msgspec.Struct):
     """The rules of one agent, merged from all groups that name it."""
 
-    def __init__(self) -> None:
-        self.named = False
-        self.open = False
-        self.rules: list[RobotsRule] = []
-        self.crawl_delay_s: float | None = None
+    named: bool = False
+    open: bool = False
+    rules: list[RobotsRule] = []
+    crawl_delay_s: float | None = None
 
 
 class _Reader:
@@ -180,16 +151,16 @@ class _Reader:
         self._in_rules = False
 
     def read(self, number: int, line: bytes) -> None:
-        """Read one line."""
+        """Read one line; its name may be misspelt as Google's parser accepts it."""
         name, value = _split(line)
-        match _FIELDS.get(name):
-            case _Field.USER_AGENT:
+        match name:
+            case b"user-agent" | b"useragent" | b"user agent":
                 self._read_agent(value)
-            case _Field.ALLOW:
+            case b"allow":
                 self._read_rule(True, value, number)
-            case _Field.DISALLOW:
+            case b"disallow" | b"dissallow" | b"dissalow" | b"disalow" | b"diasllow" | b"disallaw":
                 self._read_rule(False, value, number)
-            case _Field.CRAWL_DELAY:
+            case b"crawl-delay" | b"crawldelay" | b"crawl delay":
                 self._read_delay(value)
 
     def result(self) -> RobotsRules:

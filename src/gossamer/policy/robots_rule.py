@@ -83,7 +83,7 @@ def read_rule(allows: bool, written: bytes, line: int) -> RobotsRule | None:
         if in_query:
             pieces.append(_unescape(piece, _KEPT_IN_QUERY))
         else:
-            pieces.append(_unescape_both(piece, _KEPT_IN_QUERY))
+            pieces.append(_unescape_both(piece))
             in_query = b"?" in piece
     octets = written.count(b"*") + anchored + sum(map(_encoded_length, pieces))
     return RobotsRule(allows, written, line, tuple(pieces), anchored, octets)
@@ -100,14 +100,13 @@ def rule_targets(url: Url) -> tuple[bytes, ...]:
     text = url[start:].encode("utf-8", "replace") if start >= 0 else b"/"
     if b"%" not in text:
         return (text,)
-    unescaped = _unescape_both(text, _KEPT_IN_QUERY)
-    as_written = _unescape_both(text, _KEPT_IN_PATH)
+    unescaped, as_written = _unescape_both(text), _unescape(text, _KEPT_IN_PATH)
     return (unescaped,) if unescaped == as_written else (unescaped, as_written)
 
 
-def _unescape_both(text: bytes, kept_in_query: frozenset[int]) -> bytes:
+def _unescape_both(text: bytes) -> bytes:
     path, mark, query = text.partition(b"?")
-    return _unescape(path, _KEPT_IN_PATH) + mark + _unescape(query, kept_in_query)
+    return _unescape(path, _KEPT_IN_PATH) + mark + _unescape(query, _KEPT_IN_QUERY)
 
 
 def _unescape(text: bytes, kept: frozenset[int]) -> bytes:

@@ -64,19 +64,14 @@ def decide_robots(
     response: Response, agent: str, previous: RobotsState | None, now: float
 ) -> RobotsState:
     """Return the state after this answer, the last one of a chain of redirects."""
-    if _is_file(response):
+    # An explicitly empty answer is a file without rules.
+    empty = response.status in {HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT}
+    if empty or response.outcome is Outcome.FETCHED:
         rules = parse_robots(response.body, agent)
         return RobotsState(rules=rules, check_at=now + MAX_AGE_S, copied_at=now)
     if _is_unavailable(response):
         return RobotsState(rules=RobotsRules(), check_at=now + MAX_AGE_S)
     return _unreachable(response, previous, now)
-
-
-def _is_file(response: Response) -> bool:
-    if response.outcome is Outcome.FETCHED:
-        return True
-    # An explicitly empty answer is a file without rules.
-    return response.status in {HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT}
 
 
 def _is_unavailable(response: Response) -> bool:
@@ -94,18 +89,16 @@ def _unreachable(response: Response, previous: RobotsState | None, now: float) -
     asked = asks_to_wait(response.status, response.headers)
     asked_s = retry_after_s(response.headers) if asked else None
     check_at = now + (back_off_s if asked_s is None else min(asked_s, MAX_RETRY_S))
-    state = RobotsState(
-        rules=None,
+    copied_at = previous.copied_at if previous else None
+    is_copy_valid = copied_at is not None and now - copied_at < MAX_STALE_AGE_S
+    return RobotsState(
+        rules=previous.rules if previous and is_copy_valid else None,
         check_at=check_at,
+        copied_at=copied_at if is_copy_valid else None,
         failures=failures,
         trouble=_trouble(response),
         cause=response.cause,
     )
-    if previous is None or previous.copied_at is None:
-        return state
-    if now - previous.copied_at >= MAX_STALE_AGE_S:
-        return state
-    return msgspec.structs.replace(state, rules=previous.rules, copied_at=previous.copied_at)
 
 
 def _trouble(response: Response) -> str:

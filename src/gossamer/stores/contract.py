@@ -48,7 +48,7 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     domain: str
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """One URL to work on, with its lease."""
 
     url_id: int
@@ -79,7 +79,7 @@ class Leased(msgspec.Struct, frozen=True):
 class Claim(msgspec.Struct, frozen=True):
     """The answer to the claim of a page number."""
 
-    page_id: int | None
+    page_id: int | None = None
     """The number of the page; None if it may not be kept."""
     duplicate_of: int | None = None
     """The page with identical or similar content."""

@@ -4,11 +4,11 @@ This is the one place that goes by the scheme. What a kind needs is imported whe
 crawl in a file does not wait for the Redis client to load.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -61,20 +61,16 @@ def kind_of(address: StoreAddress) -> StoreKind:
 
 def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCrawl]:
     """Open a crawl, new or as it was left, and be the one that coordinates it."""
-    opener = cast(
-        "Callable[[OpenRequest], AbstractAsyncContextManager[OpenedCrawl]]",
-        _load(kind_of(request.address).for_work),
-    )
-    return opener(request)
+    crawl: AbstractAsyncContextManager[OpenedCrawl]
+    crawl = _load(kind_of(request.address).for_work)(request)
+    return crawl
 
 
 def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlReader]:
     """Open a crawl to read it, whether or not a process works on it."""
-    opener = cast(
-        "Callable[[ReadRequest], AbstractAsyncContextManager[CrawlReader]]",
-        _load(kind_of(request.address).for_reading),
-    )
-    return opener(request)
+    reader: AbstractAsyncContextManager[CrawlReader]
+    reader = _load(kind_of(request.address).for_reading)(request)
+    return reader
 
 
 def _load(reference: str) -> Any:  # noqa: ANN401 -- whoever asks knows what it is

@@ -16,10 +16,15 @@ must find. `crawl_into` crawls such a web, and `Crawled` is the result.
 from gossamer.testing.crawled import Crawled, PageRecorder, crawl_into, read_urls
 from gossamer.testing.demo import demo_site
 from gossamer.testing.graph import GraphWeb
-from gossamer.testing.records import RequestRecord, min_gap_s
 from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, RawStep, Repeat, Reply, Reset
 from gossamer.testing.site import Site
-from gossamer.testing.traffic import Traffic, most_at_once, traffic_of
+from gossamer.testing.traffic import (
+    RequestRecord,
+    Traffic,
+    min_gap_s,
+    most_at_once,
+    traffic_of,
+)
 from gossamer.testing.web import Web
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Crawls of a simulated web, and their results for assertions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -12,18 +12,8 @@ from gossamer.modules import ModuleLike
 from gossamer.stores.contract import UrlRecord
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
-
-
-class Served(Protocol):
-    """A web to crawl: a `Web`, or one that another process serves."""
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """The address and port it listens on."""
-
-    @property
-    def dns(self) -> Mapping[str, str]:
-        """The name table that leads there."""
+from gossamer.testing.graph import GraphProcess
+from gossamer.testing.web import Web
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +62,7 @@ class PageRecorder:
 
 async def crawl_into(
     directory: Path,
-    web: Served,
+    web: Web | GraphProcess,
     *seeds: str,
     modules: Sequence[ModuleLike | str] = (),
     **options: object,

@@ -23,27 +23,19 @@ class Folder:
     def answer(self, target: str) -> Prepared:
         """Return the file, a redirect to a directory's slash, or 404."""
         path = target.partition("?")[0]
-        kept = self._kept.get(path)
-        if kept is not None:
-            return kept
         try:
-            return self._find(path)
+            return self._kept.get(path) or self._find(path)
         except (OSError, RuntimeError, ValueError):
-            # Missing or not readable, a loop of symbolic links, a NUL in the name.
+            # Missing or not readable, a loop of symbolic links, outside, a NUL in the name.
             return NOT_FOUND
 
     def _find(self, path: str) -> Prepared:
         file = (self._root / unquote(path.removeprefix(self._prefix))).resolve()
-        if not file.is_relative_to(self._root):
-            return NOT_FOUND
-        if file.is_dir():
-            if not path.endswith("/"):
-                return prepare(Reply(status=301, headers={"Location": f"{path}/"}))
+        if path.endswith("/"):
             file = (file / "index.html").resolve()
-            if not file.is_relative_to(self._root):
-                return NOT_FOUND
-        elif path.endswith("/"):
-            return NOT_FOUND
+        file.relative_to(self._root)  # ValueError if it is outside
+        if file.is_dir() and not path.endswith("/"):
+            return prepare(Reply(status=301, headers={"Location": f"{path}/"}))
         kind, coding = self._types.guess_type(file.name)
         if kind is None or coding is not None:
             kind = "application/octet-stream"

@@ -1,26 +1,14 @@
 """The parser of request headers."""
 
-import msgspec
+import time
+
+from gossamer.testing.traffic import RequestRecord
 
 MAX_HEADER_BYTES = 65_536
 """Longer request headers are refused."""
 
 
-class Request(msgspec.Struct, gc=False):
-    """A parsed request, with the parts that this server needs."""
-
-    method: str
-    target: str
-    """The path and query as on the request line."""
-    host: str
-    """The name in the Host field, in lower case, without port; empty if there was none."""
-    header: bytes
-    """The header fields without the request line."""
-    closes: bool
-    """Whether the client expects the connection to close after the answer."""
-
-
-def parse_request(head: bytes) -> Request | None:
+def parse_request(head: bytes, connection: int = 0) -> RequestRecord | None:
     """Parse a request header (without the final empty line); None if it is invalid.
 
     A request with a body counts as invalid, since nothing here accepts one.
@@ -43,11 +31,13 @@ def parse_request(head: bytes) -> Request | None:
     )
     if not well_formed:
         return None
-    return Request(
-        method=method.decode("latin-1"),
-        target=target.decode("latin-1"),
+    return RequestRecord(
         host=_field(lowered, b"host").partition(b":")[0].decode("latin-1"),
+        path=target.decode("latin-1"),
+        method=method.decode("latin-1"),
         header=header,
+        connection=connection,
+        started=time.monotonic(),
         closes=is_old or b"close" in _field(lowered, b"connection"),
     )
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias, cast
 
-from gossamer.testing.parsing import MAX_HEADER_BYTES, Request, parse_request
-from gossamer.testing.records import RequestLog, RequestRecord
+from gossamer.testing.parsing import MAX_HEADER_BYTES, parse_request
 from gossamer.testing.replies import (
     Close,
     KeepOpen,
@@ -21,17 +20,17 @@ from gossamer.testing.replies import (
     Reset,
     prepare,
 )
+from gossamer.testing.traffic import RequestRecord
 
-Answerer: TypeAlias = Callable[[str, str], Prepared | Raw]
-"""Returns the answer for a host and a target."""
+Answerer: TypeAlias = Callable[[RequestRecord], Prepared | Raw]
+"""Records a request and returns the answer."""
 
 
 class ServerContext:
-    """What the connections of a server share: the answers, the log, and the open connections."""
+    """What the connections of a server share: the answers, and the open connections."""
 
-    def __init__(self, answerer: Answerer, log: RequestLog) -> None:
+    def __init__(self, answerer: Answerer) -> None:
         self.answerer = answerer
-        self.log = log
         self.numbers = count(1)
         self.connections: set[Connection] = set()
         self.is_closing = False
@@ -104,12 +103,12 @@ class Connection(asyncio.Protocol):
                 if len(self._buffer) >= MAX_HEADER_BYTES:
                     self._refuse(431)
                 break
-            request = parse_request(self._buffer[:end])
+            record = parse_request(self._buffer[:end], self._number)
             self._buffer = self._buffer[end + 4 :]
-            if request is None:
+            if record is None:
                 self._refuse(400)
             else:
-                self._answer(request)
+                self._answer(record)
         if len(self._buffer) > MAX_HEADER_BYTES:
             self._transport.pause_reading()
         else:
@@ -128,24 +127,15 @@ class Connection(asyncio.Protocol):
         else:  # TLS has no half-closed connections
             self._transport.close()
 
-    def _answer(self, request: Request) -> None:
-        record = RequestRecord(
-            host=request.host,
-            path=request.target,
-            method=request.method,
-            header=request.header,
-            connection=self._number,
-            started=time.monotonic(),
-        )
-        self._context.log.add(record)
-        answer = self._context.answerer(request.host, request.target)
+    def _answer(self, record: RequestRecord) -> None:
+        answer = self._context.answerer(record)
         if isinstance(answer, Raw):
             self._ignore_input()
             self._unfinished = record
             self._answering = asyncio.create_task(self._play(answer, record))
             return
-        content = answer.head if request.method == "HEAD" else answer.whole
-        closes = answer.closes or request.closes
+        content = answer.head if record.method == "HEAD" else answer.whole
+        closes = answer.closes or record.closes
         if answer.delay_s:
             self._unfinished = record
             self._answering = asyncio.create_task(

@@ -1,7 +1,7 @@
 """The answers of a server: a well-formed `Reply`, or `Raw` steps for any kind of misbehaviour."""
 
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
+from http.client import NO_CONTENT, NOT_MODIFIED, responses
 from typing import TypeAlias
 
 import msgspec
@@ -74,32 +74,18 @@ def prepare(reply: Reply) -> Prepared:
     given = reply.headers
     fields = list(given.items()) if isinstance(given, Mapping) else list(given)
     names = {name.lower() for name, _ in fields}
-    if _has_content(reply.status):
+    # Other answers have no content (RFC 9110, section 6.4.1).
+    if reply.status >= 200 and reply.status not in (NO_CONTENT, NOT_MODIFIED):
         if "content-type" not in names:
             fields.append(("Content-Type", HTML_TYPE))
         if not names & {"content-length", "transfer-encoding"}:
             fields.append(("Content-Length", str(len(body))))
-    lines = [f"HTTP/1.1 {reply.status} {_reason(reply.status)}"]
+    lines = [f"HTTP/1.1 {reply.status} {responses.get(reply.status, '')}"]
     lines += [f"{name}: {value}" for name, value in fields]
     # Real servers put UTF-8 where only ASCII is allowed; a test may want to do the same.
     head = "\r\n".join([*lines, "", ""]).encode()
-    closes = any(
-        name.lower() == "connection" and value.lower() == "close" for name, value in fields
-    )
+    closes = ("connection", "close") in [(name.lower(), value.lower()) for name, value in fields]
     return Prepared(whole=head + body, head=head, delay_s=reply.delay_s, closes=closes)
-
-
-def _has_content(status: int) -> bool:
-    """Return whether an answer of that status can have content (RFC 9110, section 6.4.1)."""
-    return status >= 200 and status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-
-
-def _reason(status: int) -> str:
-    """Return the reason phrase of a status, empty if it has none."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
 
 
 NOT_FOUND = prepare(Reply(status=404, headers={"Content-Type": TEXT_TYPE}, body="Not found.\n"))

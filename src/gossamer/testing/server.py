@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 
 from gossamer.testing.protocol import Answerer, Connection, ServerContext
-from gossamer.testing.records import RequestLog
 
 new_event_loop: Callable[[], asyncio.AbstractEventLoop]
 try:
@@ -29,8 +28,8 @@ class ServerThread:
     accepting, and they stay open until the garbage collector finds them.
     """
 
-    def __init__(self, answerer: Answerer, log: RequestLog, tls: ssl.SSLContext | None) -> None:
-        self._context = ServerContext(answerer, log)
+    def __init__(self, answerer: Answerer, tls: ssl.SSLContext | None) -> None:
+        self._context = ServerContext(answerer)
         self._tls = tls
         # Listening already: clients that connect before the thread is ready wait in the backlog.
         self._listener = socket.create_server((LOOPBACK, 0), backlog=1024)

@@ -30,7 +30,7 @@ class Site:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._routes: dict[str, _Route] = {}
+        self._routes: dict[str, list[Prepared | Raw]] = {}
         self._prefixes: dict[str, Callable[[str], Prepared | Raw]] = {}
 
     def page(
@@ -66,7 +66,7 @@ class Site:
         _check_path(path)
         if not answers:
             raise UsageError(f"{self.name}{path} needs at least one answer.")
-        self._routes[path] = _Route([_ready(answer) for answer in answers])
+        self._routes[path] = [_ready(answer) for answer in answers]
 
     def folder(self, prefix: str, root: Path) -> None:
         """Serve the files of a directory under a prefix that ends in a slash."""
@@ -87,23 +87,11 @@ class Site:
 
     def answer(self, target: str) -> Prepared | Raw:
         """Return the answer for the next request of this target."""
-        route = self._routes.get(target)
-        if route is None and "?" in target:
-            route = self._routes.get(target.partition("?")[0])
-        if route is not None:
-            return route.next()
+        answers = self._routes.get(target) or self._routes.get(target.partition("?")[0])
+        if answers is not None:
+            return answers.pop(0) if len(answers) > 1 else answers[0]
         longest = max(filter(target.startswith, list(self._prefixes)), key=len, default=None)
         return NOT_FOUND if longest is None else self._prefixes[longest](target)
-
-
-class _Route:
-    """The answers of one path, in order; the last one repeats."""
-
-    def __init__(self, answers: list[Prepared | Raw]) -> None:
-        self._answers = answers
-
-    def next(self) -> Prepared | Raw:
-        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
 
 def _ready(answer: SiteAnswer | None) -> Prepared | Raw:

@@ -1,11 +1,41 @@
-"""The statistics of the server's log of a crawl."""
+"""Requests as the server saw them, with its own times and statistics: the proof of politeness."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import accumulate
 
 import msgspec
 
-from gossamer.testing.records import RequestRecord, min_gap_s
+from gossamer.model import Headers
+
+
+class RequestRecord(msgspec.Struct, gc=False):
+    """One request as the server saw it; times are seconds of `time.monotonic()`."""
+
+    host: str
+    """The name in the Host field, in lower case, without port; empty if there was none."""
+    path: str
+    """The target as on the request line, with its query."""
+    method: str
+    header: bytes
+    """The header fields as received, without the request line."""
+    connection: int
+    """The number of its connection: requests with the same number shared a connection."""
+    started: float
+    """When the request's header was complete."""
+    ended: float = math.inf
+    """When the last byte so far was written; infinite before the first. A raw answer, and one
+    that the client did not wait for, ends with its connection."""
+    closes: bool = False
+    """Whether the client expects the connection to close after the answer."""
+
+    @property
+    def headers(self) -> Headers:
+        """The header fields in order, names in lower case."""
+        lines = self.header.decode("latin-1").split("\r\n")
+        pairs = (line.partition(":") for line in lines if line)
+        return Headers(tuple((name.strip().lower(), value.strip()) for name, _, value in pairs))
 
 
 class HostTraffic(msgspec.Struct, frozen=True):
@@ -58,12 +88,23 @@ def traffic_of(records: Iterable[RequestRecord], now: float) -> Traffic:
     return Traffic(hosts, {url: count for url, count in times.items() if count > 1})
 
 
+def min_gap_s(records: Iterable[RequestRecord]) -> float | None:
+    """Return the shortest time from the end of a request to the start of the next on its host.
+
+    Negative when two requests to a host overlapped; None when no host had two requests.
+    """
+    # Neighbours suffice: an overlap with an earlier request is smaller than that with the next one.
+    last: dict[str, RequestRecord] = {}
+    gaps: list[float] = []
+    for record in sorted(records, key=lambda record: record.started):
+        if record.host in last:
+            gaps.append(record.started - last[record.host].ended)
+        last[record.host] = record
+    return min(gaps, default=None)
+
+
 def most_at_once(records: Iterable[RequestRecord]) -> int:
     """Return the most requests that ran at the same time."""
     # At the same time, the end of a request comes before the start of the next.
     steps = sorted(step for record in records for step in ((record.started, 1), (record.ended, -1)))
-    most = current = 0
-    for _, change in steps:
-        current += change
-        most = max(most, current)
-    return most
+    return max(accumulate(change for _, change in steps), default=0)

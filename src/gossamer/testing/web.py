@@ -1,15 +1,16 @@
 """The simulated web: its server and its sites."""
 
 import ssl
+import threading
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Self
 
 from gossamer.errors import UsageError
-from gossamer.testing.records import RequestLog, RequestRecord
 from gossamer.testing.replies import NOT_FOUND, Prepared, Raw
 from gossamer.testing.server import LOOPBACK, ServerThread
 from gossamer.testing.site import Site
+from gossamer.testing.traffic import RequestRecord
 
 
 class Web:
@@ -25,20 +26,16 @@ class Web:
         self._sites: dict[str, Site] = {}
         self._first_site: Site | None = None
         self._dns: dict[str, str] = {}
-        self._log = RequestLog()
+        self._records: list[RequestRecord] = []
+        self._arrival = threading.Condition()
         self._server: ServerThread | None = None
 
     def __enter__(self) -> Self:
-        self._server = ServerThread(self._answer, self._log, self._tls)
+        self._server = ServerThread(self._answer, self._tls)
         self._dns.update(dict.fromkeys(self._sites, self._location))
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         server, self._server = self._server, None
         if server is not None:
             server.stop()
@@ -46,13 +43,8 @@ class Web:
     async def __aenter__(self) -> Self:
         return self.__enter__()  # blocks for a millisecond, until the thread is started
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.__exit__(exc_type, exc, traceback)
+    async def __aexit__(self, *_error: object) -> None:
+        self.__exit__()
 
     def site(self, name: str) -> Site:
         """Return the site of that host name, created on first use."""
@@ -79,16 +71,16 @@ class Web:
     @property
     def base_url(self) -> str:
         """The URL of the address itself, for clients without a name table."""
-        return f"{self._scheme}://{self._location}"
+        return self.url(self._location, "")
 
     def url(self, host: str, path: str = "/") -> str:
         """Return the URL of a path on a host of this web."""
-        return f"{self._scheme}://{host}{path}"
+        return f"{'http' if self._tls is None else 'https'}://{host}{path}"
 
     @property
     def requests(self) -> list[RequestRecord]:
         """The requests so far, in the order they started."""
-        return self._log.snapshot()
+        return self._records.copy()
 
     def requests_to(self, host: str) -> list[RequestRecord]:
         """Return the requests to one host so far, in the order they started."""
@@ -96,21 +88,26 @@ class Web:
 
     def wait_for_requests(self, count: int, timeout_s: float = 10) -> list[RequestRecord]:
         """Return the requests once there are at least so many, or raise TimeoutError."""
-        return self._log.wait_for(count, timeout_s)
+        with self._arrival:
+            if not self._arrival.wait_for(lambda: len(self._records) >= count, timeout_s):
+                seen = len(self._records)
+                raise TimeoutError(f"{seen} of {count} requests came within {timeout_s} s")
+            return self._records.copy()
 
     def clear_requests(self) -> None:
         """Forget the requests so far."""
-        self._log.clear()
-
-    @property
-    def _scheme(self) -> str:
-        return "http" if self._tls is None else "https"
+        with self._arrival:
+            self._records.clear()
 
     @property
     def _location(self) -> str:
         address, port = self.address
         return f"{address}:{port}"
 
-    def _answer(self, host: str, target: str) -> Prepared | Raw:
-        site = self._sites.get(host, self._first_site)
-        return NOT_FOUND if site is None else site.answer(target)
+    def _answer(self, record: RequestRecord) -> Prepared | Raw:
+        """Record a request and return the answer; called by the server's thread."""
+        with self._arrival:
+            self._records.append(record)
+            self._arrival.notify_all()
+        site = self._sites.get(record.host, self._first_site)
+        return NOT_FOUND if site is None else site.answer(record.path)

@@ -13,14 +13,13 @@ from gossamer.urls.domains import Domains
 from gossamer.urls.fingerprint import fingerprint
 from gossamer.urls.keys import authority, host_key, host_of, location
 from gossamer.urls.normalise import MAX_URL_LENGTH, merge_slashes, normalise, resolve
-from gossamer.urls.scope import Scope, ScopeDecision, ScopeKind
+from gossamer.urls.scope import Scope, ScopeKind
 from gossamer.urls.seeds import parse_seed
 
 __all__ = [
     "MAX_URL_LENGTH",
     "Domains",
     "Scope",
-    "ScopeDecision",
     "ScopeKind",
     "authority",
     "fingerprint",

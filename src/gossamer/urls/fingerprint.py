@@ -10,16 +10,11 @@ from gossamer.model import Fingerprint, Url
 from gossamer.urls.keys import without_root_dot
 from gossamer.urls.normalise import merge_slashes
 from gossamer.urls.tables import (
-    DOUBTFUL_SESSION_PARAMETERS,
-    SESSION_PARAMETERS,
-    SESSION_PREFIXES,
+    DOUBTFUL_PARAMETERS,
+    IGNORED_PARAMETERS,
+    IGNORED_PREFIXES,
     SESSION_TOKEN,
-    TRACKING_PARAMETERS,
-    TRACKING_PREFIXES,
 )
-
-_IGNORED = SESSION_PARAMETERS | TRACKING_PARAMETERS
-_IGNORED_PREFIXES = SESSION_PREFIXES + TRACKING_PREFIXES
 
 # Java: "/shop;jsessionid=1A2B/cart". After "/." or "/.." the removal would leave a dot segment.
 _JAVA_SESSION = re.compile(r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*", re.IGNORECASE)
@@ -63,6 +58,6 @@ def _name(parameter: str) -> str:
 def _names_page(parameter: str) -> bool:
     name, _, value = parameter.partition("=")
     name = name.lower()
-    if name in _IGNORED or name.startswith(_IGNORED_PREFIXES):
+    if name in IGNORED_PARAMETERS or name.startswith(IGNORED_PREFIXES):
         return False
-    return name not in DOUBTFUL_SESSION_PARAMETERS or SESSION_TOKEN.fullmatch(value) is None
+    return name not in DOUBTFUL_PARAMETERS or SESSION_TOKEN.fullmatch(value) is None

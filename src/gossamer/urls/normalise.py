@@ -7,11 +7,11 @@ change the meaning stays: the case of paths, the order of queries, doubled slash
 """
 
 import re
+from urllib.parse import quote_from_bytes
 
 import ada_url
 
 from gossamer.model import Url
-from gossamer.urls.query_encoding import encode_query
 
 MAX_URL_LENGTH = 8192
 """The longest normal form that is kept; RFC 9110 section 4.1 asks for at least 8000."""
@@ -33,6 +33,7 @@ _ABNORMAL_ESCAPE = re.compile(
     re.VERBOSE,
 )
 _SLASHES = re.compile(r"//+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def normalise(text: str) -> Url | None:
@@ -60,6 +61,29 @@ def resolve(href: str, base: str, encoding: str | None = None) -> Url | None:
     except ValueError:
         return None
     return _normal_form(joined)
+
+
+def encode_query(href: str, encoding: str) -> str:
+    """Return the link with its query escaped in the page's encoding, its path as it is.
+
+    So do browsers (WHATWG URL, "percent-encode after encoding"): a server that expects windows-1251
+    finds nothing under the UTF-8 spelling. Characters that the encoding lacks become `&#…;`,
+    escaped. With an encoding that is unknown, or that the standard replaces by UTF-8 for output,
+    the link stays as it is.
+    """
+    if encoding.lower().replace("_", "-").startswith("utf"):
+        return href
+    before, hash_mark, fragment = href.partition("#")
+    path, question_mark, query = before.partition("?")
+
+    def escape(match: re.Match[str]) -> str:
+        return quote_from_bytes(match[0].encode(encoding, "xmlcharrefreplace"), safe="")
+
+    try:
+        query = _NOT_ASCII.sub(escape, query)
+    except (LookupError, ValueError):
+        return href
+    return path + question_mark + query + hash_mark + fragment
 
 
 def merge_slashes(url: Url) -> Url:

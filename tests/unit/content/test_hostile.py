@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import MAX_LINKS, Markers, parse
+from gossamer.content import Markers, parse
 from gossamer.content.limits import HARMLESS
+from gossamer.content.links import MAX_LINKS
 from gossamer.model import Url
 
 PAGE = Url("http://a.example/")

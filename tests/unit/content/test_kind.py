@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import ContentKind, ContentType, kind_of, parse_content_type
+from gossamer.content.kind import ContentKind, ContentType, kind_of, parse_content_type
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from gossamer.content import MAX_LINKS, MAX_READ_BYTES, ContentKind, FoundLink, ParsedPage, parse
+from gossamer.content import ContentKind, FoundLink, ParsedPage, parse
+from gossamer.content.links import MAX_LINKS
+from gossamer.content.page import MAX_READ_BYTES
 from gossamer.model import Url
 from gossamer.policy import may_follow
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content.links import Links, ResolvedLinks
+from gossamer.content.links import ResolvedLinks, resolve_links
 from gossamer.model import Url
 from gossamer.urls import resolve
 
@@ -24,8 +24,8 @@ def test_what_was_resolved_before_changes_nothing(
 ) -> None:
     resolved = ResolvedLinks(max_size=5)
     for before in pages_before:
-        Links(Url(before), [], "utf-8", resolved).resolve(hrefs)
-    remembered = Links(Url(page), [], "windows-1252", resolved).resolve(hrefs)
-    assert remembered == Links(Url(page), [], "windows-1252").resolve(hrefs)
+        resolve_links(hrefs, Url(before), "utf-8", resolved)
+    remembered = resolve_links(hrefs, Url(page), "windows-1252", resolved)
+    assert remembered == resolve_links(hrefs, Url(page), "windows-1252", ResolvedLinks())
     expected = [resolve(href.partition("#")[0], page, "windows-1252") for href in hrefs]
     assert [link.url for link in remembered] == expected

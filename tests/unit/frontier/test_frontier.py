@@ -64,7 +64,7 @@ def test_no_more_is_scored_at_once_than_the_url_queue_holds(url_queue: int) -> N
     assert max(scorer.given) == min(url_queue, SCORED_AT_ONCE)
     assert sum(scorer.given) == 1200
     assert len(assigned) == count
-    assert store.waiting == 1200
+    assert store._state.waiting == 1200
 
 
 @pytest.mark.req("D5", "D7")

@@ -13,7 +13,7 @@ import pytest
 
 from gossamer.coordinator import Summary
 from gossamer.model import Event, EventKind, Snapshot
-from gossamer.observe import DisplayOptions, DisplayStyle, choose, open_observer
+from gossamer.observe import DisplayOptions, open_observer
 
 Screen = Callable[[str], list[str]]
 
@@ -42,21 +42,25 @@ print("the shell's prompt")
 @pytest.mark.parametrize(
     ("options", "terminal", "style"),
     [
-        (DisplayOptions(), True, DisplayStyle.LIVE),
-        (DisplayOptions(), False, DisplayStyle.LINES),
-        (DisplayOptions(verbose=True), True, DisplayStyle.EVERY_STEP),
-        (DisplayOptions(verbose=True), False, DisplayStyle.EVERY_STEP),
-        (DisplayOptions(quiet=True), True, DisplayStyle.ERRORS),
-        (DisplayOptions(quiet=True), False, DisplayStyle.ERRORS),
-        (DisplayOptions(log_format="json"), True, DisplayStyle.JSON),
-        (DisplayOptions(log_format="json", verbose=True), False, DisplayStyle.JSON),
-        (DisplayOptions(log_format="json", quiet=True), False, DisplayStyle.JSON),
+        (DisplayOptions(), True, "LiveDisplay"),
+        (DisplayOptions(), False, "PlainLines"),
+        (DisplayOptions(verbose=True), True, "PlainLines"),
+        (DisplayOptions(verbose=True), False, "PlainLines"),
+        (DisplayOptions(quiet=True), True, "ErrorsOnly"),
+        (DisplayOptions(quiet=True), False, "ErrorsOnly"),
+        (DisplayOptions(log_format="json"), True, "JsonLog"),
+        (DisplayOptions(log_format="json", verbose=True), False, "JsonLog"),
+        (DisplayOptions(log_format="json", quiet=True), False, "JsonLog"),
     ],
 )
 def test_the_style_follows_from_the_options_and_the_terminal(
-    options: DisplayOptions, terminal: bool, style: DisplayStyle
+    options: DisplayOptions, terminal: bool, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert choose(options, terminal=terminal) is style
+    error = io.StringIO()
+    monkeypatch.setattr(error, "isatty", lambda: terminal)
+    with open_observer(options, io.StringIO(), error, {"TERM": "xterm"}) as observer:
+        assert type(observer).__name__ == style
+        assert observer.wants_events is options.verbose
 
 
 @pytest.mark.parametrize(

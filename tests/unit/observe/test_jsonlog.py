@@ -99,7 +99,7 @@ def test_what_is_no_number_in_json_is_null_and_text_is_bounded(
     observer = log(stream)
     observer.say("info", "x" * 100_000, rate=math.nan)
     host = msgspec.structs.replace(hosts[0], next_in_s=math.inf)
-    observer.close(msgspec.structs.replace(summary, slowest_hosts=[host]))
+    observer.close(msgspec.structs.replace(summary, slowest_hosts=(host,)))
     message, last = written(stream)
     assert message["rate"] is None
     assert len(message["message"]) == 4096

@@ -1,4 +1,4 @@
-from gossamer.observe.rate_limit import RateLimit
+from gossamer.observe.outlet import RateLimit
 
 
 def test_the_first_is_at_once_and_the_next_after_the_span() -> None:

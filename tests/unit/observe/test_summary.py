@@ -6,7 +6,7 @@ import pytest
 from gossamer.coordinator import HostView, Summary
 from gossamer.model import Snapshot
 from gossamer.modules import ModuleReport
-from gossamer.observe import ending, summary_record, summary_text
+from gossamer.observe.summary import ending, summary_record, summary_text
 
 GOLDEN = """\
 Crawled 3,412 pages in 27s: 128 pages/s, 14 MB, 12 hosts.

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.model import Outcome, Url
-from gossamer.policy import MAX_ROBOTS_BYTES, RobotsRules, parse_robots, product_token
-from gossamer.policy.robots import MAX_CRAWL_DELAY_S
+from gossamer.policy import RobotsRules, product_token
+from gossamer.policy.robots import MAX_CRAWL_DELAY_S, MAX_ROBOTS_BYTES, parse_robots
 
 AGENT = "gossamer"
 

@@ -22,6 +22,6 @@ def test_a_well_formed_request_is_understood(host: str, target: str, name: str, 
     header = f"X-Host: no\r\n{name}:  {host}{port} \r\nAccept: */*"
     request = parse_request(f"GET {target} HTTP/1.1\r\n{header}".encode())
     assert request is not None
-    assert (request.method, request.target, request.host) == ("GET", target, host.lower())
+    assert (request.method, request.path, request.host) == ("GET", target, host.lower())
     assert request.header == header.encode()
     assert not request.closes

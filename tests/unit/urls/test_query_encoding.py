@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.urls.query_encoding import encode_query
+from gossamer.urls.normalise import encode_query
 
 
 @pytest.mark.req("C9", "D19")

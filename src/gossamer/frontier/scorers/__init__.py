@@ -5,21 +5,18 @@ A `Scorer` gets batches of `Candidate`s and returns numbers; it decides the orde
 `importance` and `pagerank` only make a URL more or less likely to be next. `loading` finds a scorer
 by its name and wraps it in a `SafeScorer`, because it may be anybody's code.
 
-PageRank consists of `dialects` and `openpagerank` (the protocol), `rank_cache`, `breaker` (the
-circuit breaker) and `pagerank` (the scorer). It sends requests through a function that it is given:
-this package does no I/O.
+PageRank consists of `openpagerank` (the protocol), `rank_cache`, `breaker` (the circuit breaker)
+and `pagerank` (the scorer). It sends requests through a function that it is given: this package
+does no I/O.
 """
 
-from gossamer.frontier.scorers.breaker import Breaker, BreakerState
 from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE, Scorer
-from gossamer.frontier.scorers.depth import Depth
-from gossamer.frontier.scorers.dialects import Question
-from gossamer.frontier.scorers.fifo import Fifo
+from gossamer.frontier.scorers.discovery import Depth, Fifo
 from gossamer.frontier.scorers.importance import Importance
-from gossamer.frontier.scorers.loading import SCORERS, Builders, choose, is_strict, load
-from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint
+from gossamer.frontier.scorers.loading import SCORERS, choose, is_strict, load
+from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint, Question
 from gossamer.frontier.scorers.page_number import PageNumber
-from gossamer.frontier.scorers.pagerank import Ask, PageRank, PageRankLimits
+from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
 from gossamer.frontier.scorers.safe import SafeScorer
 
 __all__ = [
@@ -29,10 +26,6 @@ __all__ = [
     "MIDDLE",
     "SCORERS",
     "Answer",
-    "Ask",
-    "Breaker",
-    "BreakerState",
-    "Builders",
     "Depth",
     "Endpoint",
     "Fifo",

@@ -27,19 +27,17 @@ class Breaker:
     """A circuit breaker: decides from the last results whether to send a request."""
 
     def __init__(self) -> None:
-        self._is_closed = True
+        self._failures = self._pauses = 0
+        self._ask_at: float | None = None
+        """When the next request may be sent; None: it is closed."""
         self._is_probing = False
-        self._failures = 0
-        self._pauses = 0
-        self._ask_at = 0.0
 
     def state(self, now: float) -> BreakerState:
         """Return its state."""
-        if self._is_closed:
+        if self._ask_at is None:
             return BreakerState.CLOSED
-        if self._is_probing or now >= self._ask_at:
-            return BreakerState.HALF_OPEN
-        return BreakerState.OPEN
+        is_half_open = self._is_probing or now >= self._ask_at
+        return BreakerState.HALF_OPEN if is_half_open else BreakerState.OPEN
 
     def may_ask(self, now: float) -> bool:
         """Return whether a request may be sent now; if so, the caller sends it and reports back.
@@ -47,7 +45,7 @@ class Breaker:
         When the result of a probe is never reported (its task was cancelled), the next one may be
         sent after another pause.
         """
-        if self._is_closed:
+        if self._ask_at is None:
             return True
         if now < self._ask_at:
             return False
@@ -57,27 +55,22 @@ class Breaker:
 
     def succeeded(self) -> None:
         """Note a usable answer."""
-        self._is_closed = True
-        self._is_probing = False
         self._failures = self._pauses = 0
-        self._ask_at = 0.0
+        self._ask_at, self._is_probing = None, False
 
     def failed(self, now: float) -> None:
         """Note that a request had no usable answer."""
         self._failures += 1
-        tripped = self._is_closed and self._failures >= FAILURES_IN_A_ROW
+        tripped = self._ask_at is None and self._failures >= FAILURES_IN_A_ROW
         # A request that was sent before it opened and fails afterwards does not extend the pause.
         if tripped or self._is_probing:
-            self._open_until(now + self._pause_s())
+            self._ask_at, self._is_probing = now + self._pause_s(), False
             self._pauses += 1
 
     def hold(self, now: float, pause_s: float) -> None:
         """Open at once, for as long as the server asks, within reason."""
-        self._open_until(max(self._ask_at, now + min(pause_s, MAX_HOLD_S)))
-
-    def _open_until(self, moment: float) -> None:
-        self._is_closed = self._is_probing = False
-        self._ask_at = moment
+        self._ask_at = max(self._ask_at or 0.0, now + min(pause_s, MAX_HOLD_S))
+        self._is_probing = False
 
     def _pause_s(self) -> float:
         return min(FIRST_PAUSE_S * 2.0 ** min(self._pauses, 16), MAX_PAUSE_S)

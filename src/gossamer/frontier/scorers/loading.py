@@ -9,19 +9,19 @@ What a name stands for is one of:
 Its attributes `name` and `strict`, if it has them, are used.
 """
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
 from gossamer.errors import UsageError
 from gossamer.frontier.scorers.contract import Scorer
-from gossamer.frontier.scorers.depth import Depth
-from gossamer.frontier.scorers.fifo import Fifo
-from gossamer.frontier.scorers.function import FunctionScorer
+from gossamer.frontier.scorers.discovery import Depth, Fifo
 from gossamer.frontier.scorers.importance import Importance
 from gossamer.frontier.scorers.page_number import PageNumber
 from gossamer.frontier.scorers.pagerank import PageRank
 from gossamer.frontier.scorers.safe import LooseScorer, SafeScorer
+from gossamer.model import Candidate
 from gossamer.plugins import Plugins, describe
 from gossamer.urls import shown
 
@@ -57,7 +57,7 @@ def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:
     if not callable(getattr(scorer, "score", None)):
         if not callable(scorer):
             raise UsageError(f"scorer {shown(name)} is neither a scorer nor a function")
-        scorer = FunctionScorer(scorer)
+        scorer = _FunctionScorer(scorer)
     own_name = getattr(scorer, "name", None)
     return SafeScorer(
         cast("LooseScorer", scorer),
@@ -69,6 +69,19 @@ def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:
 def is_strict(scorer: object) -> bool:
     """Return whether URLs are to be fetched exactly in the order of the scores."""
     return getattr(scorer, "strict", False) is True
+
+
+class _FunctionScorer:
+    """A scorer that calls a function, which may be async, for each candidate."""
+
+    def __init__(self, function: Callable[[Candidate], object]) -> None:
+        self.strict = is_strict(function)
+        self._function = function
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[object]:
+        """Return what the function returns for each; `SafeScorer` checks it."""
+        scores = map(self._function, candidates)
+        return [await score if inspect.isawaitable(score) else score for score in scores]
 
 
 def _constructed(scorer: type, name: str) -> object:

@@ -1,15 +1,23 @@
-"""The protocol of Open PageRank without the network: requests, and the meaning of answers."""
+"""The protocol of Open PageRank without the network: requests, and the meaning of answers.
 
-from collections.abc import Collection, Iterator, Sequence
+The service changed its owner in 2026, and its protocol. The key shows which one it is for:
+
+    key        request                                           rank
+    opr_…      POST /v1/domains/bulk, Authorization: Bearer      open_page_rank, where found
+    any other  GET /api/v1.0/getPageRank?domains[]=…, API-OPR    page_rank_decimal
+
+Both accept up to 100 domains per request and rank them from 0 to 10.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 
 from gossamer.errors import UsageError
-from gossamer.frontier.scorers.dialects import Question, dialect_of
 from gossamer.model import Headers
 from gossamer.policy.retry import retry_after_s
 from gossamer.urls import shown
@@ -33,6 +41,16 @@ _LOCAL_NAMES: Final = frozenset(
 
 Ranks: TypeAlias = dict[str, float | None]
 """From domain to rank, 0 to 10; None: the service does not list it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request to the service. Its header contains the key, and is not shown."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = None
+    """What to POST; None: it is a GET."""
 
 
 class Answer(NamedTuple):
@@ -71,14 +89,22 @@ class Endpoint:
 
     def question(self, domains: Sequence[str]) -> Question:
         """Return the request for the ranks of these domains, at most MAX_DOMAINS."""
-        dialect = dialect_of(self.key)
-        return dialect.ask((self.base_url or dialect.base_url).rstrip("/"), self.key, domains)
+        headers, given = {"Accept": "application/json"}, self.base_url.rstrip("/")
+        if self.key.startswith("opr_"):
+            base_url = given or "https://openpagerank.keywordseverywhere.com"
+            headers |= {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+            body = msgspec.json.encode({"domains": domains, "include_history": False})
+            return Question(f"{base_url}/v1/domains/bulk", headers, body)
+        base_url = given or "https://openpagerank.com"
+        query = urlencode([("domains[]", domain) for domain in domains])
+        headers["API-OPR"] = self.key
+        return Question(f"{base_url}/api/v1.0/getPageRank?{query}", headers)
 
     def read(self, answer: Answer, asked: Collection[str]) -> Ranks | Failure:
         """Return the rank of each domain asked for, or why there is none; never raise."""
         if answer.status != HTTPStatus.OK:
             return _refusal(answer)
-        found = dict(dialect_of(self.key).rows(_document(answer.body)))
+        found = dict(_rows(answer.body))
         ranks: Ranks = {domain: found[domain] for domain in asked if domain in found}
         if not ranks:
             return Failure("the answer makes no sense")
@@ -111,13 +137,30 @@ def is_public_name(domain: str) -> bool:
     return last not in _LOCAL_NAMES
 
 
-def _document(body: bytes) -> object:
-    if len(body) > MAX_ANSWER_BYTES:
-        return None
+def _rows(body: bytes) -> Iterator[tuple[str, float | None]]:
+    """Yield the domains and ranks in an answer of either protocol; nothing if it is garbage."""
     try:
-        return msgspec.json.decode(body)
+        document = msgspec.json.decode(body) if len(body) <= MAX_ANSWER_BYTES else None
     except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested without end
+        return
+    match document:
+        case {"response": list(rows)} | {"results": list(rows)}:
+            for row in rows:
+                match row:
+                    case {"domain": str(domain), "status_code": 200, "page_rank_decimal": rank} | {
+                        "domain": str(domain),
+                        "found": True,
+                        "open_page_rank": rank,
+                    }:
+                        yield domain.lower(), _rank(rank)
+                    case {"domain": str(domain)}:
+                        yield domain.lower(), None
+
+
+def _rank(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    return float(value) if 0 <= value <= 10 else None
 
 
 def _refusal(answer: Answer) -> Failure:

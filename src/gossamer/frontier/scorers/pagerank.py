@@ -13,12 +13,12 @@ from typing import Final, TypeAlias
 
 from gossamer.frontier.scorers.breaker import Breaker, BreakerState
 from gossamer.frontier.scorers.contract import LAST, Closing
-from gossamer.frontier.scorers.dialects import Question
 from gossamer.frontier.scorers.importance import importance
 from gossamer.frontier.scorers.openpagerank import (
     Answer,
     Endpoint,
     Failure,
+    Question,
     Ranks,
     batches,
     is_public_name,
@@ -70,18 +70,14 @@ class PageRank:
         self._clock = clock
         self._sleep = sleep
         self._calls = self._failures = 0
-        self._trouble = ""
+        self.trouble = ""
+        """Why domains are not ranked now; empty if they are."""
 
     def __repr__(self) -> str:
         return (
             f"<PageRank: {self._calls} calls, {self._failures} failed, "
             f"{len(self._cache)} domains known, breaker {self._breaker.state(self._clock())}>"
         )
-
-    @property
-    def trouble(self) -> str:
-        """Why domains are not ranked now; empty if they are."""
-        return self._trouble
 
     async def score(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return 100 minus ten times the PageRank, or an estimate.
@@ -118,10 +114,16 @@ class PageRank:
             now = self._clock()
             if now >= deadline or not self._breaker.may_ask(now):
                 return None
-            result = await self._call(domains, deadline - now)
+            self._calls += 1
+            try:
+                async with asyncio.timeout(deadline - now):
+                    answer = await self._ask(self._endpoint.question(domains))
+                result = self._endpoint.read(answer, domains)
+            except OSError as error:  # TimeoutError is one
+                result = Failure(f"no answer ({type(error).__name__})")
             if not isinstance(result, Failure):
                 self._breaker.succeeded()
-                self._trouble = ""
+                self.trouble = ""
                 return result
             pause_s = self._after_failure(result, attempt, deadline)
             if pause_s is None:
@@ -129,20 +131,11 @@ class PageRank:
             await self._sleep(pause_s)
         return None
 
-    async def _call(self, domains: Sequence[str], time_left_s: float) -> Ranks | Failure:
-        self._calls += 1
-        try:
-            async with asyncio.timeout(time_left_s):
-                answer = await self._ask(self._endpoint.question(domains))
-        except OSError as error:  # TimeoutError is one
-            return Failure(f"no answer ({type(error).__name__})")
-        return self._endpoint.read(answer, domains)
-
     def _after_failure(self, failure: Failure, attempt: int, deadline: float) -> float | None:
         """Note the failure; return how long to wait for the next attempt, None for no other."""
         now = self._clock()
         self._failures += 1
-        self._trouble = f"Open PageRank: {failure.reason}; domains are ordered by the crawl's links"
+        self.trouble = f"Open PageRank: {failure.reason}; domains are ordered by the crawl's links"
         self._breaker.failed(now)
         back_off_s = _FIRST_BACK_OFF_S * 2.0**attempt * self._random.uniform(0.5, 1)
         pause_s = max(back_off_s, failure.hold_s or 0.0)

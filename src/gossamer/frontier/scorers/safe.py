@@ -35,16 +35,12 @@ class SafeScorer:
         self.strict = strict
         self._scorer = scorer
         self._timeout_s = timeout_s
-        self._failures = 0
+        self.failures = 0
+        """How often the scorer failed."""
         self._failure = ""
 
     def __repr__(self) -> str:
-        return f"<SafeScorer {self.name}: {self._failures} failures>"
-
-    @property
-    def failures(self) -> int:
-        """How often the scorer failed."""
-        return self._failures
+        return f"<SafeScorer {self.name}: {self.failures} failures>"
 
     @property
     def trouble(self) -> str:
@@ -95,8 +91,8 @@ class SafeScorer:
         return MIDDLE
 
     def _note(self, what: str) -> None:
-        self._failures += 1
-        times = "" if self._failures == 1 else f" ({self._failures} failures so far)"
+        self.failures += 1
+        times = "" if self.failures == 1 else f" ({self.failures} failures so far)"
         self._failure = f"the scorer {self.name} {what}{times}"
 
 

@@ -7,33 +7,22 @@ has changed nothing yet: it is tried again, with growing pauses, while downloads
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from gossamer.errors import CrawlError
-from gossamer.stores.embedded.sqlite import SqliteBackend
+
+if TYPE_CHECKING:
+    from gossamer.stores.embedded.store import EmbeddedStore
 
 PAUSES_S = (*(0.01 * 2**n for n in range(7)), *(1.0 for _ in range(60)))
 """The pauses of a step that cannot start: about a minute in total."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Step: TypeAlias = "Callable[Concatenate[EmbeddedStore, P], Coroutine[Any, Any, R]]"
 
 
-class Breakable(Protocol):
-    """A store that cannot be used any more after a step that failed in the middle."""
-
-    broken: CrawlError | None
-    """Why it cannot be used any more."""
-
-    @property
-    def backend(self) -> SqliteBackend:
-        """Where the steps write."""
-
-
-S = TypeVar("S", bound=Breakable)
-
-
-async def wait_until_ready(store: Breakable, pauses_s: Iterable[float] = PAUSES_S) -> None:
+async def wait_until_ready(store: "EmbeddedStore", pauses_s: Iterable[float] = PAUSES_S) -> None:
     """Wait until the backend is ready for a step; if it never is, the store is broken."""
     for pause_s in pauses_s:
         if _is_ready(store) or store.broken is not None:
@@ -46,7 +35,7 @@ async def wait_until_ready(store: Breakable, pauses_s: Iterable[float] = PAUSES_
         )
 
 
-def _is_ready(store: Breakable) -> bool:
+def _is_ready(store: "EmbeddedStore") -> bool:
     try:
         return store.backend.ready()
     except store.backend.errors as error:
@@ -54,16 +43,14 @@ def _is_ready(store: Breakable) -> bool:
         return False
 
 
-def atomic(
-    step: Callable[Concatenate[S, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+def atomic(step: "Step[P, R]") -> "Step[P, R]":
     """Make a method atomic: after one that failed, neither it nor any later one becomes durable.
 
     An error of the backend becomes a `CrawlError`, for this and every later step.
     """
 
     @functools.wraps(step)
-    async def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def guarded(self: "EmbeddedStore", /, *args: P.args, **kwargs: P.kwargs) -> R:
         if not _is_ready(self):
             await wait_until_ready(self)
         if self.broken is not None:

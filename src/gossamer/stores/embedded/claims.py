@@ -43,9 +43,6 @@ class Claims:
         self._holders: dict[bytes, int] = {}
         self._refusals: dict[int, _Refusal] = {}
 
-    def __repr__(self) -> str:
-        return f"<Claims: {len(self._claims)} held, {len(self._free)} free before {self._next}>"
-
     @property
     def last_page(self) -> int:
         """The largest number ever given."""
@@ -96,10 +93,6 @@ class Claims:
         refusal = self._refusals.get(url_id)
         return refusal is not None and refusal.void
 
-    def keep(self, url_id: int) -> None:
-        """Note that the page of a URL is kept."""
-        self._end(url_id)
-
     def end_refusal(self, url_id: int) -> None:
         """Note that a URL has ended as a duplicate; it still depends on the claim, if it is one."""
         self._refusals.pop(url_id, None)
@@ -113,7 +106,7 @@ class Claims:
     def drop(self, url_id: int) -> set[int]:
         """Drop the claim of a URL that yields no page; return the finished duplicates of it."""
         self.withdraw(url_id)
-        claim = self._end(url_id)
+        claim = self.keep(url_id)
         if claim is None:
             return set()
         heapq.heappush(self._free, claim.number)
@@ -121,7 +114,8 @@ class Claims:
             self._refusals[duplicate].void = True
         return claim.duplicates - self._refusals.keys()
 
-    def _end(self, url_id: int) -> HeldClaim | None:
+    def keep(self, url_id: int) -> HeldClaim | None:
+        """End the claim of a URL, whose page is kept; return it."""
         claim = self._claims.pop(url_id, None)
         if claim is not None:
             del self._by_number[claim.number]

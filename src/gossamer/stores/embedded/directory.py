@@ -5,7 +5,6 @@ import os
 import re
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from gossamer.errors import CrawlError, UsageError
@@ -24,17 +23,12 @@ def name_for(seed: Url) -> str:
 class CrawlDirectory:
     """A directory that one process at a time crawls into; use it in a with statement.
 
-    A directory that is not needed is neither created nor locked.
+    With the path None no directory is needed: nothing is created or locked.
     """
 
-    @classmethod
-    def at(cls, path: Path | None) -> Self:
-        """Return the directory at this path; None: no directory is needed."""
-        return cls(Path(), needed=False) if path is None else cls(path)
-
-    def __init__(self, path: Path, *, needed: bool = True) -> None:
-        self.path = path
-        self._needed = needed
+    def __init__(self, path: Path | None) -> None:
+        self.path = path or Path()
+        self._needed = path is not None
         self._lock: int | None = None
 
     @property
@@ -61,12 +55,7 @@ class CrawlDirectory:
             )
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # The file stays: if it were removed, two processes could lock two files of one name.
         if self._lock is not None:
             os.close(self._lock)

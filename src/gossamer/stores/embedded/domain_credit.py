@@ -21,9 +21,6 @@ class DomainCredit:
         self.top = backend.top_credit()
         """The largest credit of any domain."""
 
-    def __repr__(self) -> str:
-        return f"<DomainCredit: {len(self._credits)} domains cached, at most {self.top:g}>"
-
     def of(self, domain: str) -> float:
         """Return the credit of a domain."""
         found = self._credits.get(domain)
@@ -42,9 +39,7 @@ class DomainCredit:
     def save(self) -> None:
         """Write the changes to the backend."""
         if self._changed:
-            self._backend.save_credits(
-                [(domain, self._credits[domain]) for domain in self._changed]
-            )
+            self._backend.save_credits([(one, self._credits[one]) for one in self._changed])
             self._changed.clear()
         if len(self._credits) > CACHED:
             self._credits.clear()

@@ -11,7 +11,6 @@ import msgspec
 from gossamer.content.similarity import Sketch, estimated_similarity
 from gossamer.stores.embedded.claims import Claims, HeldClaim
 from gossamer.stores.embedded.lsh_index import LshIndex, keys_of
-from gossamer.stores.embedded.rows import ExpiredPage
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
@@ -45,9 +44,6 @@ class DuplicateIndex:
             for number, bands in backend.bands(now - ttl_s):
                 self._index.add(number, keys_of(bands))
 
-    def __repr__(self) -> str:
-        return f"<DuplicateIndex: from {self._threshold}, {self._index!r}>"
-
     def __len__(self) -> int:
         """Return how many bands of pages are indexed."""
         return len(self._index)
@@ -70,10 +66,10 @@ class DuplicateIndex:
         """Remove a claim that was dropped."""
         self._index.discard(claim.number, self._keys(claim.sketch))
 
-    def forget(self, expired: Iterable[ExpiredPage]) -> None:
-        """Remove pages whose content has expired."""
-        for one in expired:
-            self._index.discard(one.page_id, keys_of(one.bands))
+    def forget(self, expired: Iterable[tuple[int, bytes]]) -> None:
+        """Remove pages whose content has expired, given with the bands of their sketches."""
+        for number, bands in expired:
+            self._index.discard(number, keys_of(bands))
 
     def _same(self, digest: bytes, now: float) -> Original | None:
         if self._threshold is None:

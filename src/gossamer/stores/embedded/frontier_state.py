@@ -16,7 +16,7 @@ from gossamer.stores.embedded.domain_credit import DomainCredit
 from gossamer.stores.embedded.duplicates import DuplicateIndex
 from gossamer.stores.embedded.host_registry import HostRegistry
 from gossamer.stores.embedded.link_graph import Growth, LinkGraph
-from gossamer.stores.embedded.rows import UrlEnding, UrlPath
+from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.rules import REPEATED, StoreRules
 
@@ -148,27 +148,22 @@ class FrontierState:
         else:
             step = UrlPath(depth + 1, 0, task.url_id)
         growth = self.links.add(settlement.links, step, attempt.at)
-        ending = UrlEnding(
-            attempt=attempt,
-            page_id=page.page_id if page else None,
-            duplicate_of=self.claims.duplicate_of(task.url_id)
-            if attempt.outcome in REPEATED
-            else None,
-            targets=growth.ids,
-            redirect=settlement.redirect,
+        is_repeated = attempt.outcome in REPEATED
+        duplicate_of = self.claims.duplicate_of(task.url_id) if is_repeated else None
+        page_id = page.page_id if page else None
+        self.backend.finish(
+            task.url_id, attempt, growth.ids, page_id, duplicate_of, redirect=settlement.redirect
         )
-        self.backend.finish(task.url_id, ending)
         self.outcomes[attempt.outcome] += 1
         if page is not None:
-            claim = self.claims.held(task.url_id)
+            claim = self.claims.keep(task.url_id)
             assert claim is not None
             assert page.page_id == claim.number, "a page has claimed its number"
-            self.claims.keep(task.url_id)
             self.backend.add_page(task.url_id, page, task.depth, claim.sketch)
             self.hosts.count_page(host)
             if depth < task.depth:  # a shorter path was found while it was in progress
                 growth.nearer[page.page_id] = depth
-        elif ending.duplicate_of is not None:
+        elif duplicate_of is not None:
             self.claims.end_refusal(task.url_id)
         else:
             self.drop_claim(task.url_id)

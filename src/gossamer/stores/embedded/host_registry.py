@@ -30,9 +30,6 @@ class HostRegistry:
         self._touched: dict[HostKey, Host] = {}
         self._slow: dict[HostKey, Host] = {}
 
-    def __repr__(self) -> str:
-        return f"<HostRegistry: {len(self._touched)} to be saved>"
-
     def get(self, key: HostKey, domain: str) -> Host:
         """Return a host, which is active in the scheduler from now on."""
         host = self._scheduler.hosts.find(key)
@@ -84,7 +81,7 @@ class HostRegistry:
     def save(self) -> None:
         """Write the changes to the backend."""
         if self._touched:
-            self._backend.save_hosts([_record(host) for host in self._touched.values()])
+            self._backend.save_hosts(self._touched.values())
             self._touched.clear()
 
     def views(self, limit: int, now: float) -> list[HostView]:
@@ -96,7 +93,16 @@ class HostRegistry:
         )
         slowest = heapq.nlargest(limit, self._slow.values(), key=lambda host: host.mean_s)
         return [
-            _view(host, now) for host in {host.key: host for host in busiest + slowest}.values()
+            HostView(
+                host=host.key,
+                waiting=host.waiting,
+                in_progress=host.in_progress,
+                pages=host.pages,
+                failures=host.failed,
+                next_in_s=host.next_start - now,
+                mean_ms=host.mean_s * 1000,
+            )
+            for host in {host.key: host for host in busiest + slowest}.values()
         ]
 
     def _watch_slow(self, host: Host) -> None:
@@ -104,31 +110,3 @@ class HostRegistry:
         if len(self._slow) > 2 * SLOW_HOSTS:
             slowest = heapq.nlargest(SLOW_HOSTS, self._slow.values(), key=lambda one: one.mean_s)
             self._slow = {one.key: one for one in slowest}
-
-
-def _view(host: Host, now: float) -> HostView:
-    return HostView(
-        host=host.key,
-        waiting=host.waiting,
-        in_progress=host.in_progress,
-        pages=host.pages,
-        failures=host.failed,
-        next_in_s=host.next_start - now,
-        mean_ms=host.mean_s * 1000,
-    )
-
-
-def _record(host: Host) -> HostRecord:
-    return HostRecord(
-        key=host.key,
-        domain=host.domain.name,
-        delay_s=host.delay_s,
-        next_start=host.next_start,
-        failures=host.failures,
-        unanswered=host.unanswered,
-        crawl_delay_s=host.crawl_delay_s,
-        requests=host.requests,
-        failed=host.failed,
-        pages=host.pages,
-        took_s=host.took_s,
-    )

@@ -9,6 +9,7 @@ Of two paths of the same length the one with fewer redirects at its end counts, 
 redirects are limited. So the result does not depend on the order of the crawl.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -45,18 +46,13 @@ class LinkGraph:
         self._max_depth = max_depth
         self._ttl_s = ttl_s
 
-    def add_seeds(self, seeds: Sequence[Link], now: float) -> Growth:
-        """Add seeds; one that is known is not visited again, however long ago it was."""
-        return self._add(seeds, UrlPath(0, 0, None), now, forgotten_before=float("-inf"))
-
     def add(self, links: Sequence[Link], found: UrlPath, now: float) -> Growth:
-        """Add the links of a page, or the target of a redirect."""
-        return self._add(links, found, now, forgotten_before=now - self._ttl_s)
+        """Add the links of a page, the target of a redirect, or seeds, which have no parent.
 
-    def _add(
-        self, links: Sequence[Link], found: UrlPath, now: float, forgotten_before: float
-    ) -> Growth:
+        A seed that is known is not visited again, however long ago it was.
+        """
         backend, growth = self._backend, Growth()
+        forgotten_before = -math.inf if found.parent is None else now - self._ttl_s
         depth, hops, ids = found.depth, found.hops, growth.ids
         state = UrlState.UNSCORED if self._within(depth) else UrlState.TOO_DEEP
         touched: list[tuple[int, bytes]] = []
@@ -120,13 +116,13 @@ class LinkGraph:
                 continue
             if state is UrlState.QUEUED and is_nearer:
                 growth.overtaking.append(url_id)
-            visited = backend.visited(url_id)
-            if visited.page_id is not None and is_nearer:
-                growth.nearer[visited.page_id] = path.depth
-            if visited.redirect:  # its target has the same depth, so it comes before the others
+            page_id, targets, redirect = backend.visited(url_id)
+            if page_id is not None and is_nearer:
+                growth.nearer[page_id] = path.depth
+            if redirect:  # its target has the same depth, so it comes before the others
                 behind = UrlPath(path.depth, path.hops + 1, url_id)
-                pending.extendleft((target, behind) for target in visited.targets)
+                pending.extendleft((target, behind) for target in targets)
             else:
                 behind = UrlPath(path.depth + 1, 0, url_id)
-                pending.extend((target, behind) for target in visited.targets)
+                pending.extend((target, behind) for target in targets)
         return revived

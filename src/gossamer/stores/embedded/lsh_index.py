@@ -34,9 +34,6 @@ class LshIndex:
     def __init__(self) -> None:
         self._parts: list[dict[int, int | tuple[int, ...]]] = [{} for _ in range(PARTS)]
 
-    def __repr__(self) -> str:
-        return f"<LshIndex: {sum(map(len, self._parts))} bands>"
-
     def __len__(self) -> int:
         """Return how many different bands there are."""
         return sum(map(len, self._parts))

@@ -1,7 +1,7 @@
 """Opens a crawl of the embedded store, in memory or in a file of its directory."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 
 import msgspec
@@ -28,41 +28,34 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
         """Do nothing: the lock is held until the crawl is closed."""
 
 
-@asynccontextmanager
-async def open_memory_crawl(request: OpenRequest) -> AsyncIterator[EmbeddedCrawl]:
+def open_memory_crawl(request: OpenRequest) -> AbstractAsyncContextManager[EmbeddedCrawl]:
     """Open a crawl in memory; its directory, if it has one, is for results only."""
-    with CrawlDirectory.at(request.directory) as directory:
-        async with _opened(SqliteBackend(), request, directory) as crawl:
-            yield crawl
+    return _opened(request, in_memory=True)
 
 
-@asynccontextmanager
-async def open_sqlite_crawl(request: OpenRequest) -> AsyncIterator[EmbeddedCrawl]:
+def open_sqlite_crawl(request: OpenRequest) -> AbstractAsyncContextManager[EmbeddedCrawl]:
     """Open a crawl in a file: the given one, or that of its directory."""
-    with CrawlDirectory.at(request.directory) as directory:
-        path = request.address.path or directory.database
-        if request.fresh:
-            directory.clear(path)
-        async with _opened(SqliteBackend(path), request, directory) as crawl:
-            yield crawl
+    return _opened(request, in_memory=False)
 
 
 @asynccontextmanager
-async def _opened(
-    backend: SqliteBackend, request: OpenRequest, directory: CrawlDirectory
-) -> AsyncIterator[EmbeddedCrawl]:
-    note = backend.get(OPTIONS_NOTE)
-    if note is not None:
+async def _opened(request: OpenRequest, *, in_memory: bool) -> AsyncIterator[EmbeddedCrawl]:
+    with CrawlDirectory(request.directory) as directory:
+        path = None if in_memory else request.address.path or directory.database
+        if path and request.fresh:
+            directory.clear(path)
+        backend = SqliteBackend(path)
         try:
-            request.check(note)
+            if (note := backend.get(OPTIONS_NOTE)) is not None:
+                request.check(note)
         except BaseException:
             backend.close()
             raise
-    store = EmbeddedStore(backend, request.rules, request.clock())
-    try:
-        yield EmbeddedCrawl(store, str(directory.path), count())
-    finally:
-        await store.close()
+        store = EmbeddedStore(backend, request.rules, request.clock())
+        try:
+            yield EmbeddedCrawl(store, str(directory.path), count())
+        finally:
+            await store.close()
 
 
 def no_memory_reader(*_: object, **__: object) -> object:

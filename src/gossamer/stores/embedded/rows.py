@@ -1,12 +1,11 @@
 """The records that the parts of an embedded store exchange with its backend."""
 
 import math
-from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, UrlState
+from gossamer.model import HostKey, Outcome
+from gossamer.stores.contract import UrlState
 
 
 class KnownUrl(msgspec.Struct, gc=False):
@@ -24,58 +23,12 @@ class KnownUrl(msgspec.Struct, gc=False):
     finished_at: float = math.inf
 
 
-class UnscoredUrl(msgspec.Struct, frozen=True):
-    """A URL in the URL queue."""
-
-    id: int
-    url: Url
-    host: HostKey
-    domain: str
-    depth: int
-
-
-class LeasedUrl(msgspec.Struct, frozen=True):
-    """What a worker needs of a leased URL."""
-
-    url: Url
-    depth: int
-    attempts: int
-    hops: int
-
-
 class UrlPath(msgspec.Struct, frozen=True):
     """How a URL was found: its path from a seed."""
 
     depth: int
     hops: int
     parent: int | None
-
-
-class UrlEnding(msgspec.Struct, frozen=True, kw_only=True):
-    """How a URL ended, with its page and its links."""
-
-    attempt: Attempt
-    page_id: int | None = None
-    duplicate_of: int | None = None
-    targets: Sequence[int] = ()
-    """The ids of the URLs that it links to."""
-    redirect: bool = False
-
-
-class LastVisit(msgspec.Struct, frozen=True):
-    """The page and links of a URL from its last visit; empty if there was none."""
-
-    page_id: int | None
-    targets: Sequence[int]
-    redirect: bool
-
-
-class ExpiredPage(msgspec.Struct, frozen=True):
-    """A page whose content was dropped."""
-
-    page_id: int
-    bands: bytes
-    """The bands of its sketch, concatenated; empty if it had none."""
 
 
 class HostRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from gossamer.stores.contract import (
 from gossamer.stores.embedded.atomic import atomic, wait_until_ready
 from gossamer.stores.embedded.duplicates import Original
 from gossamer.stores.embedded.frontier_state import FrontierState
+from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.rules import REPEATED, StoreRules
 
@@ -65,7 +66,7 @@ class EmbeddedStore:
     @atomic
     async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
         """Add seeds at depth 0; return how many are new."""
-        growth = self._state.links.add_seeds(seeds, now)
+        growth = self._state.links.add(seeds, UrlPath(0, 0, None), now)
         self._state.grow(growth)
         return growth.new
 
@@ -74,16 +75,8 @@ class EmbeddedStore:
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
         credit = self._state.credit
         return [
-            Candidate(
-                id=one.id,
-                url=one.url,
-                host=one.host,
-                domain=one.domain,
-                depth=one.depth,
-                credit=credit.of(one.domain),
-                top_credit=credit.top,
-            )
-            for one in self.backend.unscored(limit)
+            Candidate(url_id, url, host, domain, depth, credit.of(domain), credit.top)
+            for url_id, url, host, domain, depth in self.backend.unscored(limit)
         ]
 
     @atomic
@@ -125,16 +118,16 @@ class EmbeddedStore:
             return Leased([], now + ASK_AGAIN_S)  # one of those may be better
         tasks = []
         for lease in self._scheduler.lease(worker, limit, now):
-            begun = self.backend.begin(lease.url_id)
+            url, attempts, known = self.backend.begin(lease.url_id)
             tasks.append(
                 Task(
                     url_id=lease.url_id,
                     lease=lease.number,
-                    url=begun.url,
+                    url=url,
                     host=lease.host.key,
-                    depth=begun.depth,
-                    attempt=begun.attempts + 1,
-                    hops=begun.hops,
+                    depth=known.depth,
+                    attempt=attempts + 1,
+                    hops=known.hops,
                     hopeless=is_hopeless(lease.host.failures, lease.host.unanswered),
                 )
             )
@@ -171,7 +164,7 @@ class EmbeddedStore:
         )
         state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
         self._budget.use(page=settlement.page is not None, size=settlement.size)
-        self.backend.count_bytes(settlement.size)
+        self.backend.downloaded += settlement.size
         attempt = _attempt(settlement, now)
         is_repeated = settlement.outcome in REPEATED
         if settlement.retry or (is_repeated and state.claims.is_void(task.url_id)):
@@ -188,8 +181,7 @@ class EmbeddedStore:
     @atomic
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note that these depths were reported to the modules."""
-        for page_id, depth in pages:
-            self.backend.set_reported_depth(page_id, depth)
+        self.backend.confirm_depth_changes(pages)
 
     @atomic
     async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
@@ -256,7 +248,7 @@ class EmbeddedStore:
             pages=self._budget.pages,
             bytes=self._budget.bytes,
             outcomes={str(one): count for one, count in outcomes.items() if count},
-            hosts=self.backend.host_count(),
+            hosts=self.backend.host_count,
             elapsed_s=now - self._started,
             pages_per_s=0.0,
             ended_by=await self.ended_by(),
@@ -269,11 +261,6 @@ class EmbeddedStore:
         if len(self._scheduler.leases):
             return None
         return self._budget.exhausted_by() if self._state.waiting else "complete"
-
-    @property
-    def waiting(self) -> int:
-        """How many URLs wait."""
-        return self._state.waiting
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""

@@ -9,7 +9,7 @@ from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes
 
 AT_WORK, IN_ORDER = 2, 1
-"""How the last process was seen or has ended, as `lua/base.lua` counts."""
+"""How the last process was seen or has ended; in Lua `const.AT_WORK` and `const.IN_ORDER`."""
 
 
 async def is_at_work(nodes: Nodes, crawl: str, roles: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ needs to know is in `ServerFacts`, which `probe` gathers.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -46,7 +47,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The setting `maxmemory`; 0 is no limit."""
 
 
-class ServerFinding(msgspec.Struct, frozen=True, kw_only=True):
+class ServerFinding(msgspec.Struct, frozen=True):
     """One thing about a server that is not as it should be."""
 
     severity: Literal["refuse", "warn"]
@@ -61,6 +62,9 @@ class ServerFinding(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.what}: {self.why}; {self.remedy}"
 
 
+_refuse, _warn = partial(ServerFinding, "refuse"), partial(ServerFinding, "warn")
+
+
 def judge(
     facts: ServerFacts, address: RedisAddress, *, allow_insecure: bool = False
 ) -> list[ServerFinding]:
@@ -70,8 +74,7 @@ def judge(
     if facts.version < OLDEST:  # whatever else is wrong with it does not matter
         return [_too_old(facts)]
     findings = [
-        *_role(facts),
-        *_memory(facts),
+        *_server(facts),
         *_durability(facts),
         *_access(address, allow_insecure=allow_insecure),
     ]
@@ -88,69 +91,60 @@ def require(findings: Sequence[ServerFinding], address: RedisAddress) -> list[Se
 
 def _loading(facts: ServerFacts) -> ServerFinding:
     left = "" if facts.loading_left_s is None else f", about {facts.loading_left_s} s to go"
-    return ServerFinding(
-        severity="refuse",
-        what=f"the server is still loading its data{left}",
-        why="until then it answers nothing",
-        remedy="wait until it is done",
+    return _refuse(
+        f"the server is still loading its data{left}",
+        "until then it answers nothing",
+        "wait until it is done",
         passing=True,
     )
 
 
 def _too_old(facts: ServerFacts) -> ServerFinding:
     oldest = _dotted(OLDEST[:2])
-    return ServerFinding(
-        severity="refuse",
-        what=f"{facts.product} {_dotted(facts.version)} is too old",
-        why=f"a crawl needs functions on the server, which came with Redis {oldest}",
-        remedy=f"upgrade to Redis {oldest} or later, or to any Valkey",
+    return _refuse(
+        f"{facts.product} {_dotted(facts.version)} is too old",
+        f"a crawl needs functions on the server, which came with Redis {oldest}",
+        f"upgrade to Redis {oldest} or later, or to any Valkey",
     )
 
 
-def _role(facts: ServerFacts) -> Iterator[ServerFinding]:
+def _server(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.is_replica:
-        yield ServerFinding(
-            severity="refuse",
-            what="the server is a replica",
-            why="it refuses what is written to it, or loses it",
-            remedy="give the address of its primary",
+        yield _refuse(
+            "the server is a replica",
+            "it refuses what is written to it, or loses it",
+            "give the address of its primary",
             passing=True,
         )
-
-
-def _memory(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.eviction != "noeviction":
-        yield ServerFinding(
-            severity="refuse",
-            what=f"maxmemory-policy is {facts.eviction}",
-            why="when its memory is full, the server silently deletes URLs and pages of the crawl",
-            remedy="CONFIG SET maxmemory-policy noeviction",
+        yield _refuse(
+            f"maxmemory-policy is {facts.eviction}",
+            "when its memory is full, the server silently deletes URLs and pages of the crawl",
+            "CONFIG SET maxmemory-policy noeviction",
         )
     share = facts.used_bytes / facts.max_bytes if facts.max_bytes else 0
     if share > NEARLY_FULL:
         left = facts.max_bytes - facts.used_bytes
         yield ServerFinding(
-            severity="refuse" if share > FULL else "warn",
-            what=f"{share:.0%} of maxmemory is in use",
-            why=f"{max(left, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
-            remedy="raise maxmemory, or delete crawls that are no longer needed",
+            "refuse" if share > FULL else "warn",
+            f"{share:.0%} of maxmemory is in use",
+            f"{max(left, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
+            "raise maxmemory, or delete crawls that are no longer needed",
         )
 
 
 def _durability(facts: ServerFacts) -> Iterator[ServerFinding]:
     if not facts.aof:
-        yield ServerFinding(
-            severity="warn",
-            what="the append-only file is off",
-            why=f"a restart of the server loses {_loss_without_aof(facts)}, to be fetched again",
-            remedy="CONFIG SET appendonly yes, and set it in the configuration file",
+        yield _warn(
+            "the append-only file is off",
+            f"a restart of the server loses {_loss_without_aof(facts)}, to be fetched again",
+            "CONFIG SET appendonly yes, and set it in the configuration file",
         )
     elif facts.aof_broken:
-        yield ServerFinding(
-            severity="refuse",
-            what="the last write to the append-only file failed",
-            why="the server refuses all writes until one succeeds",
-            remedy="check its log and the space on its disk",
+        yield _refuse(
+            "the last write to the append-only file failed",
+            "the server refuses all writes until one succeeds",
+            "check its log and the space on its disk",
             passing=True,
         )
     else:
@@ -159,26 +153,23 @@ def _durability(facts: ServerFacts) -> Iterator[ServerFinding]:
 
 def _flushing(facts: ServerFacts) -> Iterator[ServerFinding]:
     if facts.fsync is None:
-        yield ServerFinding(
-            severity="warn",
-            what="appendfsync could not be checked, as CONFIG is not allowed",
-            why=f"a power failure costs 0 s of work with always, {EVERYSEC_LOSS_S} s with everysec,"
+        yield _warn(
+            "appendfsync could not be checked, as CONFIG is not allowed",
+            f"a power failure costs 0 s of work with always, {EVERYSEC_LOSS_S} s with everysec,"
             f" about {KERNEL_LOSS_S} s with no",
-            remedy="ask whoever runs the server, or allow CONFIG GET",
+            "ask whoever runs the server, or allow CONFIG GET",
         )
     elif facts.fsync not in {"everysec", "always"}:
-        yield ServerFinding(
-            severity="warn",
-            what=f"appendfsync is {facts.fsync}",
-            why=f"a power failure costs about the last {KERNEL_LOSS_S} s of work, to be done again",
-            remedy=f"CONFIG SET appendfsync everysec, which loses at most {EVERYSEC_LOSS_S} s",
+        yield _warn(
+            f"appendfsync is {facts.fsync}",
+            f"a power failure costs about the last {KERNEL_LOSS_S} s of work, to be done again",
+            f"CONFIG SET appendfsync everysec, which loses at most {EVERYSEC_LOSS_S} s",
         )
     elif facts.fsync_on_rewrite is False:
-        yield ServerFinding(
-            severity="warn",
-            what="no-appendfsync-on-rewrite is on",
-            why=f"a power failure during a rewrite costs about the last {KERNEL_LOSS_S} s of work",
-            remedy="CONFIG SET no-appendfsync-on-rewrite no",
+        yield _warn(
+            "no-appendfsync-on-rewrite is on",
+            f"a power failure during a rewrite costs about the last {KERNEL_LOSS_S} s of work",
+            "CONFIG SET no-appendfsync-on-rewrite no",
         )
 
 
@@ -195,18 +186,17 @@ def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[ServerFi
         return
     if address.password is None:
         yield ServerFinding(
-            severity="warn" if allow_insecure else "refuse",
-            what=f"{address.host} is another machine and asks for no password",
-            why="anyone who reaches its port can read, change and delete the crawl",
-            remedy="set a password and use TLS (rediss://)"
+            "warn" if allow_insecure else "refuse",
+            f"{address.host} is another machine and asks for no password",
+            "anyone who reaches its port can read, change and delete the crawl",
+            "set a password and use TLS (rediss://)"
             + ("" if allow_insecure else ", or accept the risk with --insecure-store"),
         )
     elif not address.tls:
-        yield ServerFinding(
-            severity="warn",
-            what=f"the connection to {address.host} is not encrypted",
-            why="the password and every page can be read on the way",
-            remedy="use TLS (rediss://), or a network that nobody else uses",
+        yield _warn(
+            f"the connection to {address.host} is not encrypted",
+            "the password and every page can be read on the way",
+            "use TLS (rediss://), or a network that nobody else uses",
         )
 
 

@@ -12,9 +12,9 @@ from gossamer.stores.redis.address import RedisAddress
 CONNECT_S = 5.0
 
 
-def connect(address: RedisAddress) -> Redis:
+def connect(address: RedisAddress, **more: object) -> Redis:
     """Return a client for single commands; it connects when it is first used."""
-    return Redis.from_url(address.url(), **_settings())
+    return Redis.from_url(address.url(), **_settings() | more)
 
 
 def connection_to(address: RedisAddress) -> AbstractConnection:
@@ -29,5 +29,5 @@ def _settings() -> dict[str, Any]:
         "retry": Retry(NoBackoff(), 0),
         "socket_connect_timeout": CONNECT_S,
         "socket_timeout": None,  # callers set deadlines
-        "protocol": 2,
+        "protocol": 2,  # servers that are too old know no other
     }

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import msgspec
-from redis import exceptions
 from redis.asyncio import Redis
 
 from gossamer.errors import CrawlError, UsageError
@@ -14,7 +13,7 @@ from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.client import CONNECT_S, connect
 from gossamer.stores.redis.keys import REGISTRY, key, prefix
-from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.rules import StoreRules
 
@@ -62,12 +61,10 @@ async def read_rules(crawl: CrawlClient) -> StoreRules | None:
 
 async def ask_server(address: RedisAddress, question: Callable[[Nodes], Awaitable[T]]) -> T:
     """Return the answer of a store; a CrawlError says why there is none."""
-    try:
+    async with explained(address):
         async with asyncio.timeout(CONNECT_S), connect(address) as client:
             await client.ping()  # a silent one is not waited for
         return await question(Nodes(address))
-    except (exceptions.RedisError, OSError) as error:
-        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
 
 
 async def find_crawl_name(nodes: Nodes, crawl: str | None) -> str:

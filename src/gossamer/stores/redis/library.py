@@ -80,15 +80,6 @@ def is_loaded(error: object) -> bool:
     return isinstance(error, exceptions.ResponseError) and "already exists" in str(error)
 
 
-async def load(client: Redis) -> None:
-    """Load the library into a server, unless it is there."""
-    try:
-        await client.function_load(source())
-    except exceptions.ResponseError as error:
-        if not is_loaded(error):
-            raise
-
-
 async def call(client: Redis, step: str, key: str, *arguments: EncodableT) -> Any:  # noqa: ANN401 -- as the server answers
     """Return what a function of one key answers; load the library where it is missing."""
     name = function_name(step)
@@ -97,7 +88,11 @@ async def call(client: Redis, step: str, key: str, *arguments: EncodableT) -> An
     except exceptions.ResponseError as error:
         if not is_missing(error):
             raise
-    await load(client)
+    try:
+        await client.function_load(source())
+    except exceptions.ResponseError as error:
+        if not is_loaded(error):
+            raise
     return await client.fcall(name, 1, key, *arguments)
 
 

@@ -2,14 +2,28 @@
 
 import os
 import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from redis import exceptions
 
+from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
+from gossamer.stores.redis.client import CONNECT_S
 
 NOTHING_GOES = "without the store nothing can be crawled"
 IS_IT_THERE = "check that the server runs and that its address is right"
+
+
+@asynccontextmanager
+async def explained(address: RedisAddress, *more: type[Exception]) -> AsyncIterator[None]:
+    """Turn the error of a server that does not answer, or one of `more`, into a CrawlError."""
+    kinds: tuple[type[Exception], ...] = (exceptions.RedisError, OSError, *more)
+    try:
+        yield
+    except kinds as error:
+        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
 
 
 def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:
@@ -25,8 +39,10 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Serve
         case exceptions.ResponseError():
             return _denied(error, words, address)
         case TimeoutError() | exceptions.TimeoutError():
-            return _silent(address, patience_s)
-        case exceptions.ConnectionError() | OSError():
+            remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
+            what = f"{_place(address)} did not answer within {patience_s:g} s"
+            return _refusal(what, remedy, passing=True)
+        case exceptions.ConnectionError() | OSError() | RuntimeError():  # the last by uvloop
             return _no_connection(error, words, address)
     what = f"what answers at {_place(address)} is not a Redis"
     maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
@@ -34,9 +50,7 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Serve
 
 
 def _refusal(what: str, remedy: str, *, passing: bool = False) -> ServerFinding:
-    return ServerFinding(
-        severity="refuse", what=what, why=NOTHING_GOES, remedy=remedy, passing=passing
-    )
+    return ServerFinding("refuse", what, NOTHING_GOES, remedy, passing)
 
 
 def _place(address: RedisAddress) -> str:
@@ -73,12 +87,6 @@ def _denied(error: Exception, words: str, address: RedisAddress) -> ServerFindin
     if "DB index" in words:
         return _refusal(f"the server has no database {address.db}", "use 0, or leave it out")
     return _refusal(f"the server refused the first command ({words})", "check its settings")
-
-
-def _silent(address: RedisAddress, patience_s: float) -> ServerFinding:
-    remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
-    what = f"{_place(address)} did not answer within {patience_s:g} s"
-    return _refusal(what, remedy, passing=True)
 
 
 def _no_connection(error: Exception, words: str, address: RedisAddress) -> ServerFinding:

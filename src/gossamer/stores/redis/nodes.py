@@ -23,8 +23,6 @@ class Nodes:
     """The servers that are known, at first the one whose address was given."""
 
     def __init__(self, address: RedisAddress) -> None:
-        self.first = address
-        """The server whose address was given."""
         self._known = [address]
 
     def __repr__(self) -> str:

@@ -5,22 +5,21 @@ of the next worker.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, Self, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
-from gossamer.errors import CrawlError
 from gossamer.stores.redis import library
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.client import CONNECT_S, connect
 from gossamer.stores.redis.keys import key
-from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.script_client import ELSEWHERE, LOST
 
+HUNG_UP = RuntimeError
+"""How uvloop says that the other side has hung up."""
 _WORKERS = "workers"
 
 T = TypeVar("T")
@@ -40,7 +39,7 @@ class CrawlNotes:
         self._crawl = crawl
 
     async def __aenter__(self) -> Self:
-        async with self._explained():
+        async with explained(self._address, HUNG_UP), asyncio.timeout(CONNECT_S):
             await self._find()
         return self
 
@@ -93,27 +92,16 @@ class CrawlNotes:
 
     async def _ask(self, question: Callable[[Redis], Awaitable[T]]) -> T:
         """Return the answer of the server that has the notes, wherever they are by now."""
-        async with self._explained():
+        async with explained(self._address, HUNG_UP), asyncio.timeout(CONNECT_S):
             try:
                 return await question(self._client)
-            except (*ELSEWHERE, *LOST, RuntimeError):
+            except (*ELSEWHERE, *LOST, HUNG_UP):
                 await self._find()
                 return await question(self._client)
 
     async def _find(self) -> None:
         await self._client.aclose()
         self._client = connect(await self._nodes.find(self._key("notes")))
-
-    @asynccontextmanager
-    async def _explained(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(CONNECT_S):
-                yield
-        except (RedisError, OSError) as error:
-            raise CrawlError(str(explain(error, self._address, CONNECT_S))) from error
-        except RuntimeError as error:  # how uvloop says that the other side has hung up
-            lost = ConnectionError(str(error))
-            raise CrawlError(str(explain(lost, self._address, CONNECT_S))) from error
 
     def _key(self, name: str) -> str:
         return key(self._crawl, name)

@@ -4,20 +4,19 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import msgspec
-from redis import exceptions
-from redis.asyncio.connection import AbstractConnection
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
-from gossamer.stores.redis.client import CONNECT_S, connect, connection_to
-from gossamer.stores.redis.crawl_client import crawl_client
-from gossamer.stores.redis.keys import NAMES, REGISTRY, key, prefix
-from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.client import connect, connection_to
+from gossamer.stores.redis.crawl_client import crawl_client, read_rules
+from gossamer.stores.redis.keys import NAMES, REGISTRY, prefix
+from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.script_client import PATIENCE_S, ScriptClient
@@ -71,11 +70,11 @@ async def open_redis(
         for finding in require(findings, address):
             how.tell(f"The store {address}: {finding}.")
     nodes = Nodes(address)
-    try:
+    async with explained(address):
         before, agreed = await _agree(nodes, crawl, rules, how)
-    except (exceptions.RedisError, OSError) as error:
-        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
-    script_client = _script_client(nodes, prefix(crawl), how)
+    find = partial(nodes.connection, prefix(crawl))
+    first = connection_to(address)
+    script_client = ScriptClient(first, prefix(crawl), how.patience_s, how.tell, find)
     script_client.rules = stored.for_scripts(agreed, given=how.clock == "given")
     store = RedisStore(script_client, agreed, time.time() if how.now is None else how.now)
     if how.take_over:
@@ -87,13 +86,6 @@ async def open_redis(
     return store
 
 
-def _script_client(nodes: Nodes, start: str, how: Opening) -> ScriptClient:
-    async def find() -> AbstractConnection:
-        return await nodes.connection(start)
-
-    return ScriptClient(connection_to(nodes.first), start, how.patience_s, how.tell, find)
-
-
 async def _agree(
     nodes: Nodes, crawl: str, rules: StoreRules | None, how: Opening
 ) -> tuple[StoreRules | None, StoreRules]:
@@ -101,18 +93,16 @@ async def _agree(
 
     Other rules are laid down by the step that takes a crawl over.
     """
-    name = key(crawl, "rules")
-    async with connect(await nodes.find(name)) as client:
-        laid_down = await client.get(name)
-        if laid_down is None and rules is not None:
-            if await client.set(name, stored.write(rules), nx=True):
+    async with crawl_client(nodes, crawl) as target:
+        before = await read_rules(target)
+        if before is None and rules is not None:
+            if await target.client.set(target.key("rules"), stored.write(rules), nx=True):
                 async with connect(await nodes.find(REGISTRY)) as registrar:
                     await registrar.sadd(REGISTRY, crawl)
                 return None, rules
-            laid_down = await client.get(name)
-    if not isinstance(laid_down, bytes):
+            before = await read_rules(target)
+    if before is None:
         raise CrawlError(f"the store has no crawl with the name {crawl}")
-    before = stored.read(laid_down, crawl)
     if rules is None or rules == before:
         return before, before
     if not how.take_over:
@@ -126,12 +116,10 @@ async def _agree(
 async def delete_crawl(address: RedisAddress, crawl: str) -> None:
     """Delete everything of a crawl, in small steps that hold up nobody else."""
     nodes = Nodes(address)
-    try:
+    async with explained(address):
         async with connect(await nodes.find(REGISTRY)) as client:
             await client.srem(REGISTRY, crawl)
         async with crawl_client(nodes, crawl) as target:
             await target.client.unlink(*map(target.key, NAMES))
             async for name in target.client.scan_iter(match=f"{target.prefix}*", count=1000):
                 await target.client.unlink(name)
-    except (exceptions.RedisError, OSError) as error:
-        raise CrawlError(str(explain(error, address, CONNECT_S))) from error

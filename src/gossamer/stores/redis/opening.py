@@ -5,14 +5,15 @@ The lead is a key that runs out by itself, so that a coordinator that was killed
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.stores.opening import OPTIONS_NOTE, OpenRequest
-from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening, delete_crawl, open_redis
 from gossamer.stores.redis.store import RedisStore
@@ -73,17 +74,8 @@ class RedisCrawl(msgspec.Struct, frozen=True):
 
     store: RedisStore
     where: str
-    address: RedisAddress
-    notes: CrawlNotes
-    lead: _Lead
-
-    async def new_worker(self) -> int:
-        """Return a number for a worker that no other has, on any machine."""
-        return await self.notes.new_worker()
-
-    async def keep(self) -> None:
-        """Stay the one that coordinates it; a CrawlError if another process has taken over."""
-        await self.lead.keep()
+    new_worker: Callable[[], Coroutine[Any, Any, int]]
+    keep: Callable[[], Coroutine[Any, Any, None]]
 
 
 @asynccontextmanager
@@ -108,7 +100,7 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
             )
             store = await open_redis(address.url(), request.name, request.rules, how)
             try:
-                yield RedisCrawl(store, where, address, notes, lead)
+                yield RedisCrawl(store, where, notes.new_worker, lead.keep)
             finally:
                 await store.close()
         finally:

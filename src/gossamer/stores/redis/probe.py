@@ -10,11 +10,10 @@ from collections.abc import Mapping
 
 from redis import exceptions
 from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
+from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.no_answer import explain
 
 PATIENCE_S = 5.0
@@ -29,12 +28,9 @@ async def check(
 
     Never raises, whatever the server is or does.
     """
-    client = Redis.from_url(
-        address.url(),
-        retry=Retry(NoBackoff(), 0),
-        socket_timeout=None,  # one deadline for all
-        socket_connect_timeout=None,
-        protocol=2,  # servers that are too old know no other
+    client = connect(
+        address,
+        socket_connect_timeout=None,  # one deadline for all
         decode_responses=True,
         encoding_errors="replace",
         single_connection_client=True,

@@ -3,6 +3,8 @@
 All times go by the server's clock, as in the steps of the store.
 """
 
+import msgspec
+
 from gossamer.frontier import QueueTable
 from gossamer.stores.contract import HostView, UrlRecord, UrlState
 from gossamer.stores.reading import HostTiming
@@ -16,23 +18,22 @@ _HOST_BYTES = 4
 """A lease ends with the number of its host (`lua/leases.lua`)."""
 
 
-class HostClock:
+class HostClock(msgspec.Struct, frozen=True):
     """Says when hosts may be asked, by one clock."""
 
-    def __init__(self, now: float, unsure: float, delay_s: float) -> None:
-        self._now = now
-        self._unsure = unsure
-        """Until when nobody knows which hosts were asked; 0: that is known."""
-        self._delay_s = delay_s
+    now: float
+    unsure: float
+    """Until when nobody knows which hosts were asked; 0: that is known."""
+    least_delay_s: float
 
     def delay_s(self, host: HostRow) -> float:
         """Return the pause between two requests to a host."""
-        return max(self._delay_s, host.crawl_delay)
+        return max(self.least_delay_s, host.crawl_delay)
 
     def next_in_s(self, host: HostRow) -> float:
         """Return how long until a host may be asked again; less than 0: it is ready."""
-        at = max(host.next, self._unsure + self.delay_s(host)) if self._unsure else host.next
-        return at - self._now
+        at = max(host.next, self.unsure + self.delay_s(host)) if self.unsure else host.next
+        return at - self.now
 
     def view(self, host: HostRow) -> HostView:
         """Return what is worth showing of a host."""

@@ -5,6 +5,9 @@ from typing import NoReturn, TypeVar
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.crawl_client import CrawlClient
+from gossamer.stores.redis.records import UNREADABLE
+
+_KINDS = {"urls": "URL", "hosts": "host", "pages": "page"}
 
 T = TypeVar("T")
 
@@ -44,8 +47,9 @@ class RecordReader:
                 continue
             try:
                 records[int(field)] = unpack(packed)
-            except ValueError as error:
-                self._unreadable.append(f"{name} {field}, {error}")
+            except UNREADABLE as error:
+                what = f"no record of a {_KINDS[name]}: {error}"
+                self._unreadable.append(f"{name} {field}, {what}")
         return records
 
     async def read_one(self, name: str, number: int, unpack: Callable[[bytes], T]) -> T | None:

@@ -7,13 +7,13 @@ each record is as it was when its batch was read.
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import zstandard
-from redis import exceptions
 
 from gossamer.errors import CrawlError
 from gossamer.frontier import QueueTable
-from gossamer.model import HostKey, Outcome
+from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
 from gossamer.stores.reading import (
     ANY_STATE,
@@ -25,19 +25,18 @@ from gossamer.stores.reading import (
 )
 from gossamer.stores.redis import read_hosts
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.client import CONNECT_S
 from gossamer.stores.redis.crawl_client import (
     CrawlClient,
     ask_server,
     find_crawl_name,
     stored_crawl,
 )
-from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.read_counts import read_counts
 from gossamer.stores.redis.read_records import RecordReader
-from gossamer.stores.redis.records import HostRow
-from gossamer.stores.redis.unpack import UnpackedUrl, unpack_host, unpack_page, unpack_url
+from gossamer.stores.redis.records import REDIRECT, HostRow, UrlRow, read_host
+from gossamer.stores.redis.unpack import UnpackedUrl, unpack_page, unpack_url
 from gossamer.stores.rules import StoreRules
 
 AT_ONCE = 500
@@ -49,12 +48,9 @@ async def open_redis_reader(request: ReadRequest) -> AsyncIterator["RedisReader"
     """Connect to a crawl in Redis to read it; nobody is disturbed."""
     address = parse_address(request.address.url)
     name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
-    try:
-        async with stored_crawl(Nodes(address), name) as (rules, client):
-            where = f"the crawl {name} in {address}"
-            yield RedisReader(client, rules, where=where, directory=request.directory)
-    except (exceptions.RedisError, OSError) as error:
-        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
+    async with explained(address), stored_crawl(Nodes(address), name) as (rules, client):
+        where = f"the crawl {name} in {address}"
+        yield RedisReader(client, rules, where=where, directory=request.directory)
 
 
 class RedisReader:
@@ -89,7 +85,7 @@ class RedisReader:
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do; the server's clock counts, not `now`."""
         numbers = await read_hosts.find_busy_hosts(self.crawl, self.rules.scheduler.queues)
-        rows = await self._records().read("hosts", sorted(numbers), unpack_host)
+        rows = await self._records().read("hosts", sorted(numbers), read_host)
         clock = await read_hosts.read_clock(self.crawl, self.rules)
         busy = [one for one in map(clock.view, rows.values()) if one.waiting + one.in_progress]
         busy.sort(key=lambda one: (-one.waiting - one.in_progress, one.host))
@@ -105,18 +101,18 @@ class RedisReader:
         for ids in _batches(await self._counter("urls")):
             found = await records.read("urls", ids, unpack_url)
             rows = {
-                url_id: row
-                for url_id, row in found.items()
-                if row.state in states and outcome in (None, row.outcome)
+                url_id: one
+                for url_id, one in found.items()
+                if one.row.state in states and outcome in (None, one.outcome)
             }
-            names = {row.host for row in rows.values()}
-            hosts = await records.read("hosts", sorted(names), unpack_host, needed=True)
-            numbers = [row.page_id for row in rows.values() if row.page_id is not None]
+            names = {one.row.host for one in rows.values()}
+            hosts = await records.read("hosts", sorted(names), read_host, needed=True)
+            numbers = [one.row.page for one in rows.values() if one.row.page]
             pages = await records.read("pages", numbers, unpack_page)
-            for url_id, row in rows.items():
-                page = pages.get(row.page_id or 0)
-                if row.host in hosts:
-                    record = self._record(url_id, row, hosts[row.host])
+            for url_id, one in rows.items():
+                page = pages.get(one.row.page)
+                if one.row.host in hosts:
+                    record = self._record(url_id, one, hosts[one.row.host])
                     yield ListedUrl(record, page.note.size if page else None)
         records.check()
 
@@ -129,7 +125,7 @@ class RedisReader:
             rows = await records.read("urls", ids, unpack_url, needed=True)
             for number, page in pages.items():
                 if page.url_id in rows:
-                    yield page.record(number, rows[page.url_id])
+                    yield page.record(number, rows[page.url_id].row)
         records.check()
 
     # -- one page --------------------------------------------------------------------------------
@@ -144,7 +140,8 @@ class RedisReader:
         page = await records.read_one("pages", number, unpack_page)
         if page is None:
             return None
-        return page.record(number, await records.read_needed("urls", page.url_id, unpack_url))
+        url = await records.read_needed("urls", page.url_id, unpack_url)
+        return page.record(number, url.row)
 
     async def content(self, number: int) -> bytes | None:
         """Return a page's body, decompressed; None if it has expired."""
@@ -165,7 +162,7 @@ class RedisReader:
             return None
         url_id, records = int(found), self._records()
         row = await records.read_needed("urls", url_id, unpack_url)
-        host = await records.read_needed("hosts", row.host, unpack_host)
+        host = await records.read_needed("hosts", row.row.host, read_host)
         return self._record(url_id, row, host)
 
     async def attempts(self, url_id: int) -> list[Attempt]:
@@ -176,14 +173,14 @@ class RedisReader:
     async def path(self, url_id: int) -> list[Step]:
         """Return the shortest path from a seed to a URL, both included."""
         records = self._records()
-        passed: dict[int, UnpackedUrl] = {}
-        at: int | None = url_id
-        while at is not None and at not in passed:
-            row = await records.read_one("urls", at, unpack_url)
-            if row is None:
+        passed: dict[int, UrlRow] = {}
+        at = url_id
+        while at and at not in passed:
+            found = await records.read_one("urls", at, unpack_url)
+            if found is None:
                 break
-            passed[at] = row
-            at = row.parent
+            passed[at] = found.row
+            at = found.row.parent
         return [_step(row, passed) for row in reversed(passed.values())]
 
     async def timing(self, host: HostKey, now: float) -> HostTiming | None:
@@ -210,7 +207,7 @@ class RedisReader:
         return RecordReader(self.crawl, self.where)
 
     async def _host(self, number: int) -> HostRow | None:
-        return await self._records().read_one("hosts", number, unpack_host)
+        return await self._records().read_one("hosts", number, read_host)
 
     async def _counter(self, name: str) -> int:
         found = await self.crawl.client.hget(self.crawl.key("counts"), name) or b"0"
@@ -219,25 +216,8 @@ class RedisReader:
         except ValueError as error:
             self._records().complain(f"its counters cannot be read ({error})")
 
-    def _record(self, url_id: int, row: UnpackedUrl, host: HostRow) -> UrlRecord:
-        return UrlRecord(
-            id=url_id,
-            url=row.url,
-            host=HostKey(host.name),
-            domain=host.domain,
-            state=row.state,
-            depth=row.depth,
-            parent=row.parent,
-            score=row.score,
-            queue=None if row.score is None else self._queue_of(row.score),
-            outcome=row.outcome,
-            detail=row.detail,
-            page_id=row.page_id,
-            found_at=row.found_at,
-            finished_at=row.finished_at,
-            attempts=len(row.attempts),
-            duplicate_of=row.duplicate_of,
-        )
+    def _record(self, url_id: int, found: UnpackedUrl, host: HostRow) -> UrlRecord:
+        return found.record(url_id, host, self._queue_of(found.row.score))
 
 
 def _batches(last: int) -> Iterator[range]:
@@ -246,8 +226,7 @@ def _batches(last: int) -> Iterator[range]:
         yield range(first, min(first + AT_ONCE, last + 1))
 
 
-def _step(row: UnpackedUrl, path: dict[int, UnpackedUrl]) -> Step:
-    if row.parent is None:
-        return Step(row.url, row.depth, "seed")
+def _step(row: UrlRow, path: dict[int, UrlRow]) -> Step:
     parent = path.get(row.parent)
-    return Step(row.url, row.depth, "redirect" if parent and parent.redirect else "link")
+    over: Literal["link", "redirect"] = "redirect" if parent and parent.flags & REDIRECT else "link"
+    return Step(Url(row.url), row.depth, over if row.parent else "seed")

@@ -60,50 +60,26 @@ class UrlRow(NamedTuple):
 
 def read_url(packed: bytes) -> UrlRow:
     """Return the record of a URL; raise one of `UNREADABLE` for anything else."""
-    version, state, hops, depth, finished, host, parent, tried, *more = RECORD.unpack_from(packed)
-    _deaths, flags, score, page, duplicate_of, found, size = more
-    if version != RECORD_VERSION or state > LAST_STATE:
-        raise ValueError(f"a record of version {version}, of a URL in state {state}")
-    number = int.from_bytes
-    end = RECORD.size + number(size, "big")
-    tail = _ARRAY_16 + tried.to_bytes(2, "big") + packed[end:]
-    return UrlRow(
-        state,
-        hops,
-        depth,
-        finished,
-        host,
-        number(parent, "big"),
-        flags,
-        score,
-        number(page, "big"),
-        number(duplicate_of, "big"),
-        found,
-        packed[RECORD.size : end].decode("ascii"),
-        _read_attempts(tail) if tried else (),
-    )
+    fields = RECORD.unpack_from(packed)
+    version, *path, parent, tried, _deaths = fields[:9]
+    flags, score, page, duplicate_of, found, size = fields[9:]
+    if version != RECORD_VERSION or path[0] > LAST_STATE:
+        raise ValueError(f"a record of version {version}, of a URL in state {path[0]}")
+    end = RECORD.size + int.from_bytes(size)
+    url = packed[RECORD.size : end].decode("ascii")
+    attempts = _read_attempts(_ARRAY_16 + tried.to_bytes(2) + packed[end:]) if tried else ()
+    pages = (int.from_bytes(page), int.from_bytes(duplicate_of))
+    rest = (int.from_bytes(parent), flags, score, *pages, found, url, attempts)
+    return UrlRow._make((*path, *rest))
 
 
 def write_url(row: UrlRow) -> bytes:
     """Return the packed record of a URL that has crashed no worker."""
-    url = row.url.encode("ascii")
-    head = RECORD.pack(
-        RECORD_VERSION,
-        row.state,
-        min(row.hops, MOST_HOPS),
-        row.depth,
-        row.finished,
-        row.host,
-        row.parent.to_bytes(5, "big"),
-        len(row.attempts),
-        0,
-        row.flags,
-        row.score,
-        row.page.to_bytes(5, "big"),
-        row.duplicate_of.to_bytes(5, "big"),
-        row.found,
-        len(url).to_bytes(3, "big"),
-    )
+    url, hops = row.url.encode("ascii"), min(row.hops, MOST_HOPS)
+    path = (row.state, hops, row.depth, row.finished, row.host, name_of(row.parent))
+    ends = (row.score, name_of(row.page), name_of(row.duplicate_of), row.found)
+    tried, size = len(row.attempts), len(url).to_bytes(3)
+    head = RECORD.pack(RECORD_VERSION, *path, tried, 0, row.flags, *ends, size)
     return head + url + b"".join(map(_encode, row.attempts))
 
 
@@ -160,4 +136,4 @@ def write_host(host: HostRow) -> bytes:
 
 def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
     """Return the packed record of a page."""
-    return PAGE.pack(fetched_at, url_id.to_bytes(5, "big")) + note
+    return PAGE.pack(fetched_at, name_of(url_id)) + note

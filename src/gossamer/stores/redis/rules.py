@@ -1,6 +1,7 @@
 """The rules of a crawl, as they are stored in Redis and as the function library gets them."""
 
 import msgspec
+from msgspec.structs import asdict
 
 from gossamer.errors import CrawlError
 from gossamer.stores.rules import StoreRules
@@ -18,46 +19,11 @@ class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
     rules: StoreRules
 
 
-class ScriptRules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The rules by the names that the Lua code uses."""
-
-    queues: int
-    strict: bool
-    delay_s: float
-    host_connections: int
-    worker_queue: int
-    domain_ttl_s: float
-    lease_s: float
-    max_depth: int | None = None
-    max_pages: int
-    max_bytes: int
-    max_page_bytes: int
-    ttl_s: float
-    similarity: float | None = None
-    given: bool = False
-    """Whether the caller says what time it is."""
-
-
 def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
-    """Return the rules as every step gets them."""
-    scheduler = rules.scheduler
-    packed = ScriptRules(
-        queues=scheduler.queues,
-        strict=scheduler.strict,
-        delay_s=scheduler.delay_s,
-        host_connections=scheduler.host_connections,
-        worker_queue=scheduler.worker_queue,
-        domain_ttl_s=scheduler.domain_ttl_s,
-        lease_s=scheduler.lease_s,
-        max_depth=rules.max_depth,
-        max_pages=rules.max_pages,
-        max_bytes=rules.max_bytes,
-        max_page_bytes=rules.max_page_bytes,
-        ttl_s=rules.ttl_s,
-        similarity=rules.similarity,
-        given=given,
-    )
-    return msgspec.msgpack.encode(packed)
+    """Return the rules as every step gets them; `given`: the caller says what time it is."""
+    named = {**asdict(rules.scheduler), **asdict(rules), "given": given or None}
+    del named["scheduler"]
+    return msgspec.msgpack.encode({name: one for name, one in named.items() if one is not None})
 
 
 def write(rules: StoreRules) -> bytes:

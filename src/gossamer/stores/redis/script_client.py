@@ -155,7 +155,7 @@ class ScriptClient:
                 call.is_repeated = True
             await self._connection.disconnect(nowait=True)
         except BaseException as error:
-            self._abandon(calls, error)
+            _abandon(calls, error)
             await self._connection.disconnect(nowait=True)
             if not isinstance(error, Exception):
                 raise
@@ -171,7 +171,10 @@ class ScriptClient:
     async def _send(self, calls: Sequence[Call]) -> None:
         if not self._connection.is_connected:
             if self._find is not None:
-                self._connection = await self._locate(self._find)
+                try:
+                    self._connection = await self._find()
+                except exceptions.ResponseError as error:  # a cluster may heal in a moment
+                    raise exceptions.ConnectionError(_words(error)) from error
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
             self._server = await self._identify()
@@ -184,19 +187,9 @@ class ScriptClient:
         except RuntimeError as error:  # how uvloop says that the other side has hung up
             raise exceptions.ConnectionError(str(error)) from error
 
-    async def _locate(
-        self, find: Callable[[], Awaitable[AbstractConnection]]
-    ) -> AbstractConnection:
-        try:
-            return await find()
-        except exceptions.ResponseError as error:  # a cluster that is about to heal, perhaps
-            raise exceptions.ConnectionError(_words(error)) from error
-
     async def _identify(self) -> int:
         """Return a number that the server has had since it was started, and no other server has."""
-        await self._connection.send_command("INFO", "server")
-        async with asyncio.timeout(ANSWER_S):
-            about = await self._reply()
+        about = await self._command_alone("INFO", "server")
         if isinstance(about, Exception):
             raise exceptions.ConnectionError(str(about)) from about
         found = _RUN_ID.search(about if isinstance(about, bytes) else b"")
@@ -204,13 +197,15 @@ class ScriptClient:
 
     async def _load(self, calls: Sequence[Call]) -> None:
         """Load the library into the server."""
-        await self._connection.send_command("FUNCTION", "LOAD", library.source())
-        async with asyncio.timeout(ANSWER_S):
-            reply = await self._reply()
+        reply = await self._command_alone("FUNCTION", "LOAD", library.source())
         if isinstance(reply, Exception) and not library.is_loaded(reply):
             if _is_passing(reply):
                 raise exceptions.ConnectionError(_words(reply)) from reply
-            raise CrawlError(_refused(reply) or _not_loaded(reply)) from reply
+            raise CrawlError(
+                _refused(reply)
+                or f"the store refused FUNCTION LOAD ({_one_line(reply)}): give its user the right "
+                "to load and call functions (+function|load +fcall)"
+            ) from reply
         self._must_load = False
         for call in calls:
             call.has_loaded = True
@@ -221,6 +216,11 @@ class ScriptClient:
             call.arguments, call.elsewhere = call.elsewhere(), None
         function = library.function_name(call.step)
         return ("FCALL", function, "1", self._prefix, self.rules, asked, *call.arguments)
+
+    async def _command_alone(self, *command: str) -> object:
+        await self._connection.send_command(*command)
+        async with asyncio.timeout(ANSWER_S):
+            return await self._reply()
 
     async def _reply(self) -> object:
         try:
@@ -239,7 +239,8 @@ class ScriptClient:
             if isinstance(reply, bytes):
                 call.answer.set_result(reply)
             else:
-                call.answer.set_exception(CrawlError(_complaint(call.step, reply)))
+                failed = f"the store failed in the step {call.step} ({_one_line(reply)})"
+                call.answer.set_exception(CrawlError(_refused(reply) or failed))
         return None
 
     def _pause(self, trouble: str, left: Sequence[Call]) -> None:
@@ -257,13 +258,13 @@ class ScriptClient:
                     )
                 )
 
-    def _abandon(self, calls: Sequence[Call], error: BaseException) -> None:
-        for call in calls:
-            if not call.answer.done():
-                if isinstance(error, asyncio.CancelledError):
-                    call.answer.cancel()
-                else:
-                    call.answer.set_exception(error)
+
+def _abandon(calls: Sequence[Call], error: BaseException) -> None:
+    for call in calls:
+        if isinstance(error, asyncio.CancelledError):
+            call.answer.cancel()
+        elif not call.answer.done():
+            call.answer.set_exception(error)
 
 
 def _is_passing(error: Exception) -> bool:
@@ -277,23 +278,12 @@ def _words(trouble: Exception) -> str:
     return str(trouble) or type(trouble).__name__
 
 
-def _complaint(step: str, reply: object) -> str:
-    return _refused(reply) or f"the store failed in the step {step} ({_one_line(reply)})"
-
-
 def _refused(reply: object) -> str | None:
     """Return what to do about a server that takes no writes; None if that is not the trouble."""
     words = _one_line(reply)
     if isinstance(reply, exceptions.OutOfMemoryError) or words.startswith("MISCONF"):
         return f"the store accepts no more data ({words}): give it room, then run the command again"
     return None
-
-
-def _not_loaded(reply: object) -> str:
-    return (
-        f"the store refused FUNCTION LOAD ({_one_line(reply)}): give its user the right to load and"
-        " call functions (+function|load +fcall)"
-    )
 
 
 def _one_line(reply: object) -> str:

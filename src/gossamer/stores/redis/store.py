@@ -18,7 +18,7 @@ from gossamer.stores.contract import (
 )
 from gossamer.stores.redis import messages
 from gossamer.stores.redis.known_link_cache import KnownLinkCache
-from gossamer.stores.redis.messages import SnapshotAnswer, pack
+from gossamer.stores.redis.messages import LinksMessage, SnapshotAnswer, pack
 from gossamer.stores.redis.script_client import ScriptClient
 from gossamer.stores.rules import StoreRules
 
@@ -52,11 +52,8 @@ class RedisStore:
 
     async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
         """Add seeds at depth 0; return how many are new."""
-        links = messages.bundle(seeds, {})
-        keys = b"".join(links.keys)
-        message = messages.SeedsMessage(links.hosts, links.links, links.host_indexes)
-        answer = await self._ask("add_seeds", now, message, keys)
-        return messages.read_number(answer)
+        links, keys = messages.bundle(seeds, {})
+        return messages.read_number(await self._ask("add_seeds", now, links, b"".join(keys)))
 
     async def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
@@ -84,8 +81,7 @@ class RedisStore:
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
         """Hand out URLs whose hosts may be asked now, within the budgets."""
-        rows, wake_at = messages.read_leased(await self._ask("lease", now, (worker, limit)))
-        tasks = [messages.task_of(row) for row in rows]
+        tasks, wake_at = messages.read_leased(await self._ask("lease", now, (worker, limit)))
         return Leased(tasks, None if isinstance(wake_at, bool) else wake_at)
 
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
@@ -105,23 +101,23 @@ class RedisStore:
         task, page, links = settlement.task, settlement.page, settlement.links
         step = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
         connection = self.script_client.connections
-        packed = messages.bundle(links, self._known.on(connection).recognise(links, *step, now))
+        known = self._known.on(connection).recognise(links, *step, now)
+        packed, keys = messages.bundle(links, known)
         kept = (messages.page_note(page), page.content) if page else (b"", b"")
 
-        def arguments(links: messages.Bundle) -> tuple[bytes, ...]:
-            message = pack(messages.settle_message(settlement, links))
-            return (message, b"".join(links.keys), *kept)
+        def arguments(links: LinksMessage, keys: Sequence[bytes]) -> tuple[bytes, ...]:
+            return (messages.settle_message(settlement, links), b"".join(keys), *kept)
 
         self._now = now
         reply = await self.script_client.ask(
             "settle",
             now,
-            *arguments(packed),
-            elsewhere=lambda: arguments(messages.bundle(links, {})),
+            *arguments(packed, keys),
+            elsewhere=lambda: arguments(*messages.bundle(links, {})),
         )
         answer = messages.read_settled(reply)
         if answer.learnt and connection == self.script_client.connections:
-            self._known.meet(packed.keys, answer.learnt, answer.depth, answer.hops, now)
+            self._known.meet(keys, answer.learnt, answer.depth, answer.hops, now)
         new = [links[index - 1].key for index in answer.new]
         return Settled(answer.accepted, new, answer.nearer)
 
@@ -193,12 +189,12 @@ class RedisStore:
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do, and the slowest ones, at most so many of each."""
-        rows = messages.read_hosts(await self._ask("read_hosts", now, [limit]))
-        return [messages.host_view(row) for row in rows]
+        return messages.read_hosts(await self._ask("read_hosts", now, [limit]))
 
     async def note(self, name: str) -> bytes | None:
         """Return a note of the crawl; None if there is none of that name."""
-        return messages.read_note(await self._ask("get_note", None, [name]))
+        answer = await self._ask("get_note", None, [name])
+        return answer[1:] if answer else None  # it stands behind one byte
 
     async def put_note(self, name: str, value: bytes) -> None:
         """Keep a note of the crawl, in place of one of the same name."""

@@ -1,45 +1,52 @@
-"""The packed records of URLs, pages and hosts, unpacked for readers; pure.
+"""The packed records of URLs and pages, unpacked for readers; pure.
 
-What is not a record of this version raises ValueError, whatever is wrong with it.
+What is not a record of this version raises one of `UNREADABLE`.
 """
 
 import msgspec
 
-from gossamer.model import Cause, Outcome, Url
-from gossamer.stores.contract import Attempt, PageRecord, UrlState
+from gossamer.model import Cause, HostKey, Outcome, Url
+from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.stores.redis.messages import PAGE_NOTE, PageNote
-from gossamer.stores.redis.records import (
-    PAGE,
-    REDIRECT,
-    SCORED,
-    UNREADABLE,
-    HostRow,
-    read_host,
-    read_url,
-)
+from gossamer.stores.redis.records import PAGE, SCORED, HostRow, UrlRow, read_url
 
 _read_note = msgspec.msgpack.Decoder(PageNote).decode
 
 
-class UnpackedUrl(msgspec.Struct, frozen=True, kw_only=True):
+class UnpackedUrl(msgspec.Struct, frozen=True):
     """What is kept of a URL under its id."""
 
-    state: UrlState
-    depth: int
-    finished_at: float | None
-    host: int
-    parent: int | None
-    score: float | None
-    page_id: int | None
-    duplicate_of: int | None
-    found_at: float
-    url: Url
+    row: UrlRow
     attempts: list[Attempt]
-    outcome: Outcome | None
-    """How the last attempt ended, if it finished the URL."""
-    detail: str
-    redirect: bool
-    """Whether its one link is the target of a redirect."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the last attempt ended, if it finished the URL."""
+        is_finished = self.row.state == UrlState.DONE
+        return self.attempts[-1].outcome if is_finished and self.attempts else None
+
+    def record(self, url_id: int, host: HostRow, queue: int) -> UrlRecord:
+        """Return what is known of the URL; `queue` is that of its score, if it has one."""
+        row, outcome = self.row, self.outcome
+        is_scored = row.flags & SCORED
+        return UrlRecord(
+            id=url_id,
+            url=Url(row.url),
+            host=HostKey(host.name),
+            domain=host.domain,
+            state=UrlState(row.state),
+            depth=row.depth,
+            parent=row.parent or None,
+            score=row.score if is_scored else None,
+            queue=queue if is_scored else None,
+            outcome=outcome,
+            detail=self.attempts[-1].detail if outcome else "",
+            page_id=row.page or None,
+            found_at=row.found,
+            finished_at=row.finished if row.state == UrlState.DONE else None,
+            attempts=len(self.attempts),
+            duplicate_of=row.duplicate_of or None,
+        )
 
 
 class UnpackedPage(msgspec.Struct, frozen=True):
@@ -49,11 +56,11 @@ class UnpackedPage(msgspec.Struct, frozen=True):
     url_id: int
     note: PageNote
 
-    def record(self, number: int, url: UnpackedUrl) -> PageRecord:
+    def record(self, number: int, url: UrlRow) -> PageRecord:
         """Return what is known of the page."""
         return PageRecord(
             id=number,
-            url=url.url,
+            url=Url(url.url),
             depth=url.depth,
             outcome=Outcome.FETCHED,
             bytes=self.note.size,
@@ -66,49 +73,17 @@ class UnpackedPage(msgspec.Struct, frozen=True):
 
 def unpack_url(packed: bytes) -> UnpackedUrl:
     """Return the record of a URL."""
-    try:
-        row = read_url(packed)
-        attempts = [_attempt(*one) for one in row.attempts]
-    except UNREADABLE as error:
-        raise ValueError(f"no record of a URL: {error}") from error
-    is_finished = row.state == UrlState.DONE
-    last = attempts[-1] if attempts and is_finished else None
-    return UnpackedUrl(
-        state=UrlState(row.state),
-        depth=row.depth,
-        finished_at=row.finished if is_finished else None,
-        host=row.host,
-        parent=row.parent or None,
-        score=row.score if row.flags & SCORED else None,
-        page_id=row.page or None,
-        duplicate_of=row.duplicate_of or None,
-        found_at=row.found,
-        url=Url(row.url),
-        attempts=attempts,
-        outcome=last.outcome if last else None,
-        detail=last.detail if last else "",
-        redirect=bool(row.flags & REDIRECT),
-    )
+    row = read_url(packed)
+    return UnpackedUrl(row, [_attempt(*one) for one in row.attempts])
 
 
 def unpack_page(packed: bytes) -> UnpackedPage:
     """Return the record of a page."""
-    try:
-        fetched_at, url_id = PAGE.unpack_from(packed)
-        note = _read_note(packed[PAGE.size :])
-    except UNREADABLE as error:
-        raise ValueError(f"no record of a page: {error}") from error
+    fetched_at, url_id = PAGE.unpack_from(packed)
+    note = _read_note(packed[PAGE.size :])
     if note.version != PAGE_NOTE:
         raise ValueError(f"a note of version {note.version}")
     return UnpackedPage(fetched_at, int.from_bytes(url_id, "big"), note)
-
-
-def unpack_host(packed: bytes) -> HostRow:
-    """Return the record of a host."""
-    try:
-        return read_host(packed)
-    except UNREADABLE as error:
-        raise ValueError(f"no record of a host: {error}") from error
 
 
 def _attempt(at: float, outcome: str, cause: str, detail: str, status: int | bool) -> Attempt:

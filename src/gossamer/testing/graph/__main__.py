@@ -11,7 +11,6 @@ import time
 import msgspec
 
 from gossamer.errors import UsageError
-from gossamer.testing.graph.process import Listening
 from gossamer.testing.graph.web import GraphWeb
 from gossamer.testing.traffic import traffic_of
 from gossamer.testing.web import Web
@@ -29,14 +28,13 @@ def main() -> int:
         return 2
     with Web() as web:
         graph.describe(web)
-        _, port = web.address
-        _print(Listening(port))
+        _print({"port": web.address[1]})
         for _ in sys.stdin:
             _print(traffic_of(web.requests, time.monotonic()))
     return 0
 
 
-def _print(record: msgspec.Struct) -> None:
+def _print(record: object) -> None:
     print(msgspec.json.encode(record).decode(), flush=True)
 
 

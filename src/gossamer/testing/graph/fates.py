@@ -66,9 +66,6 @@ class Fates:
 
 def _cut(pages: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
     """Cut the pages into pieces of these lengths, over and over; the last may be shorter."""
-    rest = iter(pages)
-    for length in cycle(lengths):
-        piece = list(islice(rest, length))
-        if not piece:
-            return
+    rest, endless = iter(pages), cycle(lengths)
+    while piece := list(islice(rest, next(endless))):
         yield piece

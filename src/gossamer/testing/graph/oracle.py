@@ -3,8 +3,7 @@
 It shares no code with the crawler, so that no mistake can hide in both.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -14,17 +13,15 @@ from gossamer.testing.graph.fates import Fate, Fates
 
 GraphScope = Literal["any", "host"]
 
-_OUTCOMES: Mapping[Fate, Outcome] = MappingProxyType(
-    {
-        Fate.FOUND: Outcome.FETCHED,
-        Fate.REDIRECT: Outcome.REDIRECTED,
-        Fate.MISSING: Outcome.NOT_FOUND,
-        Fate.GONE: Outcome.GONE,
-        Fate.SERVER_ERROR: Outcome.SERVER_ERROR,
-        Fate.SILENT: Outcome.TIMED_OUT,
-        Fate.RESET: Outcome.CONNECTION_FAILED,
-    }
-)
+_OUTCOMES = {
+    Fate.FOUND: Outcome.FETCHED,
+    Fate.REDIRECT: Outcome.REDIRECTED,
+    Fate.MISSING: Outcome.NOT_FOUND,
+    Fate.GONE: Outcome.GONE,
+    Fate.SERVER_ERROR: Outcome.SERVER_ERROR,
+    Fate.SILENT: Outcome.TIMED_OUT,
+    Fate.RESET: Outcome.CONNECTION_FAILED,
+}
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -42,24 +39,17 @@ class Expected(msgspec.Struct, frozen=True):
         return outcome is self.outcome or (self.loops and outcome is Outcome.BAD_REDIRECT)
 
 
-class Oracle:
+class Oracle(msgspec.Struct, frozen=True):
     """A breadth-first search of the description of a web."""
 
-    def __init__(
-        self,
-        fates: Fates,
-        host_of: Callable[[int], int],
-        targets: Callable[[int], list[int]],
-        is_denied: Callable[[int], bool],
-    ) -> None:
-        self._fates = fates
-        self._host_of = host_of
-        self._targets = targets
-        self._is_denied = is_denied
+    fates: Fates
+    host_of: Callable[[int], int]
+    targets: Callable[[int], list[int]]
+    is_denied: Callable[[int], bool]
 
     def reachable(self, seed: int, scope: GraphScope, max_depth: int | None) -> dict[int, Expected]:
         """Return what is expected of every page within the depth, nearest first."""
-        only_host = self._host_of(seed) if scope == "host" else None
+        only_host = self.host_of(seed) if scope == "host" else None
         found: dict[int, Expected] = {}
         depth, level = 0, [seed]
         while level:
@@ -70,19 +60,19 @@ class Oracle:
                     continue
                 expected = found[page] = self._expected(page, depth, only_host)
                 if expected.outcome is Outcome.REDIRECTED:
-                    level.append(self._fates.redirects[page])
+                    level.append(self.fates.redirects[page])
                 elif expected.outcome is Outcome.FETCHED and depth != max_depth:
-                    links += self._targets(page)
+                    links += self.targets(page)
             depth, level = depth + 1, [page for page in links if self._admits(page, only_host)]
         return found
 
     def _expected(self, page: int, depth: int, only_host: int | None) -> Expected:
-        if self._is_denied(page):
+        if self.is_denied(page):
             return Expected(Outcome.ROBOTS_DENIED, depth)
-        fate = self._fates.of(page)
-        if fate is Fate.REDIRECT and not self._admits(self._fates.redirects[page], only_host):
+        fate = self.fates.of(page)
+        if fate is Fate.REDIRECT and not self._admits(self.fates.redirects[page], only_host):
             return Expected(Outcome.OUT_OF_SCOPE, depth)
-        return Expected(_OUTCOMES[fate], depth, page in self._fates.looping)
+        return Expected(_OUTCOMES[fate], depth, page in self.fates.looping)
 
     def _admits(self, page: int, only_host: int | None) -> bool:
-        return only_host is None or self._host_of(page) == only_host
+        return only_host is None or self.host_of(page) == only_host

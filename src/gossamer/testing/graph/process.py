@@ -18,19 +18,13 @@ from gossamer.testing.server import LOOPBACK
 from gossamer.testing.traffic import Traffic
 
 
-class Listening(msgspec.Struct, frozen=True):
-    """The first line of the server: its port."""
-
-    port: int
-
-
 class GraphProcess:
     """A web that another process serves."""
 
     def __init__(self, questions: IO[bytes], answers: IO[bytes], host_names: Iterable[str]) -> None:
         self._questions = questions
         self._answers = answers
-        port = msgspec.json.decode(self._next_line(), type=Listening).port
+        port = msgspec.json.decode(self._next_line(), type=dict[str, int])["port"]
         self.address = (LOOPBACK, port)
         """The address and port it listens on."""
         addresses = dict.fromkeys(host_names, f"{LOOPBACK}:{port}")

@@ -8,16 +8,22 @@ import msgspec
 
 from gossamer.errors import UsageError
 from gossamer.model import Url
-from gossamer.testing.graph.answers import Answers
 from gossamer.testing.graph.draws import draws
 from gossamer.testing.graph.fates import Fate, Fates
 from gossamer.testing.graph.layout import PRIVATE_DIRECTORY, Layout
 from gossamer.testing.graph.oracle import Expected, GraphScope, Oracle
 from gossamer.testing.graph.pages import Pages
 from gossamer.testing.graph.process import GraphProcess, serve_in_process
+from gossamer.testing.replies import KeepOpen, Raw, Reply, Reset
 from gossamer.testing.web import Web
 
 _ROBOTS = f"User-agent: *\nDisallow: {PRIVATE_DIRECTORY}\n"
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+_STATUSES = {
+    Fate.MISSING: (404, 404, 404),
+    Fate.GONE: (410, 410, 410),
+    Fate.SERVER_ERROR: (500, 502, 503),
+}
 
 
 class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unknown_fields=True):
@@ -87,12 +93,11 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
 
     def describe(self, web: Web) -> None:
         """Add every host to a web."""
-        answers = Answers(self.layout, self.fates, self.contents)
         slow = self._small_hosts("slow", round(self.slow_hosts * self.hosts))
         for host, name in enumerate(self.layout.host_names):
             site = web.site(name)
             delay_s = self.slow_s if host in slow else 0.0
-            site.under("/", partial(answers.answer, host, delay_s))
+            site.under("/", partial(self._answer, host, delay_s))
             if host in self.robots:
                 site.robots(_ROBOTS)
 
@@ -136,6 +141,30 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
         count = round(self.robots_hosts * self.hosts)
         others = self._draw_hosts("robots", count - 1, range(1, self.hosts))
         return others | {0} if count else others
+
+    def _answer(self, host: int, delay_s: float, target: str) -> Reply | Raw | None:
+        """Return the answer of a host for a path and query; None if it has no such page.
+
+        Another spelling is not found: a crawler must request the normal form.
+        """
+        page = self.layout.find(host, target)
+        if page is None:
+            return None
+        match self.fates.of(page):
+            case Fate.FOUND:
+                return Reply(body=self.contents.html(page), delay_s=delay_s)
+            case Fate.REDIRECT:
+                redirect = self.fates.redirects[page]
+                other, path = self.layout.locate(redirect)
+                headers = {"Location": path if other == host else self.layout.url(redirect)}
+                status = _REDIRECT_STATUSES[page % 5]
+                return Reply(status=status, headers=headers, delay_s=delay_s)
+            case Fate.SILENT:
+                return Raw([KeepOpen()])
+            case Fate.RESET:
+                return Raw([Reset()])
+            case fate:
+                return Reply(status=_STATUSES[fate][page % 3], delay_s=delay_s)
 
     def _ordinary_pages(self) -> list[int]:
         """Return the pages that may have a special fate: no home pages, no calendars."""

@@ -9,13 +9,12 @@ import pytest
 
 from gossamer.frontier.scorers import (
     Answer,
-    BreakerState,
     Endpoint,
     PageRank,
     PageRankLimits,
     Question,
 )
-from gossamer.frontier.scorers.breaker import FAILURES_IN_A_ROW, FIRST_PAUSE_S
+from gossamer.frontier.scorers.breaker import FAILURES_IN_A_ROW, FIRST_PAUSE_S, BreakerState
 from gossamer.model import Candidate, Headers
 
 pytestmark = pytest.mark.req("D4", "D15")

@@ -32,9 +32,12 @@ def test_it_is_made_and_locked(tmp_path: Path) -> None:
         pass
 
 
-def test_one_that_is_not_needed_is_not_made(tmp_path: Path) -> None:
-    with CrawlDirectory(tmp_path / "crawl", needed=False):
-        assert not (tmp_path / "crawl").exists()
+def test_one_that_is_not_needed_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with CrawlDirectory(None):
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:

@@ -59,14 +59,11 @@ class SqliteAudit:
 
     def damage(self) -> Iterator[str]:
         """Yield what SQLite itself finds wrong in the file."""
-        for (found,) in self._db.execute("PRAGMA integrity_check"):
-            if found != "ok":
-                yield found
+        return (found for found in self._texts("PRAGMA integrity_check", {}) if found != "ok")
 
     def form(self) -> Iterator[tuple[VerifyRule, Iterator[str]]]:
         """Yield the rules of form, each with its violations."""
-        for rule in FORM:
-            yield rule, self._violations(rule, {})
+        return ((rule, self._texts(rule.query, {})) for rule in FORM)
 
     def content(
         self, facts: Facts, queue_of: Callable[[float], int]
@@ -83,7 +80,7 @@ class SqliteAudit:
         self._db.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")
         for rule in CONTENT:
             if all(known[name] is not None for name in rule.needs):
-                yield rule, self._violations(rule, known)
+                yield rule, self._texts(rule.query, known)
 
     def urls(self) -> Iterator[FiledUrl]:
         """Yield every URL whose host exists."""
@@ -134,6 +131,6 @@ class SqliteAudit:
             "SELECT page, size, digest, body FROM contents JOIN pages ON pages.id = page"
         )
 
-    def _violations(self, rule: VerifyRule, known: Mapping[str, object]) -> Iterator[str]:
-        for (found,) in self._db.execute(rule.query, known):
+    def _texts(self, query: str, known: Mapping[str, object]) -> Iterator[str]:
+        for (found,) in self._db.execute(query, known):
             yield str(found)

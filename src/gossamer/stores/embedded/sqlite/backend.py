@@ -23,25 +23,16 @@ pages again after a loss of power.
 import math
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-
-import msgspec
 
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.contract import Attempt, Link, UrlRecord, UrlState
-from gossamer.stores.embedded.rows import (
-    Counts,
-    KnownUrl,
-    LastVisit,
-    LeasedUrl,
-    UnscoredUrl,
-    UrlEnding,
-    UrlPath,
-)
+from gossamer.stores.embedded.rows import Counts, KnownUrl, UrlPath
 from gossamer.stores.embedded.sqlite.cache import KnownCache
 from gossamer.stores.embedded.sqlite.file import begin, explain, open_file
 from gossamer.stores.embedded.sqlite.pages import SqlitePages
+from gossamer.stores.embedded.sqlite.queries import URL_COLUMNS, count_pages, read_number, record
 
 _KNOWN = "SELECT id, key, depth, hops, state, coalesce(finished_at, 9e999) FROM urls"
 
@@ -58,7 +49,7 @@ class SqliteBackend(SqlitePages):
         self._cache = KnownCache(cached_links)
         self._assigned: dict[int, tuple[Url, int]] = {}
         """The URLs in the workers' queues, with their number of attempts, by id."""
-        self._next_id = self._number("SELECT coalesce(max(id), 0) + 1 FROM urls")
+        self._next_id = read_number(self._db, "SELECT coalesce(max(id), 0) + 1 FROM urls")
 
     def complaint(self, error: Exception) -> str:
         """Return a sentence for people about an error."""
@@ -85,26 +76,23 @@ class SqliteBackend(SqlitePages):
         outcomes = self._db.execute(
             "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
         )
+        neighbours = self._db.execute(
+            "SELECT before, id FROM (SELECT lag(id, 1, 0) OVER (ORDER BY id) AS before, id "
+            "FROM pages) WHERE id > before + 1"
+        )
         return Counts(
-            unscored=self._number("SELECT count(*) FROM urls WHERE state = 0"),
+            unscored=read_number(self._db, "SELECT count(*) FROM urls WHERE state = 0"),
             outcomes={Outcome(name): count for name, count in outcomes},
-            pages=self._number("SELECT count(*) FROM pages"),
-            last_page=self._number("SELECT coalesce(max(id), 0) FROM pages"),
-            gaps=self._gaps(),
-            bytes=self._bytes,
+            pages=count_pages(self._db),
+            last_page=read_number(self._db, "SELECT coalesce(max(id), 0) FROM pages"),
+            gaps=[gap for before, after in neighbours for gap in range(before + 1, after)],
+            bytes=self.downloaded,
         )
 
     def rebuild_queues(self, queue_of: Callable[[float], int]) -> None:
         """Move every scored URL to the queue of its score in a new table."""
         self._db.create_function("queue_of", 1, queue_of, deterministic=True)
         self._db.execute("UPDATE urls SET queue = queue_of(score) WHERE score IS NOT NULL")
-
-    def _gaps(self) -> list[int]:
-        neighbours = self._db.execute(
-            "SELECT before, id FROM (SELECT lag(id, 1, 0) OVER (ORDER BY id) AS before, id "
-            "FROM pages) WHERE id > before + 1"
-        )
-        return [number for before, after in neighbours for number in range(before + 1, after)]
 
     def queued_counts(self) -> Iterable[tuple[HostKey, str, int, int]]:
         """Return host, domain, queue and number of URLs, for each host and queue."""
@@ -138,21 +126,11 @@ class SqliteBackend(SqlitePages):
 
     def insert(self, link: Link, state: UrlState, found: UrlPath, now: float) -> int | None:
         """Add a URL and return its id; None if it is known already."""
-        url_id, key = self._next_id, link.key
+        url_id, key, host = self._next_id, link.key, self._host_id(link.host, link.domain)
         added = self._db.execute(
             "INSERT INTO urls (id, url, key, host, state, depth, parent, hops, found_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (
-                url_id,
-                link.url,
-                key,
-                self._host_id(link.host, link.domain),
-                state,
-                found.depth,
-                found.parent,
-                found.hops,
-                now,
-            ),
+            (url_id, link.url, key, host, state, found.depth, found.parent, found.hops, now),
         ).rowcount
         if not added:
             return None
@@ -169,14 +147,14 @@ class SqliteBackend(SqlitePages):
         if (known := self._cache.by_id(url_id)) is not None:
             known.depth, known.hops = found.depth, found.hops
 
-    def visited(self, url_id: int) -> LastVisit:
-        """Return the page and links of a URL from its last visit."""
+    def visited(self, url_id: int) -> tuple[int | None, Sequence[int], bool]:
+        """Return page and links of a URL from its last visit, and whether it was redirected."""
         page_id, blob, redirect = self._db.execute(
             "SELECT page, coalesce(targets, x''), redirect FROM urls WHERE id = ?", (url_id,)
         ).fetchone()
         targets = array("q")
         targets.frombytes(blob)
-        return LastVisit(page_id, targets, bool(redirect))
+        return page_id, targets, bool(redirect)
 
     # -- states ----------------------------------------------------------------------------------
 
@@ -206,14 +184,13 @@ class SqliteBackend(SqlitePages):
         self._update_cache(url_id, UrlState.UNSCORED)
         return Outcome(outcome)
 
-    def unscored(self, limit: int) -> list[UnscoredUrl]:
-        """Return the first URLs of the URL queue."""
-        rows = self._db.execute(
+    def unscored(self, limit: int) -> list[tuple[int, Url, HostKey, str, int]]:
+        """Return id, URL, host, domain and depth of the first URLs of the URL queue."""
+        return self._db.execute(
             "SELECT urls.id, url, hosts.key, hosts.domain, depth FROM urls "
             "JOIN hosts ON hosts.id = urls.host WHERE state = 0 ORDER BY urls.id LIMIT ?",
             (limit,),
-        )
-        return [UnscoredUrl(*row) for row in rows]
+        ).fetchall()
 
     def set_score(self, url_id: int, score: float, queue: int, state: UrlState) -> bool:
         """Score a URL and change its state; False if it is not unscored any more."""
@@ -247,8 +224,8 @@ class SqliteBackend(SqlitePages):
         ).fetchone()
         return row
 
-    def begin(self, url_id: int) -> LeasedUrl:
-        """Mark a URL as leased, and return what the worker needs."""
+    def begin(self, url_id: int) -> tuple[Url, int, KnownUrl]:
+        """Mark a URL as leased; return it, the number of earlier attempts, and what is known."""
         assigned = self._assigned.pop(url_id, None)
         if assigned is None:
             query = "SELECT url, attempts FROM urls WHERE id = ?"
@@ -256,7 +233,7 @@ class SqliteBackend(SqlitePages):
         known = self.by_id(url_id)
         known.state = UrlState.LEASED
         self._batch.leased.add(url_id)
-        return LeasedUrl(assigned[0], known.depth, assigned[1], known.hops)
+        return *assigned, known
 
     def retry(self, url_id: int, attempt: Attempt, score: float, queue: int) -> None:
         """Store a failed attempt, and queue the URL again with another score."""
@@ -267,20 +244,28 @@ class SqliteBackend(SqlitePages):
         self._update_cache(url_id, UrlState.QUEUED)
         self._batch.attempts.append(_attempt_row(url_id, attempt))
 
-    def finish(self, url_id: int, ending: UrlEnding) -> None:
-        """Store how the URL ended."""
-        attempt = ending.attempt
+    def finish(
+        self,
+        url_id: int,
+        attempt: Attempt,
+        targets: Sequence[int],
+        page_id: int | None,
+        duplicate_of: int | None,
+        *,
+        redirect: bool,
+    ) -> None:
+        """Store how the URL ended, with its page and the ids of the URLs that it links to."""
         self._db.execute(
             "UPDATE urls SET state = 4, outcome = ?, detail = ?, page = ?, duplicate_of = ?, "
             "finished_at = ?, attempts = attempts + 1, targets = ?, redirect = ? WHERE id = ?",
             (
                 attempt.outcome,
                 attempt.detail or None,
-                ending.page_id,
-                ending.duplicate_of,
+                page_id,
+                duplicate_of,
                 attempt.at,
-                array("q", ending.targets).tobytes(),
-                ending.redirect,
+                array("q", targets).tobytes(),
+                redirect,
                 url_id,
             ),
         )
@@ -292,13 +277,8 @@ class SqliteBackend(SqlitePages):
     def records(self) -> Iterator[UrlRecord]:
         """Yield everything known about every URL, in the order of discovery."""
         self._batch.write()
-        rows = self._db.execute(
-            "SELECT urls.id, url, hosts.key, domain, state, depth, parent, score, queue, outcome, "
-            "coalesce(detail, ''), page, found_at, finished_at, attempts, duplicate_of "
-            "FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
-        )
-        names = UrlRecord.__struct_fields__
-        return (msgspec.convert(dict(zip(names, row, strict=True)), UrlRecord) for row in rows)
+        query = f"{URL_COLUMNS} FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
+        return (record(UrlRecord, row) for row in self._db.execute(query))
 
     def ready(self) -> bool:
         """Return whether a transaction is open, or could be opened now."""
@@ -307,7 +287,7 @@ class SqliteBackend(SqlitePages):
     def commit(self) -> None:
         """Make everything written so far durable, atomically."""
         self._batch.write()
-        self.put("bytes", str(self._bytes).encode())
+        self.put("bytes", str(self.downloaded).encode())
         self._db.execute("COMMIT")
         begin(self._db)  # if this fails, the next step begins one
 

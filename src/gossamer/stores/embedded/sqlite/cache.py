@@ -20,12 +20,6 @@ class KnownCache:
         self._old_keys: dict[bytes, KnownUrl] = {}
         self._old_ids: dict[int, KnownUrl] = {}
 
-    def __len__(self) -> int:
-        return len(self._keys.keys() | self._old_keys.keys())
-
-    def __repr__(self) -> str:
-        return f"<KnownCache: {len(self)} of at most {2 * self._half} URLs>"
-
     def by_keys(self, keys: Iterable[bytes]) -> list[KnownUrl | None]:
         """Return the URLs with these keys; None for one that is not cached."""
         get, old = self._keys.get, self._by_old_key

@@ -1,21 +1,21 @@
 """The part of the SQLite backend for hosts, domains and notes."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
+from operator import attrgetter
 
-import msgspec
-
+from gossamer.frontier import Host
 from gossamer.model import HostKey
 from gossamer.stores.embedded.rows import HostRecord
 from gossamer.stores.embedded.sqlite.batch import Batch
+from gossamer.stores.embedded.sqlite.queries import read_note, read_number, read_record
 
 CACHED_HOSTS = 20_000
 
 _HOST = f"SELECT {', '.join(HostRecord.__struct_fields__)} FROM hosts"  # noqa: S608 -- our own names
-
-
-def _host_record(row: tuple[object, ...]) -> HostRecord:
-    return msgspec.convert(dict(zip(HostRecord.__struct_fields__, row, strict=True)), HostRecord)
+_FIGURES = HostRecord.__struct_fields__[2:]
+_SAVE = f"UPDATE hosts SET domain = ?, {' = ?, '.join(_FIGURES)} = ? WHERE key = ?"  # noqa: S608 -- as above
+_saved_values = attrgetter("domain.name", *_FIGURES, "key")
 
 
 class SqliteHosts:
@@ -26,12 +26,9 @@ class SqliteHosts:
         self._batch = Batch(db)
         self._host_ids: dict[HostKey, int] = {}
         """The ids of recently used hosts."""
-        self._host_count = self._number("SELECT count(*) FROM hosts")
-        self._bytes = int(self.get("bytes") or b"0")
-
-    def _number(self, query: str, *values: object) -> int:
-        (found,) = self._db.execute(query, values).fetchone()
-        return int(found)
+        self.host_count = read_number(db, "SELECT count(*) FROM hosts")
+        self.downloaded = int(self.get("bytes") or b"0")
+        """How many bytes were downloaded."""
 
     def _host_id(self, key: HostKey, domain: str | None = None) -> int:
         """Return the id of a host; with a domain, the host is added if it is new."""
@@ -39,36 +36,26 @@ class SqliteHosts:
         if found is not None:
             return found
         if domain is not None:
-            self._host_count += self._db.execute(
+            self.host_count += self._db.execute(
                 "INSERT INTO hosts (key, domain, delay_s, next_start, failures) "
                 "VALUES (?, ?, 0.0, 0.0, 0) ON CONFLICT DO NOTHING",
                 (key, domain),
             ).rowcount
         if len(self._host_ids) >= CACHED_HOSTS:
             self._host_ids.clear()
-        found = self._number("SELECT id FROM hosts WHERE key = ?", key)
+        found = read_number(self._db, "SELECT id FROM hosts WHERE key = ?", key)
         self._host_ids[key] = found
         return found
 
     def host(self, key: HostKey) -> HostRecord | None:
         """Return a host as it was last saved."""
-        row = self._db.execute(f"{_HOST} WHERE key = ?", (key,)).fetchone()
-        return None if row is None else _host_record(row)
+        return read_record(self._db, HostRecord, f"{_HOST} WHERE key = ?", key)
 
-    def host_count(self) -> int:
-        """Return how many hosts there are."""
-        return self._host_count
-
-    def save_hosts(self, hosts: Sequence[HostRecord]) -> None:
+    def save_hosts(self, hosts: Collection[Host]) -> None:
         """Save hosts."""
         for host in hosts:
-            self._host_id(host.key, host.domain)
-        self._db.executemany(
-            "UPDATE hosts SET domain = ?, delay_s = ?, next_start = ?, failures = ?, "
-            "unanswered = ?, crawl_delay_s = ?, requests = ?, failed = ?, pages = ?, took_s = ? "
-            "WHERE key = ?",
-            [(*msgspec.structs.astuple(host)[1:], host.key) for host in hosts],
-        )
+            self._host_id(host.key, host.domain.name)
+        self._db.executemany(_SAVE, map(_saved_values, hosts))
 
     def credit(self, domain: str) -> float:
         """Return the credit of a domain as it was last saved."""
@@ -84,14 +71,9 @@ class SqliteHosts:
         """Save the credits of domains."""
         self._db.executemany("INSERT OR REPLACE INTO domains VALUES (?, ?)", domains)
 
-    def count_bytes(self, size: int) -> None:
-        """Count bytes that were downloaded."""
-        self._bytes += size
-
     def get(self, name: str) -> bytes | None:
         """Return a note."""
-        row = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
-        return None if row is None else bytes(row[0])
+        return read_note(self._db, name)
 
     def put(self, name: str, value: bytes) -> None:
         """Store a note."""

@@ -1,10 +1,9 @@
 """The part of the SQLite backend for pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gossamer.content.similarity import Sketch
 from gossamer.stores.contract import KeptPage
-from gossamer.stores.embedded.rows import ExpiredPage
 from gossamer.stores.embedded.sqlite.hosts import SqliteHosts
 
 
@@ -59,10 +58,10 @@ class SqlitePages(SqliteHosts):
         ).fetchone()
         return None if row is None else bytes(row[0])
 
-    def set_reported_depth(self, page_id: int, depth: int) -> None:
-        """Note the depth of a page that was reported to the modules."""
+    def confirm_depth_changes(self, pages: Iterable[tuple[int, int]]) -> None:
+        """Note the depths of pages that were reported to the modules."""
         self._batch.write()
-        self._db.execute("UPDATE pages SET reported_depth = ? WHERE id = ?", (depth, page_id))
+        self._db.executemany("UPDATE pages SET reported_depth = ?2 WHERE id = ?1", pages)
 
     def pending_depth_changes(self) -> list[tuple[int, int]]:
         """Return the pages whose depth was not reported to the modules yet, with that depth."""
@@ -72,8 +71,11 @@ class SqlitePages(SqliteHosts):
             "WHERE reported_depth <> depth ORDER BY pages.id"
         ).fetchall()
 
-    def expire_content(self, before: float, limit: int) -> list[ExpiredPage]:
-        """Drop contents and sketches of pages fetched up to `before`, at most `limit`."""
+    def expire_content(self, before: float, limit: int) -> list[tuple[int, bytes]]:
+        """Drop contents and sketches of pages fetched up to `before`, at most `limit`.
+
+        Return the pages, with the bands of their sketches concatenated.
+        """
         self._batch.write()
         rows = self._db.execute(
             "SELECT contents.page, coalesce(bands, x'') FROM contents LEFT JOIN sketches "
@@ -84,4 +86,4 @@ class SqlitePages(SqliteHosts):
         numbers = [(number,) for number, _ in rows]
         self._db.executemany("DELETE FROM contents WHERE page = ?", numbers)
         self._db.executemany("DELETE FROM sketches WHERE page = ?", numbers)
-        return [ExpiredPage(number, bands) for number, bands in rows]
+        return rows

@@ -1,18 +1,25 @@
 """Queries over the tables of a crawl: rows in, records out."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 import msgspec
 import zstandard
 
 from gossamer.errors import CrawlError
-from gossamer.model import Cause, Outcome
+from gossamer.model import Cause
 from gossamer.stores.contract import Attempt, PageRecord
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
+URL_COLUMNS = """
+    SELECT urls.id, urls.url, hosts.key AS host, domain, state, depth, parent, score, queue,
+           CASE state WHEN 4 THEN outcome END AS outcome,
+           coalesce(CASE state WHEN 4 THEN detail END, '') AS detail,
+           page AS page_id, found_at, finished_at, attempts, duplicate_of
+"""
+"""The columns of a `UrlRecord`."""
 _PAGE = """
     SELECT pages.id, urls.url, depth, 'fetched' AS outcome, size AS bytes, content_type, encoding,
            title, fetched_at
@@ -28,16 +35,17 @@ def read_number(db: sqlite3.Connection, query: str, *values: object) -> int:
     return int(found)
 
 
+def record(kind: type[Record], row: Collection[object]) -> Record:
+    """Return a row as a record; the columns are those of its fields, in their order."""
+    return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)
+
+
 def read_record(
-    db: sqlite3.Connection, kind: type[Record], query: str, value: object
+    db: sqlite3.Connection, kind: type[Record], query: str, *values: object
 ) -> Record | None:
-    """Return the row that a query finds as a record; the columns are named as its fields."""
-    cursor = db.execute(query, (value,))
-    row = cursor.fetchone()
-    if row is None:
-        return None
-    names = [column[0] for column in cursor.description]
-    return msgspec.convert(dict(zip(names, row, strict=True)), kind)
+    """Return the first row that a query finds as a record; None if there is none."""
+    row = db.execute(query, values).fetchone()
+    return None if row is None else record(kind, row)
 
 
 def read_note(db: sqlite3.Connection, name: str) -> bytes | None:
@@ -52,28 +60,15 @@ def read_attempts(db: sqlite3.Connection, url_id: int) -> list[Attempt]:
         "SELECT at, outcome, cause, detail, status FROM attempts WHERE url = ? ORDER BY rowid",
         (url_id,),
     )
-    names = ("at", "outcome", "cause", "detail", "status")
-    found = [dict(zip(names, row, strict=True)) for row in rows]
-    for one in found:
-        one["cause"] = Cause.__members__.get(one["cause"], one["cause"])
-    return msgspec.convert(found, list[Attempt])
+    return [
+        record(Attempt, (at, outcome, Cause.__members__.get(cause, cause), *more))
+        for at, outcome, cause, *more in rows
+    ]
 
 
 def read_pages(db: sqlite3.Connection) -> Iterator[PageRecord]:
     """Yield the kept pages in the order of their numbers."""
-    for row in db.execute(f"{_PAGE} ORDER BY pages.id"):
-        number, url, depth, _, size, content_type, encoding, title, fetched_at = row
-        yield PageRecord(
-            id=number,
-            url=url,
-            depth=depth,
-            outcome=Outcome.FETCHED,
-            bytes=size,
-            content_type=content_type,
-            encoding=encoding,
-            title=title,
-            fetched_at=fetched_at,
-        )
+    return (record(PageRecord, row) for row in db.execute(f"{_PAGE} ORDER BY pages.id"))
 
 
 def read_page(db: sqlite3.Connection, number: int) -> PageRecord | None:

@@ -4,11 +4,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
-
-import msgspec
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import HostKey, Outcome
@@ -26,12 +24,6 @@ from gossamer.stores.reading import (
     Step,
 )
 
-_URL = """
-    SELECT urls.id, urls.url, hosts.key AS host, domain, state, depth, parent, score, queue,
-           CASE state WHEN 4 THEN outcome END AS outcome,
-           coalesce(CASE state WHEN 4 THEN detail END, '') AS detail,
-           page AS page_id, found_at, finished_at, attempts, duplicate_of
-"""
 _HOSTS = """
     SELECT key AS host, waiting, in_progress, pages, failed AS failures,
            next_start - ?1 AS next_in_s, coalesce(1000 * took_s / nullif(requests, 0), 0) AS mean_ms
@@ -55,53 +47,33 @@ async def open_sqlite_reader(request: ReadRequest) -> AsyncIterator["SqliteReade
     if not file.is_file():
         raise UsageError(f"there is no crawl in {where}: name its directory with --dir")
     with reading(file) as connection:
-        closed = _is_closed(connection)
-        running = not closed and is_locked(directory)
+        closed, running = _status(connection, directory)
         if not closed and not running:
             # It was killed, or has ended since this snapshot. A process closes its crawl before it
             # lets go of the lock, so a new snapshot tells which.
             connection.execute("COMMIT")
             connection.execute("BEGIN")
-            closed = _is_closed(connection)
-            running = not closed and is_locked(directory)
-        yield SqliteReader(
-            connection, where=str(where), directory=directory, running=running, closed=closed
-        )
+            closed, running = _status(connection, directory)
+        yield SqliteReader(connection, str(where), directory, running=running, closed=closed)
 
 
-def _is_closed(connection: sqlite3.Connection) -> bool:
-    return queries.read_note(connection, "closed") == b"yes"
+def _status(connection: sqlite3.Connection, directory: Path) -> tuple[bool, bool]:
+    """Return whether the crawl was closed, and whether a process works on it."""
+    closed = queries.read_note(connection, "closed") == b"yes"
+    return closed, not closed and is_locked(directory)
 
 
-class _UrlGroup(NamedTuple):
-    """What URLs have in common that are counted together."""
-
-    state: int
-    outcome: str | None
-    depth: int
-    queue: int | None
-    has_page: bool
-
-
+@dataclass(eq=False)
 class SqliteReader:
     """Reads the tables of a crawl, over a connection that is in a transaction."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        *,
-        where: str,
-        directory: Path | None,
-        running: bool,
-        closed: bool,
-    ) -> None:
-        self.connection = connection
-        self.where = where
-        self.directory = directory
-        self.running = running
-        """Whether a process works on the crawl."""
-        self.closed = closed
-        """Whether the last process that worked on it ended in order."""
+    connection: sqlite3.Connection
+    where: str
+    directory: Path | None
+    running: bool
+    """Whether a process works on the crawl."""
+    closed: bool
+    """Whether the last process that worked on it ended in order."""
 
     # -- the crawl -------------------------------------------------------------------------------
 
@@ -114,16 +86,25 @@ class SqliteReader:
         states: Counter[int] = Counter()
         outcomes: Counter[str] = Counter()
         queues: Counter[int] = Counter()
-        for group, urls in self._groups.items():
-            states[group.state] += urls
-            if group.state == UrlState.DONE:
-                outcomes[str(group.outcome)] += urls
-            if group.queue is not None and group.state in {UrlState.QUEUED, UrlState.ASSIGNED}:
-                queues[group.queue] += urls
+        depths: Counter[int] = Counter()
+        finished: Counter[int] = Counter()
+        pages: Counter[int] = Counter()
+        for (state, outcome, depth, queue, has_page), urls in self._groups.items():
+            states[state] += urls
+            depths[depth] += urls
+            if state == UrlState.DONE:
+                outcomes[str(outcome)] += urls
+                finished[depth] += urls
+                pages[depth] += urls if has_page else 0
+            if queue is not None and state in {UrlState.QUEUED, UrlState.ASSIGNED}:
+                queues[queue] += urls
         return CrawlCounts(
             states={state: states[state] for state in UrlState},
             outcomes=dict(outcomes),
-            depths=self._depths(),
+            depths=[
+                DepthCount(depth=one, urls=depths[one], finished=finished[one], pages=pages[one])
+                for one in sorted(depths)
+            ],
             queues=dict(queues),
             pages=queries.count_pages(self.connection),
             bytes=self._bytes(),
@@ -137,7 +118,7 @@ class SqliteReader:
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do."""
         rows = self.connection.execute(_HOSTS, (now, limit))
-        return [_record(HostView, row) for row in rows]
+        return [queries.record(HostView, row) for row in rows]
 
     # -- lists -----------------------------------------------------------------------------------
 
@@ -147,7 +128,7 @@ class SqliteReader:
         """Yield the URLs in one of the states, in the order of discovery."""
         rows = self.connection.execute(
             f"""
-            {_URL}, size FROM urls JOIN hosts ON hosts.id = urls.host
+            {queries.URL_COLUMNS}, size FROM urls JOIN hosts ON hosts.id = urls.host
             LEFT JOIN pages ON pages.id = urls.page
             WHERE state IN (SELECT value FROM json_each(?1))
               AND (?2 IS NULL OR state = 4 AND outcome = ?2)
@@ -156,7 +137,7 @@ class SqliteReader:
             (str([int(state) for state in states]), outcome),
         )
         for *row, size in rows:
-            yield ListedUrl(_record(UrlRecord, row), size)
+            yield ListedUrl(queries.record(UrlRecord, row), size)
 
     async def pages(self) -> AsyncIterator[PageRecord]:
         """Yield the kept pages in the order of their numbers."""
@@ -181,8 +162,10 @@ class SqliteReader:
 
     async def url(self, key: bytes) -> UrlRecord | None:
         """Return what is known of the URL filed under that key."""
-        query = f"{_URL} FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.key = ?"
-        return queries.read_record(self.connection, UrlRecord, query, key)
+        query = "FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.key = ?"
+        return queries.read_record(
+            self.connection, UrlRecord, f"{queries.URL_COLUMNS} {query}", key
+        )
 
     async def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
@@ -210,11 +193,8 @@ class SqliteReader:
 
     async def timing(self, host: HostKey, now: float) -> HostTiming | None:
         """Return when a host may be asked again; None if the host is not known."""
-        row = self.connection.execute(
-            "SELECT delay_s, max(0.0, next_start - ?), failures FROM hosts WHERE key = ?",
-            (now, host),
-        ).fetchone()
-        return None if row is None else _record(HostTiming, row)
+        query = "SELECT delay_s, max(0.0, next_start - ?), failures FROM hosts WHERE key = ?"
+        return queries.read_record(self.connection, HostTiming, query, now, host)
 
     async def ahead_of(self, url: UrlRecord) -> int:
         """Return how many URLs surely come before a waiting one."""
@@ -232,27 +212,13 @@ class SqliteReader:
     # -- inside ----------------------------------------------------------------------------------
 
     @cached_property
-    def _groups(self) -> dict[_UrlGroup, int]:
-        """How many URLs there are of each kind."""
+    def _groups(self) -> Counter[tuple[int, str | None, int, int | None, bool]]:
+        """How many URLs there are of each state, outcome, depth, queue, with a page or not."""
         # SQLite would sort all rows to group them, in memory.
         rows = self.connection.execute(
             "SELECT state, outcome, depth, queue, page IS NOT NULL FROM urls"
         )
-        return {_UrlGroup._make(one): urls for one, urls in Counter(rows).items()}
-
-    def _depths(self) -> list[DepthCount]:
-        urls: Counter[int] = Counter()
-        finished: Counter[int] = Counter()
-        pages: Counter[int] = Counter()
-        for group, count in self._groups.items():
-            urls[group.depth] += count
-            if group.state == UrlState.DONE:
-                finished[group.depth] += count
-                pages[group.depth] += count if group.has_page else 0
-        return [
-            DepthCount(depth=one, urls=urls[one], finished=finished[one], pages=pages[one])
-            for one in sorted(urls)
-        ]
+        return Counter(rows)
 
     def _bytes(self) -> int:
         note = queries.read_note(self.connection, "bytes") or b"0"
@@ -265,8 +231,3 @@ class SqliteReader:
         query = f"SELECT at FROM attempts ORDER BY rowid {order} LIMIT 1"  # noqa: S608 -- our word
         found = self.connection.execute(query).fetchone()
         return None if found is None else float(found[0])
-
-
-def _record(kind: type[queries.Record], row: Collection[object]) -> queries.Record:
-    """Return a row as a record; the columns are those of its fields, in their order."""
-    return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)

@@ -38,7 +38,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _connected(path: Path) -> sqlite3.Connection:
     try:
-        return _begun(_opened(path))
+        return _begun(path)
     except sqlite3.OperationalError as error:
         # Beside a file in WAL mode SQLite needs an index of the log. Where it may not create one,
         # the file alone is read, if there is no log with further changes.
@@ -48,17 +48,14 @@ def _connected(path: Path) -> sqlite3.Connection:
                 f"{error}; SQLite cannot read its log without writing to the directory: copy the "
                 "directory to where you may write"
             ) from error
-        return _begun(_opened(path, "&immutable=1"))
+        return _begun(path, "&immutable=1")
 
 
-def _opened(path: Path, more: str = "") -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{more}", uri=True)
-
-
-def _begun(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Begin the transaction for reading; its first query takes the snapshot."""
+def _begun(path: Path, more: str = "") -> sqlite3.Connection:
+    """Open the file and begin the transaction for reading; its first query takes the snapshot."""
+    address = f"{path.absolute().as_uri()}?mode=ro{more}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None)
     try:
-        connection.isolation_level = None
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("BEGIN")
         marks = ",".join("?" * len(TABLES))

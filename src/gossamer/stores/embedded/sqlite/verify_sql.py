@@ -42,17 +42,18 @@ class VerifyRule(msgspec.Struct, frozen=True):
     """The facts that it needs."""
 
 
-REVISITED = """
-    CREATE TEMP TABLE revisited AS
-    SELECT DISTINCT one.url FROM (
+_AGAIN = """
+    FROM (
         SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at
         FROM attempts
     ) AS one JOIN urls ON urls.id = one.url
     WHERE one.outcome IN ('fetched', 'redirected')
-      AND (next_at IS NOT NULL OR state <> 4)
-      AND coalesce(next_at, :now) - at >= coalesce(:ttl_s, 0)
+      AND (next_at IS NOT NULL OR state <> 4) AND coalesce(next_at, :now) - at
 """
-
+"""The visits of URLs that were visited again, or wait for that; a bound on the time follows."""
+REVISITED = f"""
+    CREATE TEMP TABLE revisited AS SELECT DISTINCT one.url {_AGAIN} >= coalesce(:ttl_s, 0)
+"""
 
 _COLUMNS = {
     "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
@@ -181,14 +182,7 @@ CONTENT = (
     VerifyRule(
         "once",
         "nothing is visited again before its TTL is over",
-        """
-        SELECT urls.url FROM (
-            SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at
-            FROM attempts
-        ) AS one JOIN urls ON urls.id = one.url
-        WHERE one.outcome IN ('fetched', 'redirected')
-          AND (next_at IS NOT NULL OR state <> 4) AND coalesce(next_at, :now) - at < :ttl_s
-        """,
+        f"SELECT urls.url {_AGAIN} < :ttl_s",
         needs=("ttl_s",),
     ),
     VerifyRule(

@@ -36,12 +36,6 @@ function claims.give_number(ctx, id, digest, bands)
   return page
 end
 
--- Notes that the claim of a URL has become a page.
-function claims.fulfil(ctx, id)
-  ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
-  ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
-end
-
 -- Returns why the page of a URL was refused; nil if it was not.
 function claims.find_refusal(ctx, id)
   local packed = ctx.call('HGET', ctx.prefix .. K.refusals, text(id))
@@ -86,9 +80,12 @@ function claims.find_digest(ctx, digest)
   end
 end
 
--- Keeps until when a content is known as that of a page, `left_ms` from now on; nil: for good.
-function claims.keep_digest(ctx, digest, fetched, page, left_ms)
-  local key, packed = ctx.prefix .. K.digest .. digest, struct.pack(DIGEST, fetched, page, 0)
+-- Notes that the claim of a URL has become a page, known for `left_ms` from now on; nil: for good.
+function claims.fulfil(ctx, id, claim, fetched, left_ms)
+  local key = ctx.prefix .. K.digest .. claim.digest
+  local packed = struct.pack(DIGEST, fetched, claim.page, 0)
+  ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
+  ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
   if left_ms then
     ctx.call('SET', key, packed, 'PX', text(left_ms))
   else

@@ -28,10 +28,8 @@ end
 -- Returns the values of a hash under these fields, in their order.
 function commands.get_many(ctx, key, fields)
   local count = #fields
-  if count == 0 then
-    return {}
-  elseif count <= AT_ONCE then
-    return ctx.call('HMGET', key, unpack(fields))
+  if count <= AT_ONCE then
+    return count > 0 and ctx.call('HMGET', key, unpack(fields)) or {}
   end
   local found = {}
   for first = 1, count, AT_ONCE do

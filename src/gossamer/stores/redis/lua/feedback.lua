@@ -51,9 +51,4 @@ function feedback.take(ctx, h, told)
   return ended + rest
 end
 
--- Tells whether the host has failed so often that it is not asked any more.
-function feedback.is_hopeless(h)
-  return h.unanswered >= const.HOPELESS_AFTER or h.failures >= const.HOPELESS_AFTER_REFUSALS
-end
-
 return feedback

@@ -2,13 +2,14 @@
 
 local leases = {}
 
-local text, micros = commands.text, commands.micros
+local text = commands.text
 
 -- Number, worker and host.
 local LEASE = '>I6I6I4'
 
-local function deadline(ctx)
-  return text(micros(ctx.now + ctx.rules.lease_s))
+-- Returns when a lease ends that is given or extended now.
+function leases.deadline(ctx)
+  return text(commands.micros(ctx.now + ctx.rules.lease_s))
 end
 
 -- Gives a lease. Numbers grow with the time: a server that has lost its last seconds gives none a
@@ -18,26 +19,19 @@ function leases.grant(ctx, u, h, worker)
   counts.lease = math.max(counts.lease + 1, math.floor(ctx.now * const.LEASES_PER_S))
   counts.in_progress = counts.in_progress + 1
   ctx.call('HSET', ctx.prefix .. K.leases, name, struct.pack(LEASE, counts.lease, worker, h.hid))
-  ctx.call('ZADD', ctx.prefix .. K.deadlines, deadline(ctx), name)
+  ctx.call('ZADD', ctx.prefix .. K.deadlines, leases.deadline(ctx), name)
   return counts.lease
 end
 
 -- Returns the host's number and the worker of a URL's lease; nothing if `number` is not its newest.
 function leases.find(ctx, id, number)
   local packed = ctx.call('HGET', ctx.prefix .. K.leases, text(id))
-  if not packed then
-    return nil
+  if packed then
+    local newest, worker, hid = struct.unpack(LEASE, packed)
+    if not number or newest == number then
+      return hid, worker
+    end
   end
-  local newest, worker, hid = struct.unpack(LEASE, packed)
-  if number and newest ~= number then
-    return nil
-  end
-  return hid, worker
-end
-
--- Extends a lease.
-function leases.extend(ctx, id)
-  ctx.call('ZADD', ctx.prefix .. K.deadlines, 'GT', deadline(ctx), text(id))
 end
 
 -- Ends a lease; the host rests until `next_start`.
@@ -50,12 +44,6 @@ function leases.finish(ctx, id, h, next_start)
   d.kept_until = ctx.now + ctx.rules.domain_ttl_s
   domains.change(ctx, d)
   scheduler.end_visit(ctx, h, next_start)
-end
-
--- Returns URLs whose leases are overdue, at most a thousand.
-function leases.overdue(ctx)
-  local now = text(micros(ctx.now))
-  return ctx.call('ZRANGEBYSCORE', ctx.prefix .. K.deadlines, '-inf', now, 'LIMIT', '0', '1000')
 end
 
 -- Returns the numbers of the hosts that are leased, and the workers that have leases, as sets.

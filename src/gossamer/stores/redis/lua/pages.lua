@@ -7,7 +7,6 @@ local text = commands.text
 -- Keeps the page that a URL has claimed.
 function pages.keep(ctx, u, claim, fetched, note, content)
   local rules, name, left_ms = ctx.rules, text(claim.page), nil
-  claims.fulfil(ctx, u.id)
   ctx.call('HSET', ctx.prefix .. K.pages, name, struct.pack('>dI5', fetched, u.id) .. note)
   if rules.given then
     ctx.call('SET', ctx.prefix .. K.content .. name, content)
@@ -17,7 +16,7 @@ function pages.keep(ctx, u, claim, fetched, note, content)
     left_ms = math.min(left_ms, const.LONGEST_MS)
     ctx.call('SET', ctx.prefix .. K.content .. name, content, 'PX', text(left_ms))
   end
-  claims.keep_digest(ctx, claim.digest, fetched, claim.page, left_ms)
+  claims.fulfil(ctx, u.id, claim, fetched, left_ms)
   if #claim.bands > 0 then
     sketches.settle(ctx, claim.page, left_ms)
   end

@@ -35,23 +35,17 @@ local function let_in(ctx, h)
   rings.offer(ctx, h)
 end
 
--- Sets a host aside that rests for long.
+-- Sets a host aside that rests for long; as in `turn_away`, it is in its ring until now.
 function rings.park(ctx, h)
-  if not h.aside then
-    h.aside = true
-    hosts.change(ctx, h)
-    ctx.call('ZADD', ctx.prefix .. K.parked, h.next, h.key)
-  end
+  h.aside = true
+  ctx.call('ZADD', ctx.prefix .. K.parked, h.next, h.key)
 end
 
 -- Sets a host aside for which a worker has no room.
 function rings.turn_away(ctx, h, worker)
-  if not h.aside then
-    h.aside = true
-    hosts.change(ctx, h)
-    ctx.call('RPUSH', ctx.prefix .. K.away .. worker, h.key)
-    ctx.call('SADD', ctx.prefix .. K.crowded, worker)
-  end
+  h.aside = true
+  ctx.call('RPUSH', ctx.prefix .. K.away .. worker, h.key)
+  ctx.call('SADD', ctx.prefix .. K.crowded, worker)
 end
 
 -- Lets those in again whose rest ends before a moment; returns how many.

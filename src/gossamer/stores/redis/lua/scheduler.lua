@@ -123,9 +123,9 @@ function scheduler.dequeue(ctx, h, u)
   counters.count_queue(ctx, queue, -1)
 end
 
--- Takes a slot of a host back and lets the host rest.
-function scheduler.end_visit(ctx, h, next_start)
-  h.in_progress = h.in_progress - 1
+-- Takes a slot of a host back, or several, and lets the host rest.
+function scheduler.end_visit(ctx, h, next_start, slots)
+  h.in_progress = h.in_progress - (slots or 1)
   h.next = math.max(h.next, next_start)
   hosts.change(ctx, h)
   local is_late = h.next > ctx.now + const.SOON_S

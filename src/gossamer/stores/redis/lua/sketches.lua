@@ -79,14 +79,12 @@ local function sharing(ctx, bands)
       shared[page] = (shared[page] or 0) + 1
     end
   end
-  if #found > 1 then
-    table.sort(found, function(one, other)
-      if shared[one] ~= shared[other] then
-        return shared[one] > shared[other]
-      end
-      return one < other
-    end)
-  end
+  table.sort(found, function(one, other)
+    if shared[one] ~= shared[other] then
+      return shared[one] > shared[other]
+    end
+    return one < other
+  end)
   return found
 end
 

@@ -21,7 +21,7 @@ function workers.forget(ctx, worker)
 end
 
 -- Returns the length of a worker's queue; false if the worker does not take part.
-local function load_of(ctx, worker)
+function workers.load_of(ctx, worker)
   local load = ctx.loads[worker]
   if load == nil then
     load = ctx.call('ZSCORE', ctx.prefix .. K.loads, pad(worker))
@@ -29,10 +29,6 @@ local function load_of(ctx, worker)
     ctx.loads[worker] = load
   end
   return load
-end
-
-function workers.is_there(ctx, worker)
-  return worker and load_of(ctx, worker) and true or false
 end
 
 -- Returns the worker with the shortest queue; nil if there is no worker.
@@ -44,7 +40,7 @@ end
 -- Returns how many more URLs fit into a worker's queue.
 function workers.space(ctx, worker)
   local most = ctx.rules.worker_queue
-  return most - (load_of(ctx, worker) or most)
+  return most - (workers.load_of(ctx, worker) or most)
 end
 
 function workers.add_load(ctx, worker, count)

@@ -98,7 +98,6 @@ def test_it_is_loaded_where_it_is_missing(stage: "Stage") -> None:
             role = f"{stage.key('leader')}frontier"
             assert await library.call(client, "lead", role, "me", 1000) == 1
             assert await library.call(client, "lead", role, "you", 1000) == 0
-            await library.load(client)  # it is there
 
     asyncio.run(story())
 

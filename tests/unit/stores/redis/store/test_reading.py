@@ -12,7 +12,8 @@ from gossamer.errors import CrawlError
 from gossamer.stores.contract import UrlState
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.redis.reader import RedisReader, open_redis_reader
-from gossamer.stores.redis.unpack import unpack_host, unpack_page, unpack_url
+from gossamer.stores.redis.records import UNREADABLE, read_host
+from gossamer.stores.redis.unpack import unpack_page, unpack_url
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.store.conftest import Stage
@@ -31,8 +32,8 @@ def reading(stage: "Stage") -> AbstractAsyncContextManager[RedisReader]:
 
 @pytest.mark.parametrize("packed", FOREIGN)
 def test_what_is_no_record_is_refused(packed: bytes) -> None:
-    for unpack in (unpack_url, unpack_page, unpack_host):
-        with pytest.raises(ValueError, match=r"."):
+    for unpack in (unpack_url, unpack_page, read_host):
+        with pytest.raises(UNREADABLE):
             unpack(packed)
 
 

@@ -1,12 +1,5 @@
 -- Answers the first URLs of the URL queue, with the credit of their domains.
 
-local function credit_of(ctx, domain, credits)
-  if not credits[domain] then
-    credits[domain] = tonumber(ctx.call('HGET', ctx.prefix .. K.credits, domain) or 0)
-  end
-  return credits[domain]
-end
-
 steps.repeatable('candidates', { 'credit' }, function(ctx, message)
   local ids = ctx.call('ZRANGE', ctx.prefix .. K.url_queue, '0', commands.text(message[1] - 1))
   local packed = commands.get_many(ctx, ctx.prefix .. K.urls, ids)
@@ -15,7 +8,9 @@ steps.repeatable('candidates', { 'credit' }, function(ctx, message)
     if urls.is_sound(packed[i]) then
       local u = urls.read(ctx, tonumber(id), packed[i])
       local h = hosts.get(ctx, u.hid)
-      out[#out + 1] = { u.id, u.url, h.name, h.domain, u.depth, credit_of(ctx, h.domain, credits) }
+      local credit = credits[h.domain] or ctx.call('HGET', ctx.prefix .. K.credits, h.domain) or 0
+      credits[h.domain] = tonumber(credit)
+      out[#out + 1] = { u.id, u.url, h.name, h.domain, u.depth, credits[h.domain] }
     else
       urls.quarantine(ctx, id, packed[i])
     end

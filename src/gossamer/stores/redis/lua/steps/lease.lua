@@ -13,7 +13,9 @@ local function lease_one(ctx, h, worker)
   agenda.announce(ctx, h)
   rings.offer(ctx, h)
   local number = leases.grant(ctx, u, h, worker)
-  local is_hopeless = feedback.is_hopeless(h)
+  -- it has failed so often that it is not asked any more
+  local is_hopeless = h.unanswered >= const.HOPELESS_AFTER
+    or h.failures >= const.HOPELESS_AFTER_REFUSALS
   return { u.id, number, u.url, h.name, u.depth, u.attempts + 1, u.hops, is_hopeless }
 end
 

@@ -47,10 +47,11 @@ steps.reading('read_hosts', {}, function(ctx, message)
   local function show(h)
     if not shown[h.hid] then
       shown[h.hid] = true
-      local mean_ms = h.requests > 0 and h.took / h.requests * 1000 or 0
-      local next_in_s = h.next - ctx.now
-      out[#out + 1] =
-        { h.name, h.waiting, h.in_progress, h.pages, h.failed, next_in_s, mean_ms }
+      out[#out + 1] = {
+        host = h.name, waiting = h.waiting, in_progress = h.in_progress, pages = h.pages,
+        failures = h.failed, next_in_s = h.next - ctx.now,
+        mean_ms = h.requests > 0 and h.took / h.requests * 1000 or 0,
+      }
     end
   end
 

@@ -10,8 +10,10 @@ local function finish_poison(ctx, u)
 end
 
 local function reap_leases(ctx)
-  local now, found = ctx.now, 0
-  for _, name in ipairs(leases.overdue(ctx)) do
+  local now, key = ctx.now, ctx.prefix .. K.deadlines
+  local micros = commands.text(commands.micros(now))
+  local overdue = ctx.call('ZRANGEBYSCORE', key, '-inf', micros, 'LIMIT', '0', '1000')
+  for _, name in ipairs(overdue) do
     local id = tonumber(name)
     local hid, worker = leases.find(ctx, id)
     local h, u = hosts.get(ctx, hid), urls.get(ctx, id)
@@ -26,9 +28,8 @@ local function reap_leases(ctx)
     else
       claims.release(ctx, u, h)
     end
-    found = found + 1
   end
-  return found
+  return #overdue
 end
 
 local function reap_slots(ctx)
@@ -39,8 +40,7 @@ local function reap_slots(ctx)
     ctx.call('HDEL', ctx.prefix .. K.taken_slots, hid)
     ctx.call('ZREM', ctx.prefix .. K.slot_deadlines, hid)
     ctx.counts.taken_slots = ctx.counts.taken_slots - taken
-    h.in_progress = h.in_progress - taken + 1
-    scheduler.end_visit(ctx, h, ctx.now + hosts.delay(ctx, h))
+    scheduler.end_visit(ctx, h, ctx.now + hosts.delay(ctx, h), taken)
   end
 end
 

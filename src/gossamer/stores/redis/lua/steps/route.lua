@@ -3,7 +3,7 @@
 -- Returns the worker that serves a domain; nil: any worker may have it.
 local function holder(ctx, d)
   local is_bound = d.busy > 0 or d.kept_until > ctx.now
-  return is_bound and workers.is_there(ctx, d.worker) and d.worker or nil
+  return is_bound and d.worker and workers.load_of(ctx, d.worker) and d.worker or nil
 end
 
 -- Returns the queue from which a host is served when it has its turn: in strict order its first.

@@ -29,10 +29,10 @@ local function keep_page(ctx, message, u, h, claim, note, content)
 end
 
 -- Returns for each link that came as a URL its id, and when it was done (0: it is not).
-local function learnt_of(ctx, message, growth)
+local function learnt_of(ctx, found, growth)
   local learnt, count = {}, 0
-  for i = 1, #message.links do
-    if type(message.links[i]) == 'string' then
+  for i = 1, #found do
+    if type(found[i]) == 'string' then
       local at = growth.finished[i]
       learnt[count + 1] = growth.ids[i]
       learnt[count + 2] = at and at < const.INF and at - ctx.offset or 0
@@ -59,7 +59,7 @@ local function finish(ctx, message, u, h, claim, refusal, keys, note, content)
   pages.share_credit(ctx, h.domain, message.domains)
   return {
     accepted = true, new = growth.new, nearer = links.note_nearer(ctx, growth),
-    learnt = learnt_of(ctx, message, growth), depth = path.depth, hops = path.hops,
+    learnt = learnt_of(ctx, message.links, growth), depth = path.depth, hops = path.hops,
   }
 end
 

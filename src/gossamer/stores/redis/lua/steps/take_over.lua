@@ -28,8 +28,7 @@ local function take_slots_back(ctx)
   local taken = ctx.call('HGETALL', ctx.prefix .. K.taken_slots)
   for i = 1, #taken, 2 do
     local h = hosts.get(ctx, tonumber(taken[i]))
-    h.in_progress = h.in_progress - tonumber(taken[i + 1]) + 1
-    scheduler.end_visit(ctx, h, h.next)
+    scheduler.end_visit(ctx, h, h.next, tonumber(taken[i + 1]))
   end
   ctx.call('DEL', ctx.prefix .. K.taken_slots, ctx.prefix .. K.slot_deadlines)
   ctx.counts.taken_slots = 0

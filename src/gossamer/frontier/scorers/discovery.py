@@ -1,7 +1,8 @@
-"""The scorer `depth`: breadth first."""
+"""The scorers `depth` (breadth first) and `fifo` (the order of discovery)."""
 
 from collections.abc import Sequence
 
+from gossamer.frontier.scorers.contract import MIDDLE
 from gossamer.model import Candidate
 
 
@@ -19,3 +20,14 @@ class Depth:
         """
         # The quotient of two integers is correctly rounded: no depth is out of order or range.
         return [100 * candidate.depth / (1 + candidate.depth) for candidate in candidates]
+
+
+class Fifo:
+    """Fetches URLs in the order in which they were found."""
+
+    name = "fifo"
+    strict = True
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[float]:
+        """Return the same score for all."""
+        return [MIDDLE] * len(candidates)
