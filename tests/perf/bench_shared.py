@@ -42,7 +42,7 @@ ANSWER_MS, CONNECTIONS, SLOW_PAGES = 80, 8, 1_000
 COMMON = ("--quiet", "--delay", "0s", "--max-bytes", "1GB")
 ALL = ("--max-pages", "100000")
 CRAWL = "bench"
-STEPS_OF_CLIENTS = ("cmdstat_evalsha", "cmdstat_eval")
+STEPS_OF_CLIENTS = ("cmdstat_fcall", "cmdstat_fcall_ro")
 
 
 class CrawlSetting(msgspec.Struct, frozen=True):
