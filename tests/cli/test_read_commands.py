@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from crawled import crawl_into
 
 from gossamer.cli.main import run
 from gossamer.modules import Save
-from gossamer.testing import Web, crawl_into
+from gossamer.testing import Web
 
 COMMAND = str(Path(sys.executable).with_name("gossamer"))
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from crawled import read_urls
 from redis_servers import RedisServer, StartServer
 from tests.cluster.crawl_result import CrawlResult, as_result, impolite, saved_files
 from tests.cluster.process_crawl import DELAY_S, GossamerProcess, ProcessCrawl, seed_and_options
 from tests.cluster.small_web import describe
 from threaded_proxy import ThreadedProxy
 
-from gossamer.testing import Web, read_urls
+from gossamer.testing import Web
 
 ALWAYS = ("appendonly yes", "appendfsync always")
 

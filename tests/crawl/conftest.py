@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crawled import Crawled, crawl_into
 
-from gossamer.testing import Crawled, Web, crawl_into
+from gossamer.testing import Web
 
 
 @pytest.fixture

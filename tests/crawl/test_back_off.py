@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from crawled import Crawled
 
 from gossamer import Event, Outcome, Snapshot, Summary
 from gossamer.config import load
@@ -17,7 +18,7 @@ from gossamer.model import HostKey
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.rows import HostRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.testing import Crawled, KeepOpen, Raw, Reply, Web
+from gossamer.testing import KeepOpen, Raw, Reply, Web
 
 Crawl = Callable[..., Crawled]
 

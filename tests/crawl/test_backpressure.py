@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 
 import pytest
+from crawled import Crawled
 
-from gossamer.testing import Crawled, Reply, Web, most_at_once, traffic_of
+from gossamer.testing import Reply, Web, most_at_once, traffic_of
 
 Crawl = Callable[..., Crawled]
 

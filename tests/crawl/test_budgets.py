@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crawled import Crawled, crawl_into
 
-from gossamer.testing import Crawled, Reply, Web, crawl_into
+from gossamer.testing import Reply, Web
 
 Crawl = Callable[..., Crawled]
 

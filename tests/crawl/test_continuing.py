@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crawled import Crawled, crawl_into, read_urls
 
 from gossamer import CrawlError, Page, UsageError
-from gossamer.testing import Crawled, Reply, Web, crawl_into, min_gap_s, read_urls
+from gossamer.testing import Reply, Web, min_gap_s
 
 Crawl = Callable[..., Crawled]
 

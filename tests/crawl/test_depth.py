@@ -7,11 +7,12 @@ from itertools import count
 
 import msgspec
 import pytest
+from crawled import Crawled, PageRecorder
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import gossamer
-from gossamer.testing import Crawled, PageRecorder, Reply, Web
+from gossamer.testing import Reply, Web
 
 MOST_NODES = 12
 

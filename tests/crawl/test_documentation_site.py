@@ -5,8 +5,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from crawled import Crawled
 
-from gossamer.testing import Crawled, Web, traffic_of
+from gossamer.testing import Web, traffic_of
 
 Crawl = Callable[..., Crawled]
 Search = Callable[[int | None], dict[str, int]]

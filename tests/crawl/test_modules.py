@@ -8,14 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crawled import Crawled
 
 from gossamer import Page
 from gossamer.config import load
 from gossamer.coordinator import Crawl as OneCrawl
 from gossamer.coordinator import Plan
-from gossamer.coordinator.silence import Silence
+from gossamer.coordinator.observer import Silence
 from gossamer.modules import ModuleContext, ModuleReport, as_module
-from gossamer.testing import Crawled, Web
+from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]
 

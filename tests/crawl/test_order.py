@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable
 
 import pytest
+from crawled import Crawled
 
-from gossamer.testing import Crawled, Web
+from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]
 

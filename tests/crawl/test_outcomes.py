@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from crawled import Crawled
 
 from gossamer import Outcome
-from gossamer.testing import Close, Crawled, KeepOpen, Pause, Repeat, Reply, Reset, Web
+from gossamer.testing import Close, KeepOpen, Pause, Repeat, Reply, Reset, Web
 
 Crawl = Callable[..., Crawled]
 

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Iterable
 
 import pytest
+from crawled import Crawled
 
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
 from gossamer.stores.contract import HostFeedback, Settlement, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
-from gossamer.testing import Crawled, Reply, Reset, Web, most_at_once, traffic_of
+from gossamer.testing import Reply, Reset, Web, most_at_once, traffic_of
 from gossamer.urls import Scope
 from gossamer.worker import LinkFilter
 

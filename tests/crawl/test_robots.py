@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+from crawled import Crawled
 
 from gossamer import Outcome
-from gossamer.testing import Crawled, Reply, Web, traffic_of
+from gossamer.testing import Reply, Web, traffic_of
 
 Crawl = Callable[..., Crawled]
 

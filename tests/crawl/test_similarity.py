@@ -4,12 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crawled import Crawled
 from tests.unit.views.reading import broken, explained, in_directory
 
 from gossamer.cli.explain import explanation_lines
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import Module
-from gossamer.testing import Crawled, Web
+from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]
 

@@ -6,13 +6,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from crawled import read_urls
 
 from gossamer import Page
 from gossamer.config import load
 from gossamer.coordinator import Crawl, Plan, Summary
-from gossamer.coordinator.silence import Silence
+from gossamer.coordinator.observer import Silence
 from gossamer.modules import Module
-from gossamer.testing import Web, read_urls
+from gossamer.testing import Web
 
 HOUR_S = 3600.0
 

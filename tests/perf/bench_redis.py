@@ -25,7 +25,7 @@ from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
 from gossamer.stores.redis import Opening, open_redis
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.nodes import connect
 
 CRAWL = "bench"
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)

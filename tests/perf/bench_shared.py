@@ -30,7 +30,7 @@ from tests.perf.own_redis import own_redis
 from tests.perf.redis_figures import bytes_by_kind
 
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.client import connect
+from gossamer.stores.redis.nodes import connect
 
 TURNS = 5
 HOSTS = 6

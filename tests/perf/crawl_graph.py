@@ -1,7 +1,7 @@
 """Crawl the synthetic web in a process of its own, and hold what came of it against its oracle.
 
-    python tests/perf/crawl_graph.py              1,000 hosts, 50,000 pages: about a minute
-    python tests/perf/crawl_graph.py '{"hosts": 100, "pages": 3000}'
+    PYTHONPATH=tools python tests/perf/crawl_graph.py    1,000 hosts, 50,000 pages: a minute
+    PYTHONPATH=tools python tests/perf/crawl_graph.py '{"hosts": 100, "pages": 3000}'
 
 Prints one object of JSON. Memory and CPU time are those of the crawl: the web is served by another
 process, and the oracle is asked afterwards.
@@ -15,9 +15,10 @@ import time
 from pathlib import Path
 
 import msgspec
+from crawled import read_urls
 
 import gossamer
-from gossamer.testing import GraphWeb, read_urls
+from gossamer.testing import GraphWeb
 
 WORKERS = 4
 

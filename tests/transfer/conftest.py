@@ -14,8 +14,8 @@ from gossamer.config import load
 from gossamer.coordinator import Plan
 from gossamer.coordinator.context import ProcessContext, open_worker_context
 from gossamer.coordinator.engine import Engine
-from gossamer.coordinator.shared_options import pack_options
-from gossamer.coordinator.silence import Silence
+from gossamer.coordinator.observer import Silence
+from gossamer.coordinator.stored_options import pack_options
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
 from gossamer.modules import ModuleContext, ModuleRunner
@@ -23,8 +23,8 @@ from gossamer.stores import EmbeddedStore, Store
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.nodes import connect
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening
 from gossamer.testing import Web

@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.config import CrawlOptions
 from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.shared_options import unpack_options
+from gossamer.coordinator.stored_options import unpack_options
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.redis import RedisStore, open_redis

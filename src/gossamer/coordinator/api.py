@@ -5,9 +5,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 from gossamer.config import CrawlOptions, load
 from gossamer.coordinator.crawl import Crawl
-from gossamer.coordinator.observer import Observer, Summary
+from gossamer.coordinator.observer import Observer, Silence, Summary
 from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.silence import Silence
 from gossamer.download import NameTable
 from gossamer.model import Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module

@@ -9,7 +9,7 @@ from gossamer.model import Event, Snapshot
 from gossamer.modules import ModuleReport
 from gossamer.stores.contract import HostView
 
-__all__ = ["HostView", "Level", "Observer", "Summary"]
+__all__ = ["HostView", "Level", "Observer", "Silence", "Summary"]
 
 Level = Literal["info", "warning", "error"]
 
@@ -52,3 +52,21 @@ class Observer(Protocol):
 
     def close(self, summary: Summary) -> None:
         """Take the last words; nothing follows."""
+
+
+class Silence:
+    """For programs that look at the summary themselves."""
+
+    wants_events = False
+
+    def event(self, event: Event) -> None:
+        """Show nothing."""
+
+    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+        """Show nothing."""
+
+    def say(self, level: Level, message: str, **fields: str | int | float) -> None:
+        """Show nothing."""
+
+    def close(self, summary: Summary) -> None:
+        """Show nothing."""

@@ -7,6 +7,7 @@ the key goes to the host it is for and to no other.
 
 import pycurl
 
+from gossamer.coordinator.plan import Plan
 from gossamer.download import FetchOptions
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.handles import HandlePool
@@ -19,6 +20,9 @@ from gossamer.frontier.scorers import (
     PageRank,
     PageRankLimits,
     Question,
+    SafeScorer,
+    Scorer,
+    load,
 )
 
 _END = -1
@@ -33,6 +37,21 @@ def build_pagerank(
             "The scorer pagerank needs a key to Open PageRank; the scorer importance needs none."
         )
     return PageRank(PageRankHttp(options), Endpoint(key, base_url), PageRankLimits(), seed=seed)
+
+
+def load_scorer(plan: Plan) -> SafeScorer:
+    """Return the scorer that the plan names."""
+    options = plan.options
+
+    def pagerank() -> Scorer:
+        return build_pagerank(
+            options.pagerank_key,
+            plan.fetch_options(),
+            base_url=options.pagerank_url,
+            seed=options.draw_seed,
+        )
+
+    return load(plan.scorer_name, {"pagerank": pagerank})
 
 
 class PageRankHttp:

@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.config import CrawlOptions
 from gossamer.content import Markers
-from gossamer.coordinator.shared_options import pack_options
+from gossamer.coordinator.stored_options import pack_options
 from gossamer.download import FetchOptions, user_agent
 from gossamer.errors import UsageError
 from gossamer.frontier.scheduler import SchedulerRules

@@ -1,11 +1,21 @@
-"""The options that are stored with a crawl, for whoever reads it later."""
+"""The options that are stored with a crawl, for its other processes and its readers."""
+
+from typing import Any
 
 import msgspec
 
-from gossamer.config import ScopeName
+from gossamer.config import OPTIONS, CrawlOptions, ScopeName
 from gossamer.errors import CrawlError
 from gossamer.frontier.budget import Budget
 from gossamer.urls import Scope, parse_seed
+
+LOCAL = frozenset(
+    {
+        *("dir", "store", "insecure_store", "name", "fresh"),
+        *("pagerank_key", "log_format", "verbose", "quiet"),
+    }
+)
+"""What each process has of its own: where it is, how it shows itself, and its secrets."""
 
 
 class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,3 +56,32 @@ def read_options(note: bytes | None, where: object) -> StoredOptions | None:
         return msgspec.json.decode(note, type=StoredOptions)
     except msgspec.DecodeError as error:
         raise CrawlError(f"the options in {where} are damaged: {error}") from error
+
+
+def pack_options(options: CrawlOptions) -> bytes:
+    """Return the options that all processes share."""
+    return msgspec.json.encode(
+        {
+            option.field: getattr(options, option.field)
+            for option in OPTIONS
+            if option.field not in LOCAL
+        }
+    )
+
+
+def unpack_options(note: bytes, own: CrawlOptions) -> CrawlOptions:
+    """Return the options of the crawl for a process that has its own ones besides."""
+    try:
+        shared = msgspec.json.decode(note, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise CrawlError(f"the options of the crawl in the store are damaged: {error}") from error
+    known = {option.field for option in OPTIONS}
+    if unknown := sorted(shared.keys() - known):
+        raise CrawlError(
+            f"the crawl was begun by another version of Gossamer: {unknown[0]} is not known here"
+        )
+    values: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in shared.items()
+    }
+    values |= {name: getattr(own, name) for name in LOCAL}
+    return CrawlOptions(**values)

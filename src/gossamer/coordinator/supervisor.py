@@ -55,9 +55,6 @@ class Supervisor:
         self._say = say
         self._processes: list[ManagedProcess] = []
 
-    def __repr__(self) -> str:
-        return f"<Supervisor: {', '.join(managed.name for managed in self._processes)}>"
-
     async def add(self, spec: SpecFactory, *, needed: bool = False) -> None:
         """Fill a place; `spec` is asked again for everyone who comes after."""
         managed = ManagedProcess(spec=spec, needed=needed)

@@ -10,10 +10,9 @@ r"""A simulated web for tests: real sockets, described in a few lines, well-beha
 `Web` is the server, `Site` one host with its answers, `Reply` and `Raw` the kinds of answers,
 `RequestRecord` a request that the server received and `traffic_of` the statistics of them.
 `demo_site` describes a small site to crawl, `GraphWeb` a web of any size that knows what a crawl
-must find. `crawl_into` crawls such a web, and `Crawled` is the result.
+must find.
 """
 
-from gossamer.testing.crawled import Crawled, PageRecorder, crawl_into, read_urls
 from gossamer.testing.demo import demo_site
 from gossamer.testing.graph import GraphWeb
 from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, RawStep, Repeat, Reply, Reset
@@ -29,10 +28,8 @@ from gossamer.testing.web import Web
 
 __all__ = [
     "Close",
-    "Crawled",
     "GraphWeb",
     "KeepOpen",
-    "PageRecorder",
     "Pause",
     "Raw",
     "RawStep",
@@ -43,10 +40,8 @@ __all__ = [
     "Site",
     "Traffic",
     "Web",
-    "crawl_into",
     "demo_site",
     "min_gap_s",
     "most_at_once",
-    "read_urls",
     "traffic_of",
 ]

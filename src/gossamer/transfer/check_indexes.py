@@ -11,7 +11,7 @@ from typing import Any
 
 from gossamer.stores.contract import UrlState
 from gossamer.stores.redis.crawl_client import CrawlClient
-from gossamer.transfer.export_state import CopiedCrawl
+from gossamer.transfer.export import CopiedCrawl
 from gossamer.transfer.tables import portions
 
 HOSTS_AT_ONCE = 500

@@ -25,10 +25,9 @@ from gossamer.stores.redis import opening
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.alive import is_at_work
 from gossamer.stores.redis.checks import require
-from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name, stored_crawl
 from gossamer.stores.redis.keys import key
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.open import NAME, delete_crawl
 from gossamer.stores.redis.probe import check
 from gossamer.stores.registry import kind_of

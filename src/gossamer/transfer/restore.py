@@ -20,11 +20,10 @@ from gossamer.stores.contract import UrlState
 from gossamer.stores.embedded import host_registry
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
-from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.constants import LONGEST_MS
 from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client
 from gossamer.stores.redis.keys import REGISTRY
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.records import (
     NOBODY,
     name_of,
@@ -35,7 +34,7 @@ from gossamer.stores.redis.records import (
 )
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer import tables
-from gossamer.transfer.export_state import LEASES_OF_A_START
+from gossamer.transfer.export import LEASES_OF_A_START
 
 URLS_AT_ONCE = 2000
 BODIES_AT_ONCE = 50

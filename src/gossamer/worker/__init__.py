@@ -6,16 +6,12 @@ path: robots, download, parse, duplicate?, modules, links, settle.
 
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.loop import Worker
-from gossamer.worker.parser_pool import ParserPool
 from gossamer.worker.pipeline import Modules, Pipeline, WorkerContext
 from gossamer.worker.robots import PoliteRobots
-from gossamer.worker.settlements import MAX_REDIRECTS
 
 __all__ = [
-    "MAX_REDIRECTS",
     "LinkFilter",
     "Modules",
-    "ParserPool",
     "Pipeline",
     "PoliteRobots",
     "Worker",

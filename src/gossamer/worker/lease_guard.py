@@ -29,9 +29,6 @@ class LeaseGuard:
         self._clock = clock
         self._request: asyncio.Timeout | None = None
 
-    def __repr__(self) -> str:
-        return f"<LeaseGuard: {self.task.url} until {self._until:.3f}>"
-
     def extend(self, until: float) -> None:
         """Go on until then: the store said at that time less a lease that we still have it."""
         self._until = until

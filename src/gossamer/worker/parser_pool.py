@@ -51,9 +51,6 @@ class ParserPool:
         self._window_began = clock()
         self._busy_s = 0.0
 
-    def __repr__(self) -> str:
-        return f"<ParserPool: {self.process or 'only us'}>"
-
     async def analyse(self, page: RawPage) -> Analysis:
         """Return what is on the page; raise `AnalysisError` if that cannot be found out."""
         process = self.process

@@ -41,9 +41,6 @@ class ParserProcess(asyncio.Protocol):
         self._patience: asyncio.TimerHandle | None = None
         self._connecting = asyncio.ensure_future(self._connect(ours))
 
-    def __repr__(self) -> str:
-        return f"<ParserProcess {self._process.pid}: {len(self._waiting)} in hand>"
-
     @property
     def pid(self) -> int:
         """The number of the process."""

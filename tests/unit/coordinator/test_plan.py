@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.config import load
 from gossamer.coordinator import Plan
-from gossamer.coordinator.shared_options import pack_options
+from gossamer.coordinator.stored_options import pack_options
 from gossamer.errors import UsageError
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from crawled import crawl_into
 from tests.unit.views.reading import in_directory, in_redis
 
 from gossamer.config import StoreAddress
 from gossamer.modules import Save
 from gossamer.stores.reading import ReadRequest
-from gossamer.testing import Reply, Web, crawl_into
+from gossamer.testing import Reply, Web
 from gossamer.transfer.ends import migration_end
 from gossamer.transfer.migrate import migrate
 

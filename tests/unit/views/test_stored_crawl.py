@@ -10,12 +10,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from crawled import crawl_into
 from tests.unit.views.reading import in_directory, status, verified
 
 from gossamer import CrawlError, Page, UsageError
 from gossamer.stores.embedded.directory import find_crawl
 from gossamer.stores.reading import ReadRequest
-from gossamer.testing import Reply, Web, crawl_into
+from gossamer.testing import Reply, Web
 from gossamer.views.status import CrawlStatus
 
 NOBODY = 65534

@@ -7,7 +7,8 @@ import pytest
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.stores.contract import Claim, HostFeedback, Link, Task
-from gossamer.worker import MAX_REDIRECTS, settlements
+from gossamer.worker import settlements
+from gossamer.worker.settlements import MAX_REDIRECTS
 
 MakeTask = Callable[..., Task]
 

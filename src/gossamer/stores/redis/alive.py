@@ -3,10 +3,9 @@
 from typing import Any
 
 from gossamer.errors import CrawlError
-from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.crawl_client import CrawlClient, stored_crawl
 from gossamer.stores.redis.keys import key
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import Nodes, connect
 
 AT_WORK, IN_ORDER = 2, 1
 """How the last process was seen or has ended; in Lua `const.AT_WORK` and `const.IN_ORDER`."""

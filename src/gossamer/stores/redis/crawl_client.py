@@ -11,10 +11,9 @@ from redis.asyncio import Redis
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.client import CONNECT_S, connect
 from gossamer.stores.redis.keys import REGISTRY, key, prefix
 from gossamer.stores.redis.no_answer import explained
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import CONNECT_S, Nodes, connect
 from gossamer.stores.rules import StoreRules
 
 T = TypeVar("T")

@@ -66,31 +66,20 @@ NAMES: Final = {
 }
 
 COUNTERS: Final = (
-    # URLs
-    "urls",  # the id of the last URL
-    "unscored",  # how many wait in the URL queue
-    "line",  # the last place in the URL queue
-    "queued",  # how many wait in the priority queues
-    "assigned",  # how many are assigned to workers
-    "in_progress",  # how many are leased
-    "too_deep",  # how many are too deep
+    *(
+        "urls",
+        "unscored",
+        "line",
+    ),  # the last URL id; how many are unscored; the last in line
+    *("queued", "assigned", "in_progress", "too_deep"),  # how many URLs are in these states
     "broken",  # how many records were put into the quarantine
-    # hosts
-    "hosts",  # the number of the last host
-    "met",  # how many hosts have a URL that is known
-    "credit",  # the largest credit of a domain
-    "taken_slots",  # how many slots without a task are taken
-    # pages and attempts
-    "page",  # the last number of a page that was given
-    "pages",  # how many pages are kept
-    "bytes",  # how much was downloaded
+    *("hosts", "met"),  # the number of the last host; how many hosts have a known URL
+    *("credit", "taken_slots"),  # the largest credit of a domain; slots taken without a task
+    *("page", "pages", "bytes"),  # the last page number given; pages kept; bytes downloaded
     "lease",  # the number of the last lease
-    "started",  # when the first attempt ended; 0: none has
-    "last",  # when the last attempt ended
-    # the server
+    *("started", "last"),  # when the first and the last attempt ended; 0: none has
     "closed",  # how the last process was seen or has ended (alive.py)
-    "server",  # which server carried out the last step
-    "unsure",  # until when hosts count as asked, after a server has lost its last seconds
+    *("server", "unsure"),  # who carried out the last step; until when hosts count as asked
 )
 """The fields of `counts`; one that is not there is 0."""
 

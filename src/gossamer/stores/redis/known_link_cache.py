@@ -38,9 +38,6 @@ class KnownLinkCache:
         self._known: dict[bytes, KnownLink] = {}
         self._connection = 0
 
-    def __repr__(self) -> str:
-        return f"<KnownLinkCache: {len(self._known)} of {self._most}>"
-
     def on(self, connection: int) -> Self:
         """Return the cache, without what was learnt on another connection."""
         if connection != self._connection:

@@ -10,7 +10,7 @@ from redis import exceptions
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
-from gossamer.stores.redis.client import CONNECT_S
+from gossamer.stores.redis.nodes import CONNECT_S
 
 NOTHING_GOES = "without the store nothing can be crawled"
 IS_IT_THERE = "check that the server runs and that its address is right"

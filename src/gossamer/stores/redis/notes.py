@@ -12,10 +12,9 @@ from redis.asyncio import Redis
 
 from gossamer.stores.redis import library
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.client import CONNECT_S, connect
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.no_answer import explained
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import CONNECT_S, Nodes, connect
 from gossamer.stores.redis.script_client import ELSEWHERE, LOST
 
 HUNG_UP = RuntimeError
@@ -45,9 +44,6 @@ class CrawlNotes:
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
-
-    def __repr__(self) -> str:
-        return f"<CrawlNotes: {self._crawl}>"
 
     async def get(self, name: str) -> bytes | None:
         """Return a note; None if there is none of that name."""

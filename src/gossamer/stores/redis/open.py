@@ -13,11 +13,10 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
-from gossamer.stores.redis.client import connect, connection_to
 from gossamer.stores.redis.crawl_client import crawl_client, read_rules
 from gossamer.stores.redis.keys import NAMES, REGISTRY, prefix
 from gossamer.stores.redis.no_answer import explained
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import Nodes, connect, connection_to
 from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.script_client import PATIENCE_S, ScriptClient
 from gossamer.stores.redis.store import RedisStore

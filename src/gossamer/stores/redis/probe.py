@@ -13,8 +13,8 @@ from redis.asyncio import Redis
 
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
-from gossamer.stores.redis.client import connect
 from gossamer.stores.redis.no_answer import explain
+from gossamer.stores.redis.nodes import connect
 
 PATIENCE_S = 5.0
 """How long a server may take for its answers, all together."""

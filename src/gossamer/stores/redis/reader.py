@@ -65,9 +65,6 @@ class RedisReader:
         self.directory = directory
         self._queue_of = QueueTable(rules.scheduler.queues).queue_of
 
-    def __repr__(self) -> str:
-        return f"<RedisReader: {self.where}>"
-
     # -- the crawl -------------------------------------------------------------------------------
 
     async def note(self, name: str) -> bytes | None:

@@ -97,9 +97,6 @@ class ScriptClient:
         """How often it has connected. A server that has lost its last seconds is always reached
         over another connection: what was learnt on one holds there alone."""
 
-    def __repr__(self) -> str:
-        return f"<ScriptClient: {len(self._waiting)} calls waiting, {self.round_trips} round trips>"
-
     async def ask(
         self,
         step: str,

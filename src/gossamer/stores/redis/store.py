@@ -39,9 +39,6 @@ class RedisStore:
         self._joined: set[int] = set()
         self._known = KnownLinkCache(rules.ttl_s)
 
-    def __repr__(self) -> str:
-        return f"<RedisStore: {self.script_client!r}>"
-
     async def _ask(self, step: str, now: float | None, arguments: object, *blobs: bytes) -> bytes:
         """Return the answer of a step; without a moment, that of the last step counts."""
         if now is not None:

@@ -20,8 +20,8 @@ from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisReader, RedisStore, open_redis
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.client import connect, connection_to
 from gossamer.stores.redis.keys import key, prefix
+from gossamer.stores.redis.nodes import connect, connection_to
 from gossamer.stores.redis.open import delete_crawl
 from gossamer.stores.redis.reader import open_redis_reader
 from gossamer.stores.redis.script_client import ScriptClient
