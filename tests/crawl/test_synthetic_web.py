@@ -1,5 +1,6 @@
 """The synthetic web: redirects, loops, 404s, failures, slow hosts, and an oracle that knows all."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 SCRIPT = Path(__file__).parents[1] / "perf" / "crawl_graph.py"
+TOOLS = Path(__file__).parents[2] / "tools"
 
 
 class ScriptReport(msgspec.Struct):
@@ -29,6 +31,7 @@ def test_every_reachable_page_is_settled_once_as_the_oracle_says() -> None:
         [sys.executable, SCRIPT, msgspec.json.encode(web).decode()],
         capture_output=True,
         check=False,
+        env={**os.environ, "PYTHONPATH": str(TOOLS)},
     )
     assert ran.returncode == 0, ran.stderr.decode()
     report = msgspec.json.decode(ran.stdout, type=ScriptReport)
