@@ -8,7 +8,7 @@ from gossamer.cluster.membership import Membership
 from gossamer.cluster.poll_interval import PollInterval
 from gossamer.coordinator.clock import steady_clock
 from gossamer.coordinator.engine import REAP_EVERY_S
-from gossamer.coordinator.pagerank_http import load_scorer
+from gossamer.coordinator.scoring import load_scorer
 from gossamer.errors import CrawlError
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.queues import Draw, QueueTable

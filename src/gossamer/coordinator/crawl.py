@@ -10,9 +10,9 @@ from gossamer.coordinator.clock import steady_clock
 from gossamer.coordinator.context import ProcessContext
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.coordinator.observer import Observer, Summary
-from gossamer.coordinator.pagerank_http import load_scorer
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.processes import WorkerProcesses
+from gossamer.coordinator.scoring import load_scorer
 from gossamer.coordinator.stored_options import pack_options
 from gossamer.download import NameTable
 from gossamer.model import Snapshot

@@ -83,7 +83,7 @@ def read_state(answer: Sequence[Any], rules: StoreRules, unreadable: list[str]) 
 def notes_of_file(
     state: CopiedCrawl, rules: StoreRules, notes: Mapping[bytes, bytes]
 ) -> dict[str, bytes]:
-    """Return the notes that the crawl would have in a file, as `stores/state.py` writes them."""
+    """Return the notes that the crawl would have in a file, as `FrontierState` writes them."""
     counts = state.counts
     numbers = {
         "bytes": int(counts["bytes"]),

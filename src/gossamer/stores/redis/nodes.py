@@ -1,4 +1,4 @@
-"""The servers that may hold a crawl: in a cluster, the node that has the hash slot of its keys.
+"""Connections to the server that holds a crawl: in a cluster, the node with its hash slot.
 
 A node that does not hold a key names the one that does, and any node knows all others, so that the
 node whose address was given may die later on. A step names one key, which never exists: so while

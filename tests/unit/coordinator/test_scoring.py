@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import trustme
 
-from gossamer.coordinator.pagerank_http import PageRankHttp, build_pagerank
+from gossamer.coordinator.scoring import PageRankHttp, build_pagerank
 from gossamer.download import FetchOptions
 from gossamer.errors import UsageError
 from gossamer.frontier.scorers import Endpoint, PageRank, PageRankLimits

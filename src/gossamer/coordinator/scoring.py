@@ -1,6 +1,6 @@
-"""The way from the pagerank scorer to Open PageRank: HTTPS with the key in the header.
+"""The scorer of a crawl, and its way to Open PageRank: HTTPS with the key in the header.
 
-Not the crawl's client: that one has no header to add and no body to send. The handles are the
+It is not the crawl's client: that one has no header to add and no body to send. The handles are the
 crawl's: certificates are verified, no redirect is followed, no proxy of the environment is used, so
 the key goes to the host it is for and to no other.
 """
