@@ -1,7 +1,7 @@
 """One crawl, from its options to its summary, whatever its store."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -20,6 +20,7 @@ from gossamer.modules import TIME_LIMIT_S, Module, ModuleReport, ModuleRunner
 from gossamer.stores.contract import Store
 from gossamer.stores.opening import OPTIONS_NOTE, OpenedCrawl, OpenRequest
 from gossamer.stores.registry import kind_of, open_for_work
+from gossamer.stores.rules import StoreRules
 from gossamer.worker.links import LinkFilter
 
 HOSTS_SHOWN = 5
@@ -91,15 +92,17 @@ class Crawl:
             address=options.store,
             name=plan.name,
             directory=plan.directory if is_needed and not kind.shared else None,
-            rules=plan.store_rules(
-                strict=self._scorer.strict, lease_s=options.lease_s if kind.shared else None
-            ),
+            rules=self._rules(),
             check=plan.compare,
             clock=self._clock,
             fresh=options.fresh,
             allow_insecure=options.insecure_store,
-            say=self._say,
+            say=self._observer.say,
         )
+
+    def _rules(self) -> StoreRules:
+        lease_s = self._plan.options.lease_s if kind_of(self._plan.options.store).shared else None
+        return self._plan.store_rules(strict=self._scorer.strict, lease_s=lease_s)
 
     async def _run(self, opened: OpenedCrawl) -> Summary:
         store = opened.store
@@ -132,7 +135,7 @@ class Crawl:
         if self._runner is None:
             await begin()
             self._workforce = WorkerProcesses(
-                self._plan, opened, self._clock, self._tick, self._say
+                self._plan, opened, self._clock, self._tick, self._observer.say
             )
         else:
             self._workforce = InProcessWorkers(
@@ -158,7 +161,7 @@ class Crawl:
             clock=self._clock,
             observer=self._observer,
             dns=self._dns,
-            lease_s=self._request().rules.scheduler.lease_s,
+            lease_s=self._rules().scheduler.lease_s,
             parser=self._parser,
         )
 
@@ -170,9 +173,6 @@ class Crawl:
 
     def _reports(self) -> list[ModuleReport]:
         return [] if self._runner is None else self._runner.report()
-
-    def _say(self, level: Literal["info", "warning"], words: str) -> None:
-        self._observer.say(level, words)
 
     def _rated(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the time and the rate of this run."""
