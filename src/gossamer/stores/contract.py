@@ -27,6 +27,12 @@ from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 
 
+MAX_DEATHS = 3
+"""A URL that has crashed so many workers is given up."""
+LATE_S = 0.1
+"""A host that could have been asked this long ago waits for a worker with time for it."""
+
+
 class UrlState(IntEnum):
     """The state of a URL."""
 
@@ -212,6 +218,32 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     """The mean duration of its requests."""
 
 
+class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker tells about its process."""
+
+    pid: int
+    machine: str
+    """The name of the machine that it runs on."""
+    memory: int
+    """Its resident memory in bytes."""
+    busy: float
+    """The share of one core that it used lately, from 0 to 1."""
+
+
+class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
+    """One worker that takes part, for display."""
+
+    number: int
+    hosts: int
+    """How many hosts it serves: those with URLs assigned to it or in progress there."""
+    in_progress: int
+    """How many URLs it works on."""
+    silent_s: float
+    """How long ago it last gave a sign of life."""
+    report: WorkerReport | None = None
+    """What it told last; None if it has told nothing yet."""
+
+
 class Numbering(msgspec.Struct, frozen=True):
     """Which numbers of pages are taken for good."""
 
@@ -236,10 +268,19 @@ class Store(Protocol):
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Assign URLs to workers: for each draw, from the first of its queues that has any."""
 
-    async def join(self, worker: int, now: float) -> None:
+    async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
         """Register a worker, or note that it is still alive.
 
         A worker that neither does this nor asks for leases for the time of a lease counts as dead.
+        """
+
+    async def dismiss(self, worker: int, culprit: int | None, now: float) -> None:
+        """Take back everything from a worker whose process is known to have ended.
+
+        Its URLs wait again at once; its hosts get a full delay, since nobody knows when their last
+        requests ended. `culprit` is the URL that it was working on when it died, if that is known:
+        one that has crashed `MAX_DEATHS` workers is given up. What is no lease of this worker is
+        left alone, so the call may be repeated.
         """
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
@@ -304,6 +345,16 @@ class Store(Protocol):
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
+
+    async def ready_hosts(self, now: float) -> int:
+        """Return how many hosts wait for a worker that has time for them.
+
+        Those are the hosts that could have been asked `LATE_S` ago or earlier and have URLs
+        assigned, and the hosts of which several workers may take URLs, while any of those wait.
+        """
 
     async def commit(self) -> None:
         """Make everything so far durable."""
