@@ -89,6 +89,7 @@ def test_status(gossamer: Gossamer) -> None:
     assert {"waiting", "in_progress", "finished", "pages", "bytes", "outcomes"} <= set(status)
     assert (status["ended_by"], status["pages"]) == ("complete", 3)
     assert status["outcomes"]["not_found"] == 1
+    assert status["workers"] == []
 
 
 @pytest.mark.req("F5")

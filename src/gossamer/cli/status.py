@@ -8,11 +8,19 @@ from gossamer.cli.output import columns, moment, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, size, span
+from gossamer.observe.workers import (
+    WORKER_HEADING,
+    first_workers,
+    this_machine,
+    worker_figures,
+    worker_remark,
+)
 from gossamer.stores.reading import ReadRequest
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.stored_crawl import open_crawl
 
 DEPTHS_SHOWN = 12
+WORKERS_SHOWN = 20
 
 STATES = {
     "running": "running",
@@ -65,6 +73,9 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     if status.busiest_hosts:
         yield ""
         yield from section("busiest", columns(_hosts(status), right=[0]))
+    if status.workers:
+        yield ""
+        yield from section("workers", _workers(status, this_machine()))
 
 
 def _of(show: Callable[[int], str], limit: int | None) -> str:
@@ -113,3 +124,14 @@ def _hosts(status: CrawlStatus) -> list[list[str]]:
         left = count(one.waiting + one.in_progress)
         rows.append([left, printable(one.host), ", ".join(words)])
     return rows
+
+
+def _workers(status: CrawlStatus, here: str) -> Iterator[str]:
+    shown, others = first_workers(status.workers, WORKERS_SHOWN)
+    rows = [
+        [*WORKER_HEADING, ""],
+        *([*worker_figures(one), worker_remark(one, here)] for one in shown),
+    ]
+    yield from columns(rows, right=range(len(WORKER_HEADING)))
+    if others:
+        yield others

@@ -14,7 +14,14 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
+from gossamer.stores.contract import (
+    Attempt,
+    HostView,
+    PageRecord,
+    UrlRecord,
+    UrlState,
+    WorkerView,
+)
 
 State = Literal["waiting", "in_progress", "finished", "too_deep"]
 """Where a URL stands, for people: three of its states are waiting."""
@@ -138,6 +145,9 @@ class CrawlReader(Protocol):
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do."""
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
 
     # -- lists -----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from gossamer.frontier.queues import QueueTable
 from gossamer.stores.contract import HostView, UrlState
 from gossamer.stores.reading import CrawlCounts, DepthCount, state_of
 from gossamer.views.stored_crawl import CrawlState, StoredCrawl
+from gossamer.views.workers import WorkerEntry, worker_entries
 
 BUSIEST = 5
 
@@ -41,6 +42,8 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     url_states: dict[str, int]
     hosts: int
     busiest_hosts: list[HostView]
+    workers: list[WorkerEntry]
+    """Who takes part, by number; nobody unless the crawl is running."""
     depths: list[DepthCount]
     queues: list[QueueCount]
     started_at: float | None
@@ -70,6 +73,8 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         url_states={state.name.lower(): counts.states[state] for state in UrlState},
         hosts=counts.hosts,
         busiest_hosts=await crawl.reader.hosts(BUSIEST, now) if counts.unfinished else [],
+        # A shared store still knows the workers that a crash has killed.
+        workers=worker_entries(await crawl.reader.workers(now)) if counts.running else [],
         depths=counts.depths,
         queues=_queues(counts, options.queues if options else None),
         started_at=counts.started_at,
