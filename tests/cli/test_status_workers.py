@@ -18,7 +18,7 @@ WORKER = WorkerEntry(
     busy=0.97,
     silent_s=5.0,
 )
-AWAY = msgspec.structs.replace(WORKER, number=2, pid=12, machine="there.example", busy=0.0)
+AWAY = msgspec.structs.replace(WORKER, number=2, pid=12, machine="b.test", busy=0.0)
 SILENT = msgspec.structs.replace(AWAY, number=3, silent_s=12.3)
 NEW = msgspec.structs.replace(
     WORKER, number=14, pid=None, machine=None, hosts=0, in_progress=0, memory=None, busy=None
@@ -64,8 +64,8 @@ def test_every_worker_has_a_line() -> None:
     assert lines_of(WORKER, AWAY, SILENT, NEW) == [
         "  workers     worker   pid  hosts  in progress  memory  busy",
         "                   1  4711  1,204           16  104 MB   97%",
-        "                   2    12  1,204           16  104 MB    0%  on there.example",
-        "                   3    12  1,204           16  104 MB    0%  on there.example, silent for 12s",
+        "                   2    12  1,204           16  104 MB    0%  on b.test",
+        "                   3    12  1,204           16  104 MB    0%  silent for 12s, on b.test",
         "                  14     -      0            0       -     -",
     ]
 

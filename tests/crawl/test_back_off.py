@@ -15,6 +15,7 @@ from gossamer.config import load
 from gossamer.coordinator import Crawl as OneCrawl
 from gossamer.coordinator import HostView, Level, Plan
 from gossamer.model import HostKey
+from gossamer.stores.contract import WorkerView
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.rows import HostRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
@@ -82,7 +83,9 @@ class Stopper:
             self.events.append(event)
             self.crawl.stop()
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
         pass
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

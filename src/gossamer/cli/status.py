@@ -128,10 +128,8 @@ def _hosts(status: CrawlStatus) -> list[list[str]]:
 
 def _workers(status: CrawlStatus, here: str) -> Iterator[str]:
     shown, others = first_workers(status.workers, WORKERS_SHOWN)
-    rows = [
-        [*WORKER_HEADING, ""],
-        *([*worker_figures(one), worker_remark(one, here)] for one in shown),
-    ]
+    rows = [[*WORKER_HEADING, ""]]
+    rows += [[*worker_figures(one), worker_remark(one, here)] for one in shown]
     yield from columns(rows, right=range(len(WORKER_HEADING)))
     if others:
         yield others

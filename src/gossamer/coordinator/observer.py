@@ -7,9 +7,9 @@ import msgspec
 
 from gossamer.model import Event, Snapshot
 from gossamer.modules import ModuleReport
-from gossamer.stores.contract import HostView
+from gossamer.stores.contract import HostView, WorkerView
 
-__all__ = ["HostView", "Level", "Observer", "Silence", "Summary"]
+__all__ = ["HostView", "Level", "Observer", "Silence", "Summary", "WorkerView"]
 
 Level = Literal["info", "warning", "error"]
 
@@ -44,8 +44,13 @@ class Observer(Protocol):
     def event(self, event: Event) -> None:
         """Take one step of the crawl."""
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
-        """Take the state of the crawl, about once a second, with a few hosts worth showing."""
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
+        """Take the state of the crawl, about once a second.
+
+        With it come a few hosts worth showing and all workers that take part, by number.
+        """
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Take a message; the words may come from anywhere, they are made safe here."""
@@ -62,7 +67,9 @@ class Silence:
     def event(self, event: Event) -> None:
         """Show nothing."""
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
         """Show nothing."""
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

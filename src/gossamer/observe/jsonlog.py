@@ -2,7 +2,7 @@
 
 Every object has `time`, `level`, `event`, and the fields of the event:
 
-    progress   info    the counters of the crawl, every few seconds
+    progress   info    the counters of the crawl and its `workers`, every few seconds
     message    any     `message` and its fields
     summary    info    the last line of a crawl (`summary_record`)
     fetched …  debug   every step, on request: `url`, `depth`, `outcome`, `detail`
@@ -22,6 +22,8 @@ from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.summary import summary_record
+from gossamer.stores.contract import WorkerView
+from gossamer.views.workers import worker_entries
 
 INTERVAL_S = 5.0
 # Text of unknown origin is cut, as everywhere; a URL is never longer than this.
@@ -59,11 +61,16 @@ class JsonLog:
             fields = {"url": event.url, "depth": event.depth, **outcome, **detail}
             self._outlet.write(self._line("debug", event.kind, fields))
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
-        """Write the counters, if it is time and the stream is ready."""
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
+        """Write the counters and the workers, if it is time and the stream is ready."""
         self._outlet.flush()
         if self._rate_limit.due(snapshot.elapsed_s) and self._outlet.ready():
-            self._write("info", "progress", msgspec.structs.asdict(snapshot))
+            working = msgspec.to_builtins(worker_entries(workers))
+            self._write(
+                "info", "progress", {**msgspec.structs.asdict(snapshot), "workers": working}
+            )
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Write a message."""

@@ -9,6 +9,7 @@ from gossamer.observe.messages import Message, sentence
 from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.status import status_line
 from gossamer.observe.summary import summary_text
+from gossamer.stores.contract import WorkerView
 
 INTERVAL_S = 5.0
 
@@ -37,7 +38,9 @@ class PlainLines:
         if self._events is not None:
             self._events.write(f"{progress_line(event)}\n")
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
         """Write the state of the crawl, if it is time and the stream is ready."""
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
@@ -60,7 +63,9 @@ class PlainLines:
 class ErrorsOnly(PlainLines):
     """An observer that writes errors only, to standard error."""
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
         """Ignore it."""
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

@@ -20,6 +20,9 @@ from gossamer.observe.messages import Messages, sentence
 from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.panel import MESSAGES, Panel
 from gossamer.observe.summary import summary_text
+from gossamer.observe.workers import this_machine
+from gossamer.stores.contract import WorkerView
+from gossamer.views.workers import WorkerEntry, worker_entries
 
 MAX_FRAMES_PER_S = 4
 
@@ -54,7 +57,8 @@ class LiveDisplay:
         )
         self._rate_limit = RateLimit(MAX_FRAMES_PER_S, 1.0)
         self._messages = Messages()
-        self._state: tuple[Snapshot, Sequence[HostView]] | None = None
+        self._state: tuple[Snapshot, Sequence[HostView], Sequence[WorkerEntry]] | None = None
+        self._machine = this_machine()
         self._held = HeldOutput()
         self._lock = threading.RLock()
         self._exits = ExitStack()
@@ -70,15 +74,17 @@ class LiveDisplay:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the current display."""
         if self._state is not None:
-            yield Panel(*self._state, self._messages.latest(MESSAGES))
+            yield Panel(*self._state, self._messages.latest(MESSAGES), self._machine)
 
     def event(self, event: Event) -> None:
         """Ignore it: there are too many to read."""
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
         """Show the state of the crawl."""
         with self._lock:
-            self._state = (snapshot, hosts)
+            self._state = (snapshot, hosts, worker_entries(workers))
             self._draw_if_due()
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

@@ -1,7 +1,8 @@
 """The layout of the live display, for the size of the terminal.
 
 Its height depends on the terminal alone and not on the contents: a display that grows and shrinks
-is hard to read. All text is `rich.text.Text`, in which markup is not interpreted.
+is hard to read. In a low terminal the list of workers gives way first, then everything but the bar
+and the figures. All text is `rich.text.Text`, in which markup is not interpreted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,14 +21,26 @@ from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, span
 from gossamer.observe.messages import Message
 from gossamer.observe.status import achieved, ahead, doing, nearest_budget, outcome_counts
+from gossamer.observe.workers import (
+    WORKER_HEADING,
+    at_work,
+    first_workers,
+    is_silent,
+    worker_figures,
+    worker_remark,
+)
+from gossamer.views.workers import WorkerEntry
 
 T = TypeVar("T")
 
 MAX_WIDTH = 100
 ROWS = 6
 """The number of lines for outcomes, and beside them for the heading and the hosts."""
+WORKER_ROWS = 4
+"""The number of lines for workers, below their heading."""
 MESSAGES = 3
-FULL_HEIGHT = 3 + 1 + ROWS + 1 + MESSAGES + 1
+HEIGHT_WITHOUT_WORKERS = 3 + 1 + ROWS + 1 + MESSAGES + 1
+FULL_HEIGHT = HEIGHT_WITHOUT_WORKERS + 1 + WORKER_ROWS + 1
 
 OUTCOMES_WIDTH = 28
 NOW_WIDTH = 14
@@ -35,6 +48,8 @@ FIGURE_WIDTH = 9
 HOST_FIGURES = {"waiting": 72, "pages": 96, "mean": 96}
 """The minimum width of the display for each; that for the hosts themselves comes next."""
 WIDTH_FOR_HOSTS = 56
+WORKER_WIDTHS = (6, 7, 7, 11, 6, 5)
+"""The widths of the figures of a worker; they are cut on the right, in the order of interest."""
 
 STYLES = {"info": "", "warning": "yellow", "error": "bold red"}
 
@@ -44,17 +59,25 @@ class Panel(msgspec.Struct, frozen=True):
 
     snapshot: Snapshot
     hosts: Sequence[HostView]
+    workers: Sequence[WorkerEntry]
     messages: Sequence[Message]
+    machine: str = ""
+    """The machine of the reader: that of a worker is shown if it is another one."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the frame for this terminal; its last line is empty, for the cursor."""
         width = min(options.max_width, MAX_WIDTH)
         yield self._bar(width)
         yield _line("   ".join(achieved(self.snapshot)))
-        yield _line("   ".join([span(self.snapshot.elapsed_s), *ahead(self.snapshot)]))
-        if options.size.height > FULL_HEIGHT:
+        now = [span(self.snapshot.elapsed_s), *ahead(self.snapshot), *at_work(self.workers)]
+        yield _line("   ".join(now))
+        if options.size.height > HEIGHT_WITHOUT_WORKERS:
             yield Text()
             yield from self._outcomes_and_hosts(width)
+            if options.size.height > FULL_HEIGHT:
+                yield Text()
+                for worker in _exactly(1 + WORKER_ROWS, self._worker_lines()):
+                    yield worker or Text()
             yield Text()
             for message in _exactly(MESSAGES, self.messages):
                 yield _line(str(message), STYLES[message.level]) if message else Text()
@@ -94,6 +117,17 @@ class Panel(msgspec.Struct, frozen=True):
             name.stylize("yellow" if host.failures else "")
             yield name.append(f"{_figures(numbers[: len(figures)])}{doing(host)}")
 
+    def _worker_lines(self) -> Iterator[Text]:
+        if not self.workers:
+            return
+        shown, others = first_workers(self.workers, WORKER_ROWS)
+        yield _line(_worker_line(WORKER_HEADING), "dim")
+        for one in shown:
+            words = f"{_worker_line(worker_figures(one))}  {worker_remark(one, self.machine)}"
+            yield _line(words.rstrip(), "yellow" if is_silent(one) else "")
+        if others:
+            yield _line(f"{'':{WORKER_WIDTHS[0]}}  {others}", "dim")
+
 
 def _exactly(number: int, items: Iterable[T]) -> Iterator[T | None]:
     """Yield exactly `number` items: the first ones, then None."""
@@ -108,6 +142,11 @@ def _column(text: str, width: int) -> str:
 
 def _figures(figures: Sequence[str]) -> str:
     return "".join(f"{one:>{FIGURE_WIDTH - 2}}  " for one in figures)
+
+
+def _worker_line(figures: Sequence[str]) -> str:
+    widths = zip(figures, WORKER_WIDTHS, strict=True)
+    return "  ".join(f"{one:>{width}}" for one, width in widths)
 
 
 def _line(text: str, style: str = "") -> Text:

@@ -61,8 +61,9 @@ def is_silent(worker: WorkerEntry) -> bool:
 def worker_remark(worker: WorkerEntry, here: str) -> str:
     """Return what is special about a worker, seen from a machine; empty: nothing."""
     words = []
-    if worker.machine is not None and worker.machine != here:
-        words.append(f"on {printable(worker.machine, MAX_MACHINE)}")
+    # First, since a narrow display cuts the rest.
     if is_silent(worker):
         words.append(f"silent for {span(worker.silent_s)}")
+    if worker.machine is not None and worker.machine != here:
+        words.append(f"on {printable(worker.machine, MAX_MACHINE)}")
     return ", ".join(words)

@@ -11,6 +11,7 @@ from gossamer.config import load
 from gossamer.coordinator import Crawl, HostView, Level, Plan, Summary
 from gossamer.errors import UsageError
 from gossamer.model import Event, EventKind, Snapshot
+from gossamer.stores.contract import WorkerView
 from gossamer.testing import Reply, Web
 
 
@@ -25,7 +26,9 @@ class NotingObserver:
     def event(self, event: Event) -> None:
         self.events.append(event)
 
-    def tick(self, snapshot: Snapshot, hosts: Sequence[HostView]) -> None:
+    def tick(
+        self, snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView] = ()
+    ) -> None:
         self.ticks.append((snapshot, hosts))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

@@ -12,6 +12,7 @@ from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.observe import JsonLog, Outlet
 from gossamer.observe.jsonlog import LogLevel
+from gossamer.stores.contract import WorkerView
 
 NOW = 1_700_000_000.25
 
@@ -50,6 +51,30 @@ def test_the_counters_come_every_few_seconds_and_the_summary_at_the_end(
     assert (last["event"], last["ended_by"]) == ("summary", "max-pages")
     assert last["slowest_hosts"][1]["failures"] == 3
     assert last["modules"][1]["last_error"] == "KeyError: 'a'"
+
+
+@pytest.mark.req("D18")
+def test_the_workers_come_with_the_counters(
+    snapshot: Snapshot, hosts: list[HostView], workers: list[WorkerView]
+) -> None:
+    stream = io.StringIO()
+    log(stream).tick(snapshot, hosts, workers)
+    log(stream).tick(snapshot, hosts)
+    some, none = written(stream)
+    first, second, third = some["workers"]
+    assert first == {
+        "number": 1,
+        "pid": 4711,
+        "machine": "here.example",
+        "hosts": 9,
+        "in_progress": 12,
+        "memory": 104_000_000,
+        "busy": 0.97,
+        "silent_s": 0.4,
+    }
+    assert (second["machine"], second["silent_s"]) == ("there.example", 12.0)
+    assert third["pid"] is None
+    assert none["workers"] == []
 
 
 def test_steps_are_written_when_asked_for() -> None:

@@ -7,15 +7,18 @@ import pytest
 from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.observe import ErrorsOnly, Outlet, PlainLines, summary_text
+from gossamer.stores.contract import WorkerView
 
 STATUS = "27s  3,412 of 10,000 pages  128 pages/s  14 MB  8,112 waiting  16 in progress"
 
 
-def test_a_line_every_few_seconds(snapshot: Snapshot, hosts: list[HostView]) -> None:
+def test_a_line_every_few_seconds(
+    snapshot: Snapshot, hosts: list[HostView], workers: list[WorkerView]
+) -> None:
     error = io.StringIO()
     lines = PlainLines(Outlet(error))
     for second in range(27, 38):
-        lines.tick(msgspec.structs.replace(snapshot, elapsed_s=float(second)), hosts)
+        lines.tick(msgspec.structs.replace(snapshot, elapsed_s=float(second)), hosts, workers)
     written = error.getvalue().splitlines()
     assert written[0] == STATUS
     assert [line.split()[0] for line in written] == ["27s", "32s", "37s"]

@@ -14,6 +14,7 @@ from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Snapshot
 from gossamer.observe import Outlet, summary_text
 from gossamer.observe.live import LiveDisplay
+from gossamer.stores.contract import WorkerView
 
 Screen = Callable[[str], list[str]]
 
@@ -72,16 +73,20 @@ def test_the_display_follows_the_crawl_in_its_place(
     screen_of: Screen,
     snapshot: Snapshot,
     hosts: list[HostView],
+    workers: list[WorkerView],
 ) -> None:
     with LiveDisplay(Outlet(stream), clock) as display:
-        display.tick(snapshot, hosts)
+        display.tick(snapshot, hosts, workers)
         before = screen_of(stream.getvalue())
         clock.now += 1
-        display.tick(msgspec.structs.replace(snapshot, pages=3500), hosts)
+        display.tick(msgspec.structs.replace(snapshot, pages=3500), hosts, workers)
         after = screen_of(stream.getvalue())
     assert before[1].startswith("3,412 of 10,000 pages")
     assert after[1].startswith("3,500 of 10,000 pages")
     assert before[2:] == after[2:]
+    assert after[2].endswith("3 workers, 202 MB")
+    assert after[11].startswith("worker      pid")
+    assert after[12].endswith("97%  on here.example"), "that is not the machine of this test"
 
 
 def test_afterwards_the_summary_stands_in_its_place(
