@@ -1,7 +1,7 @@
 """The workers of a crawl in words, for the live display and `gossamer status`."""
 
 import math
-import platform
+import socket
 from collections.abc import Sequence
 
 from gossamer.observe.escape import printable
@@ -19,7 +19,7 @@ WORKER_HEADING = ("worker", "pid", "hosts", "in progress", "memory", "busy")
 
 def this_machine() -> str:
     """Return the name of the machine that this process runs on."""
-    return platform.node()
+    return socket.gethostname()
 
 
 def at_work(workers: Sequence[WorkerEntry]) -> list[str]:
