@@ -20,6 +20,8 @@ from gossamer.stores.contract import (
     Task,
     UrlRecord,
     UrlState,
+    WorkerReport,
+    WorkerView,
 )
 
 START = 1_000_000.0
@@ -41,9 +43,19 @@ class StoreDriver:
     def store(self) -> Store:
         return self.setup.store
 
-    def join(self, *workers: int) -> None:
+    def join(self, *workers: int, report: WorkerReport | None = None) -> None:
         for worker in workers:
-            self._run(self.store.join(worker, self.now))
+            self._run(self.store.join(worker, self.now, report))
+
+    def dismiss(self, worker: int, culprit: str | None = None) -> None:
+        url_id = None if culprit is None else self.records()[culprit].id
+        self._run(self.store.dismiss(worker, url_id, self.now))
+
+    def workers(self) -> list[WorkerView]:
+        return self._run(self.store.workers(self.now))
+
+    def ready_hosts(self) -> int:
+        return self._run(self.store.ready_hosts(self.now))
 
     def add_seeds(self, *names: str) -> int:
         return self._run(self.store.add_seeds([link(name) for name in names], self.now))

@@ -54,6 +54,18 @@ class Model:
         held = sum(host_of(other) == host_of(name) for other in self.held)
         return held + self.taken_slots.count(host_of(name))
 
+    def in_hand(self, name: str, worker: int) -> int:
+        """Return how many URLs of the host the worker took while it was shared."""
+        ours = (one for one, held in self.held.items() if held.worker == worker and held.shared)
+        return sum(host_of(other) == host_of(name) for other in ours)
+
+    def slots(self, name: str) -> int:
+        return 1 if self.delay(name) > 0 else self.rules.scheduler.host_connections
+
+    def is_shared(self, name: str) -> bool:
+        """Several workers may serve a host that may be asked several things at once."""
+        return self.slots(name) > 1
+
     # -- links -----------------------------------------------------------------------------------
 
     def is_within(self, depth: int) -> bool:
@@ -102,30 +114,40 @@ class Model:
         assert url.state == "waiting"
         assert task.lease > self.last_lease.get(domain, -1)
         assert (task.depth, task.hops, task.attempt) == (url.depth, url.hops, url.attempts + 1)
-        delay = self.delay(name)
         assert now >= host.next_start, f"{name} is asked {host.next_start - now} s too early"
-        slots = 1 if delay > 0 else self.rules.scheduler.host_connections
-        assert self.in_progress(name) < slots
-        for other, held in self.held.items():
-            assert domain_of(other) != domain or held.worker == worker, "a domain in two hands"
-        if self.kept_until.get(domain, -math.inf) > now and self.owner[domain] in self.alive:
-            assert self.owner[domain] == worker, "a domain was taken away from its worker"
+        assert self.in_progress(name) < self.slots(name)
+        if self.is_shared(name):
+            share = math.ceil(self.slots(name) / len(self.alive))
+            assert self.in_hand(name, worker) < share, "more than its share of a host"
+        else:
+            self.check_domain(domain, worker, now)
         reserved = len(self.held) + 1
         page_bytes = min(self.rules.max_page_bytes, self.rules.max_bytes)
         assert len(self.kept.pages) + reserved <= self.rules.max_pages
         assert self.kept.bytes + reserved * page_bytes <= self.rules.max_bytes
 
+    def check_domain(self, domain: str, worker: int, now: float) -> None:
+        """Check that the worker may have a host of the domain, which is not shared."""
+        for other, held in self.held.items():
+            is_elsewhere = domain_of(other) != domain or held.shared
+            assert is_elsewhere or held.worker == worker, "a domain in two hands"
+        if self.kept_until.get(domain, -math.inf) > now and self.owner[domain] in self.alive:
+            assert self.owner[domain] == worker, "a domain was taken away from its worker"
+
     def lease(self, name: str, task: Task, worker: int, now: float) -> None:
         self.check_lease(name, task, worker, now)
         self.urls[name].state = "in progress"
         self.last_lease[domain_of(name)] = task.lease
-        self.owner[domain_of(name)] = worker
-        self.held[name] = HeldTask(task, worker, now + self.rules.scheduler.lease_s)
+        shared = self.is_shared(name)
+        if not shared:
+            self.owner[domain_of(name)] = worker
+        self.held[name] = HeldTask(task, worker, now + self.rules.scheduler.lease_s, shared)
 
     def end(self, name: str, now: float) -> HeldTask:
         held = self.held.pop(name)
         self.lost.append(held.task)
-        self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_ttl_s
+        if not held.shared:
+            self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_ttl_s
         return held
 
     def rest(self, name: str, feedback: HostFeedback) -> None:
@@ -224,24 +246,36 @@ class Model:
             host = self.host(name)
             host.next_start = max(host.next_start, now + self.delay(name))
 
-    def lapse(self, now: float, *, gives_up_poison: bool) -> None:
+    def lapse(self, now: float) -> None:
         """Take back the leases that are over, and dismiss the workers that are silent."""
         lease_s = self.rules.scheduler.lease_s
         for name, held in list(self.held.items()):
             if held.deadline <= now:
-                url = self.urls[name]
-                url.deaths += self.alive[held.worker] + lease_s <= now
-                self.leave(name, None, now)
-                if gives_up_poison and url.deaths >= 3:
-                    url.state, url.outcome, url.finished_at = "finished", Outcome.GAVE_UP, now
-                    url.targets, url.redirect, url.page, url.duplicate_of = [], False, None, None
-                    url.attempts += 1
+                self.take_back(name, now, died=self.alive[held.worker] + lease_s / 2 <= now)
         busy = {held.worker for held in self.held.values()}
         for worker, seen_at in list(self.alive.items()):
             if seen_at + lease_s <= now and worker not in busy:
-                self.dismiss(worker)
+                self.forget(worker)
 
-    def dismiss(self, worker: int) -> None:
+    def take_back(self, name: str, now: float, *, died: bool) -> None:
+        """A lease is taken from a worker, which may have died of the URL."""
+        url = self.urls[name]
+        self.leave(name, None, now)
+        url.deaths += died
+        if died and url.deaths >= 3:
+            url.state, url.outcome, url.finished_at = "finished", Outcome.GAVE_UP, now
+            url.targets, url.redirect, url.page, url.duplicate_of = [], False, None, None
+            url.attempts += 1
+
+    def dismiss(self, worker: int, culprit: str | None, now: float) -> None:
+        """A worker has died, perhaps of a URL."""
+        for name, held in list(self.held.items()):
+            if held.worker == worker:
+                self.take_back(name, now, died=name == culprit)
+        if worker in self.alive:
+            self.forget(worker)
+
+    def forget(self, worker: int) -> None:
         """A worker has left: its domains may be assigned to others, also if it comes back later."""
         del self.alive[worker]
         for domain, owner in self.owner.items():

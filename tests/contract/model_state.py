@@ -50,6 +50,8 @@ class HeldTask:
     task: Task
     worker: int
     deadline: float
+    shared: bool = False
+    """Whether several workers were allowed to serve its host when it was leased."""
     number: int | None = None
     content: str | None = None
     refused_by: str | None = None

@@ -43,7 +43,8 @@ class CheckedStore:
     def route(self, order: list[int], draws: int) -> None:
         scheduler = self.model.rules.scheduler
         self.driver.assign([sorted(order) if scheduler.strict else order] * draws)
-        assert self.driver.assigned() <= scheduler.worker_queue * len(self.model.alive)
+        queues = len(self.model.alive) + 1  # one more for what is assigned to all of them
+        assert self.driver.assigned() <= scheduler.worker_queue * queues
 
     # -- the workers -----------------------------------------------------------------------------
 
@@ -100,8 +101,7 @@ class CheckedStore:
             model.taken_slots.remove(host)
             return
         moment = self.driver.acquire_slot(host)
-        slots = 1 if model.delay(name) > 0 else model.rules.scheduler.host_connections
-        is_free = model.in_progress(name) < slots
+        is_free = model.in_progress(name) < model.slots(name)
         assert (moment is None) == (is_free and self.now >= model.host(name).next_start)
         if moment is None:
             model.taken_slots.append(host)
@@ -225,9 +225,25 @@ class CheckedStore:
     def reap(self) -> None:
         setup = self.driver.setup
         self.driver.reap()
-        self.model.lapse(self.now, gives_up_poison=setup.gives_up_poison)
+        self.model.lapse(self.now)
         if not setup.forgets_the_uncommitted:
             self.model.saved.hosts = copy.deepcopy(self.model.kept.hosts)
+
+    def dismiss(self, worker: int, culprit: str | None, times: int) -> None:
+        """Let a worker die, perhaps of a URL; that may be told more than once."""
+        for _ in range(times):
+            self.driver.dismiss(worker, culprit)
+        self.model.dismiss(worker, culprit, self.now)
+
+    def check_workers(self) -> None:
+        """Check what is told of the workers."""
+        views = {view.number: view for view in self.driver.workers()}
+        assert views.keys() == self.model.alive.keys()
+        for worker, view in views.items():
+            assert view.silent_s == pytest.approx(self.now - self.model.alive[worker])
+            held = [name for name, one in self.model.held.items() if one.worker == worker]
+            assert view.in_progress == len(held)
+            assert view.hosts >= len({host_of(name) for name in held})
 
     def commit(self) -> None:
         self.driver.commit()

@@ -30,8 +30,6 @@ class StoreSetup(Protocol):
     """A crash takes back what was done since the last commit."""
     forgets_hosts: bool
     """A crash takes back what was learnt of hosts since the last commit."""
-    gives_up_poison: bool
-    """A URL on which three workers have died is not tried again."""
 
     @property
     def store(self) -> Store:
@@ -73,7 +71,6 @@ class EmbeddedSetup:
 
     forgets_the_uncommitted = False
     forgets_hosts = True
-    gives_up_poison = False
 
     def __init__(self, make_backend: Callable[[], SqliteBackend]) -> None:
         self._make_backend = make_backend
@@ -148,7 +145,6 @@ class RedisSetup:
 
     forgets_the_uncommitted = False
     forgets_hosts = False
-    gives_up_poison = True
 
     def __init__(self, url: str, crawl: str) -> None:
         self._url = url

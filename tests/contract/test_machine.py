@@ -39,7 +39,7 @@ some_rules = st.builds(
     scheduler=st.builds(
         SchedulerRules,
         delay_s=st.sampled_from([0.0, 0.0, 1.0]),
-        host_connections=st.sampled_from([1, 3]),
+        host_connections=st.sampled_from([1, 3, 4]),
         worker_queue=st.sampled_from([1, 2, 5, 1000]),
     ),
     max_depth=st.sampled_from([None, 1, 2, 3]),
@@ -58,7 +58,7 @@ PACES: dict[str, dict[str, Any]] = {
 }
 a_pace = st.sampled_from([*["plain"] * 10, *PACES])
 STEPS = ["move on"] * 5 + ["succeed"] * 6 + ["fail"] * 3 + ["live on"] * 4
-STEPS += ["one step", "one step", "too late", "acquire_slot"]
+STEPS += ["one step", "one step", "too late", "acquire_slot", "dismiss"]
 STATES = {
     **dict.fromkeys(WAITING, "waiting"),
     UrlState.LEASED: "in progress",
@@ -101,11 +101,22 @@ class StoreMachine(RuleBasedStateMachine):
                 self._fail(data)
             case "too late" if self.model.lost:
                 self.checked.come_too_late(data.draw(st.sampled_from(self.model.lost[-20:])))
+            case "dismiss":
+                self._dismiss(data)
             case "acquire_slot":
                 host = data.draw(st.sampled_from(["a", "b", "elsewhere"]))
                 self.checked.acquire_or_release_slot(host, self._feedback(data))
             case _:
                 self._live_on(data)
+
+    def _dismiss(self, data: st.DataObject) -> None:
+        """Let a worker die, with or without a culprit, which is not always one of its URLs."""
+        worker = data.draw(st.sampled_from([0, 0, 0, 1, 2, 3]))
+        names = sorted(self.model.held) or sorted(self.model.urls)
+        culprit = data.draw(st.sampled_from([None, *names]))
+        self.checked.dismiss(worker, culprit, 1 + data.draw(st.booleans()))
+        if not self.model.alive or data.draw(st.booleans()):
+            self.checked.join(worker)
 
     def _take_one_step(self, data: st.DataObject) -> None:
         """Take one of the steps that `_move_on` takes together."""
@@ -200,6 +211,11 @@ class StoreMachine(RuleBasedStateMachine):
         snapshot = self.driver.snapshot()
         assert snapshot.bytes == self.model.kept.bytes <= self.model.rules.max_bytes
         assert snapshot.pages == len(self.model.kept.pages) <= self.model.rules.max_pages
+
+    @invariant()
+    def the_workers_are_known(self) -> None:
+        if hasattr(self, "driver"):
+            self.checked.check_workers()
 
     @invariant()
     def pages_are_as_they_were_kept(self) -> None:

@@ -4,10 +4,11 @@
 maps the score to a priority queue, and a weighted random draw chooses the queue (`queues`). The
 `Scheduler` assigns URLs to workers and leases them out when their hosts are due, within the budgets
 (`scheduler_rules`, `budget`). It keeps the state of hosts and domains (`hosts`, `active_hosts`),
-the hosts with assignable URLs for the router (`rings`), the due hosts of each worker (`agenda`),
-and the `leases`.
+the hosts with assignable URLs for the router (`rings`), the due hosts of each worker (`agenda`,
+`agendas`), and the `leases`.
 """
 
+from gossamer.frontier.agendas import WorkerLoad
 from gossamer.frontier.budget import Budget
 from gossamer.frontier.hosts import Host, Item
 from gossamer.frontier.leases import Lease
@@ -23,4 +24,5 @@ __all__ = [
     "QueueTable",
     "Scheduler",
     "SchedulerRules",
+    "WorkerLoad",
 ]

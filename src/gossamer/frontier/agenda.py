@@ -1,9 +1,17 @@
 """The agenda of one worker: which of its hosts is due, and when."""
 
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
 from gossamer.frontier.hosts import Host, Item
+
+Entry = tuple[Item, int, Host]
+"""A ready host, after its rank and its ticket. The smallest goes first."""
+
+
+def _never(_: Host) -> bool:
+    return False
 
 
 class Agenda:
@@ -12,17 +20,29 @@ class Agenda:
     Of the ready hosts the one that has waited longest comes first; in strict order the one with
     the best URL. An entry is valid while its ticket is the host's: resetting the ticket
     invalidates the entry, which is then skipped when its turn comes.
+
+    The shared hosts are in one agenda for all workers.
     """
 
     def __init__(self, tickets: "count[int]", now: float, *, strict: bool) -> None:
         self.load = 0
         """How many URLs are assigned to the worker."""
+        self.served: dict[Host, None] = {}
+        """The hosts that these belong to, in the order in which they came."""
         self.seen_at = now
         """When the worker last gave a sign of life."""
         self._tickets = tickets
         self._strict = strict
         self._resting: list[tuple[float, int, Host]] = []
-        self._ready: list[tuple[Item, int, Host]] = []
+        self._ready: list[Entry] = []
+
+    def count(self, host: Host, number: int) -> None:
+        """Count URLs of the host that were assigned, or taken away if the number is negative."""
+        self.load += number
+        if host.assigned:
+            self.served[host] = None
+        else:
+            self.served.pop(host, None)
 
     def enter(self, host: Host) -> None:
         """Add an entry for the host, if it has none."""
@@ -30,9 +50,58 @@ class Agenda:
             host.ticket = next(self._tickets)
             heappush(self._resting, (host.free_at, host.ticket, host))
 
-    def first(self, now: float) -> Host | None:
-        """Return the host to fetch from now, None if there is none; it keeps its entry."""
-        resting, ready = self._resting, self._ready
+    def first(self, now: float, skips: Callable[[Host], bool] = _never) -> Entry | None:
+        """Return the host to fetch from now, None if there is none; it keeps its entry.
+
+        Hosts to be skipped stay where they are.
+        """
+        self._end_rests(now)
+        ready, found, skipped = self._ready, None, []
+        while ready:
+            entry = ready[0]
+            _, ticket, host = entry
+            if ticket == host.ticket and host.free_at <= now and not skips(host):
+                found = entry
+                break
+            heappop(ready)
+            if ticket != host.ticket:
+                continue
+            if host.free_at <= now:
+                skipped.append(entry)
+            else:  # it had another request meanwhile
+                heappush(self._resting, (host.free_at, ticket, host))
+        for entry in skipped:
+            heappush(ready, entry)
+        return found
+
+    def wake_at(self) -> float | None:
+        """Return when the next host is due, None if there is none; to be called after `first`."""
+        resting = self._resting
+        while resting and resting[0][1] != resting[0][2].ticket:
+            heappop(resting)
+        return resting[0][0] if resting else None
+
+    def count_due(self, moment: float) -> int:
+        """Return how many hosts could have been fetched from at that time."""
+        ready = (entry[1:] for entry in self._ready)
+        return sum(
+            ticket == host.ticket and host.free_at <= moment
+            for entries in (ready, self._resting_until(moment))
+            for ticket, host in entries
+        )
+
+    def _resting_until(self, moment: float) -> Iterator[tuple[int, Host]]:
+        """Yield the entries of the heap up to a time, without touching the others."""
+        resting, places = self._resting, [0]
+        while places:
+            place = places.pop()
+            if place < len(resting) and resting[place][0] <= moment:
+                yield resting[place][1:]
+                places += (2 * place + 1, 2 * place + 2)
+
+    def _end_rests(self, now: float) -> None:
+        """Move the hosts that are due to the ready ones."""
+        resting = self._resting
         while resting and resting[0][0] <= now:
             since, ticket, host = heappop(resting)
             if ticket != host.ticket:
@@ -41,23 +110,4 @@ class Agenda:
                 heappush(resting, (host.free_at, ticket, host))
             else:
                 rank = host.assigned[0] if self._strict else (since, ticket)
-                heappush(ready, (rank, ticket, host))
-        while ready:
-            _, ticket, host = ready[0]
-            if ticket == host.ticket and host.free_at <= now:
-                return host
-            heappop(ready)
-            if ticket == host.ticket:  # it had another request meanwhile
-                heappush(resting, (host.free_at, ticket, host))
-        return None
-
-    def remove_first(self) -> None:
-        """Remove the entry of the host that `first` returned."""
-        heappop(self._ready)[2].ticket = 0
-
-    def wake_at(self) -> float | None:
-        """Return when the next host is due, None if there is none; to be called after `first`."""
-        resting = self._resting
-        while resting and resting[0][1] != resting[0][2].ticket:
-            heappop(resting)
-        return resting[0][0] if resting else None
+                heappush(self._ready, (rank, ticket, host))

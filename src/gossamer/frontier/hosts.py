@@ -8,10 +8,12 @@ from gossamer.model import HostKey
 
 Item = tuple[float, int]
 """A URL in the scheduler: its score and its id. The smallest goes first."""
+ANYONE = -1
+"""In place of a worker: the URLs of a shared host are assigned to all workers together."""
 
 
 class Domain(msgspec.Struct, eq=False):
-    """A registered domain: all its hosts are served by one worker at a time."""
+    """A registered domain: its hosts are served by one worker at a time, except shared ones."""
 
     name: str
     worker: int | None = None
@@ -19,7 +21,7 @@ class Domain(msgspec.Struct, eq=False):
     kept_until: float = 0.0
     """Until when the worker keeps it without URLs."""
     busy: int = 0
-    """How many of its URLs are assigned or in progress; while there are any, its worker stays."""
+    """How many of its URLs this worker has, assigned or in progress; while it has any, it stays."""
     hosts: int = 0
     """How many of its hosts are active."""
 
@@ -61,6 +63,10 @@ class Host(msgspec.Struct, eq=False):
     """Whether the router skips it: it rests for long, or its worker's queue is full."""
     assigned: list[Item] = msgspec.field(default_factory=list)
     """Its URLs in the worker's queue, as a heap."""
+    worker: int | None = None
+    """The worker to which these are assigned; ANYONE: the host is shared."""
+    shares: dict[int, int] = msgspec.field(default_factory=dict)
+    """How many of its URLs each worker took while it was shared and works on now."""
     last_assigned: Item = (-math.inf, 0)
     """The last of these; in strict order no queued URL of the host goes before it."""
     ticket: int = 0

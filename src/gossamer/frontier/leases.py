@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.frontier.hosts import Host
+from gossamer.frontier.hosts import ANYONE, Host
 
 
 class Lease(msgspec.Struct):
@@ -15,6 +15,8 @@ class Lease(msgspec.Struct):
     host: Host
     deadline: float
     """When it expires, unless it is renewed."""
+    shared: bool
+    """Whether the host was shared when it was granted."""
 
 
 class Leases:
@@ -30,7 +32,14 @@ class Leases:
 
     def grant(self, url_id: int, worker: int, host: Host, now: float) -> Lease:
         """Grant a worker the lease of a URL that nobody has."""
-        lease = Lease(url_id, self._next_number, worker, host, now + self._lease_s)
+        lease = Lease(
+            url_id,
+            self._next_number,
+            worker,
+            host,
+            deadline=now + self._lease_s,
+            shared=host.worker == ANYONE,
+        )
         self._next_number += 1
         self._leases[url_id] = lease
         return lease
@@ -55,6 +64,10 @@ class Leases:
     def all(self) -> list[Lease]:
         """Return every lease."""
         return list(self._leases.values())
+
+    def of(self, worker: int) -> list[Lease]:
+        """Return the leases of a worker."""
+        return [lease for lease in self._leases.values() if lease.worker == worker]
 
     def overdue(self, now: float) -> list[Lease]:
         """Return the leases that were not renewed in time."""

@@ -18,6 +18,10 @@ A worker's queue holds only URLs that can be fetched soon. A host with a delay h
 at a time, and only while none is in progress; a host that must rest for long has none, and what was
 assigned before is recalled. So neither one slow host nor many can fill a worker's queue.
 
+A host that may have several requests at once is shared: its URLs are assigned to `ANYONE`, in one
+more queue of the same length, from which each worker takes up to its share of the host's slots. It
+neither sets nor follows the worker of its domain.
+
 In strict order the best known URL goes first. The assigned URLs of a host are always its best ones:
 a better one that is found later is assigned at once, and replaces another if there is no room.
 """
@@ -25,26 +29,23 @@ a better one that is found later is assigned at once, and replaces another if th
 import heapq
 import math
 from collections.abc import Iterable, Sequence
-from itertools import count
 
 import msgspec
 
 from gossamer.frontier.active_hosts import ActiveHosts
-from gossamer.frontier.agenda import Agenda
+from gossamer.frontier.agendas import ASK_AGAIN_S, Agendas, WorkerLoad
 from gossamer.frontier.budget import Budget
-from gossamer.frontier.hosts import Domain, Host, Item
+from gossamer.frontier.hosts import ANYONE, Domain, Host, Item
 from gossamer.frontier.leases import Lease, Leases
 from gossamer.frontier.rings import Rings
 from gossamer.frontier.scheduler_rules import SchedulerRules
 
-__all__ = ["Assignment", "Scheduler", "SchedulerRules"]
+__all__ = ["ASK_AGAIN_S", "Assignment", "Scheduler", "SchedulerRules"]
 
 SOON_S = 10.0
 """Only hosts that are due within this time get URLs assigned."""
 PROMISE_S = 1.0
 """For how long past its time a promised slot is kept."""
-ASK_AGAIN_S = 0.05
-"""When to ask again for what others may release at any time."""
 ASSIGNED_AT_ONCE = 16
 
 
@@ -55,6 +56,7 @@ class Assignment(msgspec.Struct, frozen=True):
     queue: int
     count: int
     worker: int
+    """`ANYONE` if the host is shared."""
 
 
 class Scheduler:
@@ -66,8 +68,7 @@ class Scheduler:
         self.hosts = ActiveHosts(rules.queues)
         self.leases = Leases(first_lease, rules.lease_s)
         self._rings = Rings(rules.queues)
-        self._agendas: dict[int, Agenda] = {}
-        self._tickets = count(1)
+        self.agendas = Agendas(rules)
         self.queued = 0
         """How many URLs wait in the priority queues."""
         self.assigned = 0
@@ -102,8 +103,8 @@ class Scheduler:
         """Assign a URL that goes before others; return the one that it replaces, if any."""
         host.ticket = 0  # its entry in the agenda may have to move forward
         self._put_into_queue(host, [item])
-        agenda = self._agenda_of(host)
-        if len(host.assigned) <= self.rules.ahead(host) and agenda.load <= self.rules.worker_queue:
+        assert host.worker is not None
+        if len(host.assigned) <= self.rules.ahead(host) and self.agendas.space(host.worker) >= 0:
             return None
         last = host.last_assigned
         host.assigned.remove(last)
@@ -114,11 +115,14 @@ class Scheduler:
 
     def next_assignment(self, queues: Iterable[int], now: float) -> Assignment | None:
         """Choose a host, queue and worker, trying the queues in this order."""
-        if not self._agendas or self._space(self._least_loaded()) <= 0:
+        if not len(self.agendas):
+            return None
+        any_space = self.agendas.space(self.agendas.least_loaded())
+        if any_space <= 0 and not (self.rules.can_share and self.agendas.space(ANYONE) > 0):
             return None
         self._rings.end_rests(now + SOON_S)
         for worker in self._rings.crowded():
-            if worker is None or self._space(worker) > 0:
+            if (any_space if worker is None else self.agendas.space(worker)) > 0:
                 self._rings.call_back(worker, self._has_room)
         for queue in queues:
             while (host := self._rings.first(queue)) is not None:
@@ -131,8 +135,10 @@ class Scheduler:
 
     def assign(self, assignment: Assignment, urls: Sequence[Item]) -> None:
         """Put URLs that were taken from the backend into the worker's queue."""
-        host = assignment.host
-        host.domain.worker = assignment.worker
+        host, worker = assignment.host, assignment.worker
+        host.worker = worker
+        if worker != ANYONE:
+            host.domain.worker = worker
         self.dequeue(host, assignment.queue, len(urls))
         self._put_into_queue(host, urls)
 
@@ -140,27 +146,25 @@ class Scheduler:
 
     def join(self, worker: int, now: float) -> None:
         """Register a worker, or note that it is still alive."""
-        agenda = self._agendas.get(worker)
-        if agenda is None:
-            self._agendas[worker] = Agenda(self._tickets, now, strict=self.rules.strict)
-        else:
-            agenda.seen_at = max(agenda.seen_at, now)
+        self.agendas.join(worker, now)
 
     def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
         """Lease up to `limit` URLs of hosts that are due, within the budgets."""
-        agenda = self._agendas[worker]
         granted: list[Lease] = []
         while len(granted) < limit:
-            host = agenda.first(now)
-            if host is None or not self.budget.reserve():
+            entry = self.agendas.first(worker, now)
+            if entry is None or not self.budget.reserve():
                 break
+            host = entry[2]
             _, url_id = heapq.heappop(host.assigned)
-            agenda.remove_first()
-            agenda.load -= 1
+            host.ticket = 0
+            self.agendas.of(host).count(host, -1)
             self.assigned -= 1
             host.waiting -= 1
             host.in_progress += 1
             host.taskless_last = False
+            if host.worker == ANYONE:
+                host.shares[worker] = host.shares.get(worker, 0) + 1
             self._announce(host)
             self._offer(host)
             granted.append(self.leases.grant(url_id, worker, host, now))
@@ -169,18 +173,25 @@ class Scheduler:
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when to ask for leases again; None: unknown.
 
-        That is now if a host is ready and only waits for budget that others have reserved.
+        That is now if a host is ready and only waits for budget that others have reserved. What
+        others have of shared hosts they may release at any time.
         """
-        agenda = self._agendas[worker]
-        return now if agenda.first(now) is not None else agenda.wake_at()
+        if self.agendas.first(worker, now) is not None:
+            return now
+        return self.agendas.wake_at(worker, now)
 
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
         self.leases.end(lease)
-        domain = lease.host.domain
-        domain.busy -= 1
-        domain.kept_until = now + self.rules.domain_ttl_s
-        return self.release_slot(lease.host, next_start, now)
+        host = lease.host
+        if lease.shared:
+            host.shares[lease.worker] -= 1
+            if not host.shares[lease.worker]:
+                del host.shares[lease.worker]
+        else:
+            host.domain.busy -= 1
+            host.domain.kept_until = now + self.rules.domain_ttl_s
+        return self.release_slot(host, next_start, now)
 
     def acquire_slot(self, host: Host, now: float) -> float | None:
         """Take a slot of the host for a request without a task (robots.txt).
@@ -205,8 +216,7 @@ class Scheduler:
         host.in_progress -= 1
         host.next_start = max(host.next_start, next_start)
         recalled: list[Item] = []
-        rests_long = host.next_start > now + SOON_S
-        if host.assigned and (rests_long or len(host.assigned) > self.rules.ahead(host)):
+        if host.assigned and self._is_misplaced(host, now):
             recalled = self._recall(host)
         self._announce(host)
         self._offer(host)
@@ -225,19 +235,27 @@ class Scheduler:
         A worker with a lease stays until the lease ends: its hosts must not change workers before.
         """
         busy = {lease.worker for lease in self.leases.all()}
-        gone = {
-            worker
-            for worker, agenda in self._agendas.items()
-            if agenda.seen_at + self.rules.lease_s <= now and worker not in busy
-        }
-        if not gone:
+        gone = [one for one in self.agendas.silent(now - self.rules.lease_s) if one not in busy]
+        return [recalled for worker in gone for recalled in self.dismiss(worker)]
+
+    def dismiss(self, worker: int) -> list[tuple[Host, list[Item]]]:
+        """Remove a worker that has no lease; return what was assigned to it."""
+        if worker not in self.agendas:
             return []
-        theirs = [one for one in self.hosts.all() if one.assigned and one.domain.worker in gone]
-        recalled = [(host, self._recall(host)) for host in theirs]
-        for worker in gone:
-            del self._agendas[worker]
-            self._rings.call_all_back(worker)
+        recalled = [(host, self._recall(host)) for host in list(self.agendas[worker].served)]
+        self.agendas.remove(worker)
+        self._rings.call_all_back(worker)
         return recalled
+
+    def is_silent(self, worker: int, now: float) -> bool:
+        """Return whether a worker whose lease has expired is dead, and not only slow."""
+        return self.agendas[worker].seen_at + self.rules.lease_s / 2 <= now
+
+    # -- counters --------------------------------------------------------------------------------
+
+    def workers(self) -> list[WorkerLoad]:
+        """Return what each worker has to do, by number."""
+        return self.agendas.loads(self.leases.all())
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -251,9 +269,9 @@ class Scheduler:
         if host.next_start > now + SOON_S:
             self._rings.park(host)
             return None
-        holder = self._holder(host.domain, now)
-        worker = self._least_loaded() if holder is None else holder
-        space = self._space(worker)
+        holder = ANYONE if self.rules.is_shared(host) else self._holder(host.domain, now)
+        worker = self.agendas.least_loaded() if holder is None else holder
+        space = self.agendas.space(worker)
         if space <= 0:
             self._rings.turn_away(host, holder)
             return None
@@ -262,14 +280,7 @@ class Scheduler:
     def _holder(self, domain: Domain, now: float) -> int | None:
         """Return the worker that serves the domain; None: it is free."""
         bound = domain.busy or domain.kept_until > now
-        return domain.worker if bound and domain.worker in self._agendas else None
-
-    def _least_loaded(self) -> int:
-        return min(self._agendas, key=lambda worker: (self._agendas[worker].load, worker))
-
-    def _space(self, worker: int) -> int:
-        """Return how many URLs the worker's queue has room for."""
-        return self.rules.worker_queue - self._agendas[worker].load
+        return domain.worker if bound and domain.worker in self.agendas else None
 
     def _has_room(self, host: Host) -> bool:
         return bool(host.stocked) and self.rules.room(host) > 0
@@ -284,12 +295,15 @@ class Scheduler:
         if host.in_progress >= self.rules.slots(host):
             host.ticket = 0  # it may have had more slots when it was entered
         elif host.assigned:
-            self._agenda_of(host).enter(host)
+            self.agendas.of(host).enter(host)
 
-    def _agenda_of(self, host: Host) -> Agenda:
-        """Return the agenda of the worker that serves the host."""
-        assert host.domain.worker is not None
-        return self._agendas[host.domain.worker]
+    def _is_misplaced(self, host: Host, now: float) -> bool:
+        """Return whether the assigned URLs of the host must not stay where they are."""
+        return (
+            host.next_start > now + SOON_S
+            or len(host.assigned) > self.rules.ahead(host)
+            or self.rules.is_shared(host) != (host.worker == ANYONE)
+        )
 
     def _put_into_queue(self, host: Host, urls: Sequence[Item]) -> None:
         for item in urls:
@@ -306,10 +320,11 @@ class Scheduler:
         return recalled
 
     def _count_assigned(self, host: Host, count: int) -> None:
-        self._agenda_of(host).load += count
+        self.agendas.of(host).count(host, count)
         self.assigned += count
         host.waiting += count
-        host.domain.busy += count
+        if host.worker != ANYONE:
+            host.domain.busy += count
 
 
 def _promise(host: Host, moment: float) -> float:

@@ -27,6 +27,22 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
         """Return how many requests to the host may run at once: one, if it has a delay."""
         return 1 if host.delay_s > 0 else self.host_connections
 
+    def is_shared(self, host: Host) -> bool:
+        """Return whether several workers may serve the host at once."""
+        return self.slots(host) > 1
+
+    @property
+    def can_share(self) -> bool:
+        """Whether there may be shared hosts in this crawl."""
+        return self.delay_s <= 0 and self.host_connections > 1
+
+    def share(self, workers: int) -> int:
+        """Return how many of the slots of a shared host one of so many workers may use.
+
+        Without a limit the first worker would take each slot again when it has settled.
+        """
+        return -(-self.host_connections // workers)
+
     def ahead(self, host: Host) -> int:
         """Return how many URLs of the host may be assigned: a part of the worker's queue."""
         return 1 if host.delay_s > 0 else max(1, min(MAX_ASSIGNED, self.worker_queue // 4))

@@ -29,6 +29,8 @@ from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 
 MAX_DEATHS = 3
 """A URL that has crashed so many workers is given up."""
+POISON_WORDS = "it crashed three workers"
+"""The detail of its outcome."""
 LATE_S = 0.1
 """A host that could have been asked this long ago waits for a worker with time for it."""
 

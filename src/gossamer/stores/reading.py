@@ -147,7 +147,7 @@ class CrawlReader(Protocol):
         """Return the hosts with most to do."""
 
     async def workers(self, now: float) -> list[WorkerView]:
-        """Return the workers that take part, by number."""
+        """Return the workers that take part, by number; none if no process works on the crawl."""
 
     # -- lists -----------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from gossamer.errors import CrawlError
 from gossamer.frontier import QueueTable
 from gossamer.stores.contract import UrlState
 from gossamer.stores.embedded import host_registry
+from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
 from gossamer.stores.redis.constants import LONGEST_MS
@@ -224,6 +225,7 @@ class Restoration:
         """Write the counters and the notes; some counters are notes in a file."""
         notes = {name: bytes(value) for name, value in self._db.execute("SELECT * FROM notes")}
         notes.pop("queues", None)
+        notes.pop(WORKERS_NOTE, None)
         starts = int(notes.pop("starts", b"0"))
         first, last = self._db.execute("SELECT min(at), max(at) FROM attempts").fetchone()
         self._counts |= {

@@ -84,6 +84,7 @@ class SqliteImporter:
             row.duplicate_of or None,
             row.finished if is_finished else None,
             len(row.attempts),
+            row.deaths,
             int(bool(row.flags & REDIRECT)),
             b"" if leads_to is None and last else leads_to,
         )

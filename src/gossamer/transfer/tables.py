@@ -21,7 +21,7 @@ WITH found AS (
 SELECT id, key, coalesce(outcome, ''), coalesce(targets, x''),
        CASE WHEN is_orphan THEN 0 WHEN state IN (2, 3) THEN 1 ELSE state END, hops, depth,
        CASE WHEN state = 4 AND NOT is_orphan THEN coalesce(finished_at, 9e999) ELSE 9e999 END,
-       host, coalesce(parent, 0),
+       host, coalesce(parent, 0), deaths,
        (redirect <> 0) * :redirect | (score IS NOT NULL AND NOT is_orphan) * :scored,
        CASE WHEN is_orphan THEN 0.0 ELSE coalesce(score, 0.0) END, coalesce(page, 0),
        CASE WHEN is_orphan THEN 0 ELSE coalesce(duplicate_of, 0) END, found_at, url

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from gossamer.frontier import Budget, Host, Item, QueueTable, Scheduler
 from gossamer.frontier.queues import MAX_SCORE
-from gossamer.model import Candidate
-from gossamer.stores.contract import Attempt, Settlement, UrlState
+from gossamer.model import Candidate, Outcome
+from gossamer.stores.contract import POISON_WORDS, Attempt, Settlement, UrlState
 from gossamer.stores.embedded.claims import Claims
 from gossamer.stores.embedded.domain_credit import DomainCredit
 from gossamer.stores.embedded.duplicates import DuplicateIndex
@@ -170,6 +170,15 @@ class FrontierState:
         self.grow(growth)
         self.credit.share(settlement.links, host.domain.name)
         return growth
+
+    def give_up(self, url_id: int, now: float) -> None:
+        """End a URL that has crashed several workers: it is not tried again."""
+        self.drop_claim(url_id)
+        attempt = Attempt(
+            at=now, outcome=Outcome.GAVE_UP, cause=None, detail=POISON_WORDS, status=None
+        )
+        self.backend.finish(url_id, attempt, (), None, None, redirect=False)
+        self.outcomes[Outcome.GAVE_UP] += 1
 
     def drop_claim(self, url_id: int) -> None:
         """Free the number of a page that is not kept; let its duplicates be visited again."""

@@ -10,6 +10,8 @@ from gossamer.frontier.scheduler import ASK_AGAIN_S
 from gossamer.model import Candidate, HostKey, Snapshot
 from gossamer.policy.rests import is_hopeless
 from gossamer.stores.contract import (
+    LATE_S,
+    MAX_DEATHS,
     Attempt,
     Claim,
     HostFeedback,
@@ -20,12 +22,15 @@ from gossamer.stores.contract import (
     Settled,
     Settlement,
     Task,
+    WorkerReport,
+    WorkerView,
 )
 from gossamer.stores.embedded.atomic import atomic, wait_until_ready
 from gossamer.stores.embedded.duplicates import Original
 from gossamer.stores.embedded.frontier_state import FrontierState
 from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.worker_registry import WorkerRegistry
 from gossamer.stores.rules import REPEATED, StoreRules
 
 __all__ = ["EmbeddedStore", "StoreRules"]
@@ -57,6 +62,7 @@ class EmbeddedStore:
             raise CrawlError(backend.complaint(error)) from error
         self._scheduler = self._state.scheduler
         self._budget = self._state.budget
+        self._workers = WorkerRegistry(backend, self._scheduler)
 
     def __repr__(self) -> str:
         return f"<EmbeddedStore: {self._state.unscored} unscored, {self._scheduler!r}>"
@@ -103,12 +109,23 @@ class EmbeddedStore:
     # -- for the workers -------------------------------------------------------------------------
 
     @atomic
-    async def join(self, worker: int, now: float) -> None:
+    async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
         """Register a worker, or note that it is still alive."""
         if not self._is_begun:
             self._state.begin()
             self._is_begun = True
         self._scheduler.join(worker, now)
+        if report is not None:
+            self._workers.note_report(worker, report, now)
+
+    @atomic
+    async def dismiss(self, worker: int, culprit: int | None, now: float) -> None:
+        """Take back everything from a worker whose process is known to have ended."""
+        for lease in self._scheduler.leases.of(worker):
+            self._take_back(lease, None, now, died=lease.url_id == culprit)
+        for host, items in self._scheduler.dismiss(worker):
+            self._state.enqueue(host, items)
+        self._workers.forget_gone(now)
 
     @atomic
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
@@ -213,10 +230,12 @@ class EmbeddedStore:
         """Release the URLs of dead workers, and forget what has expired."""
         overdue = self._scheduler.leases.overdue(now)
         for lease in overdue:
-            self._take_back(lease, None, now)
+            died = self._scheduler.is_silent(lease.worker, now)
+            self._take_back(lease, None, now, died=died)
         dismissed = self._scheduler.dismiss_silent(now)
         for host, items in dismissed:
             self._state.enqueue(host, items)
+        self._workers.forget_gone(now)
         self._state.hosts.save()
         self._state.credit.save()
         self._scheduler.hosts.forget_idle(now)
@@ -225,8 +244,13 @@ class EmbeddedStore:
         )
         return len(overdue) + len(dismissed) + self._scheduler.end_rests(now)
 
-    def _take_back(self, lease: Lease, feedback: HostFeedback | None, now: float) -> None:
-        """End a lease without a result, and let its URL wait again."""
+    def _take_back(
+        self, lease: Lease, feedback: HostFeedback | None, now: float, *, died: bool = False
+    ) -> None:
+        """End a lease without a result, and let its URL wait again.
+
+        If its worker died of it, the URL may be given up instead.
+        """
         host, hosts = lease.host, self._state.hosts
         if feedback is None:
             next_start = hosts.next_start_unknown(host, now)
@@ -234,7 +258,10 @@ class EmbeddedStore:
             next_start = hosts.next_start_after(host, feedback)
         self._state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
         self._budget.give_back()
-        self._state.wait_again(lease.url_id, host)
+        if died and self.backend.add_death(lease.url_id) >= MAX_DEATHS:
+            self._state.give_up(lease.url_id, now)
+        else:
+            self._state.wait_again(lease.url_id, host)
 
     # -- counters and notes ----------------------------------------------------------------------
 
@@ -265,6 +292,14 @@ class EmbeddedStore:
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""
         return self._state.hosts.views(limit, now)
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
+        return self._workers.views(now)
+
+    async def ready_hosts(self, now: float) -> int:
+        """Return how many hosts wait for a worker that has time for them."""
+        return self._scheduler.agendas.ready_hosts(now - LATE_S)
 
     async def numbering(self) -> Numbering:
         """Return which numbers of pages are taken for good."""

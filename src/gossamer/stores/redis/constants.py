@@ -8,9 +8,10 @@ import math
 from collections.abc import Mapping
 from types import ModuleType
 
-from gossamer.frontier import queues, scheduler, scheduler_rules
+from gossamer.frontier import hosts, queues, scheduler, scheduler_rules
 from gossamer.model import Outcome
 from gossamer.policy import rests
+from gossamer.stores import contract
 from gossamer.stores.contract import UrlState
 from gossamer.stores.embedded import host_registry, lsh_index, store
 from gossamer.stores.redis import alive, records
@@ -31,13 +32,13 @@ CONSTANTS: Mapping[str, int | float | str] = {
     "LEASES_PER_S": 10_000,  # a lease's number is its moment, in such parts of a second, or more
     "LONGEST_MS": LONGEST_MS,
     "GAVE_UP": Outcome.GAVE_UP.value,
-    "POISON_DEATHS": 3,
-    "POISON_WORDS": "it crashed three workers",
     "RECORD_SIZE": records.RECORD.size,
+    **_of(contract, "MAX_DEATHS", "POISON_WORDS", "LATE_S"),
     **_of(records, "RECORD_VERSION", "SCORED", "REDIRECT", "MOST_HOPS"),
     **_of(alive, "AT_WORK", "IN_ORDER"),
     **_of(lsh_index, "MAX_SHARING", "MAX_CANDIDATES"),
     **_of(queues, "MAX_SCORE"),
+    **_of(hosts, "ANYONE"),
     **_of(rests, "MAX_RETRY_AFTER_S", "MAX_BACK_OFF_S", "HOPELESS_AFTER"),
     **_of(rests, "HOPELESS_AFTER_REFUSALS"),
     **_of(scheduler, "SOON_S", "PROMISE_S", "ASK_AGAIN_S", "ASSIGNED_AT_ONCE"),

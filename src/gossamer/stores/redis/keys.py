@@ -34,9 +34,11 @@ NAMES: Final = {
     "parked": "parked",  # sorted set: hosts that rest for long, by their moment
     "away": "away:",  # list of a worker: hosts for which it has no room
     "crowded": "crowded",  # set: the workers that have such a list
-    # workers and leases
+    # workers and leases; the worker -1 stands for all: shared hosts are assigned to it
     "loads": "loads",  # sorted set: workers by the length of their queues
     "seen": "seen",  # sorted set: workers by their last sign of life
+    "reports": "reports",  # hash: worker -> what it told of its process (msgpack)
+    "shares": "shares:",  # hash of a worker: shared host -> how many of its URLs it works on
     "served": "served:",  # set of a worker: the hosts of which it has URLs
     "agenda": "agenda:",  # sorted set of a worker: hosts by their moment, in microseconds
     "ready": "ready:",  # sorted set of a worker, in strict order: hosts by their best URL
@@ -72,6 +74,7 @@ COUNTERS: Final = (
         "line",
     ),  # the last URL id; how many are unscored; the last in line
     *("queued", "assigned", "in_progress", "too_deep"),  # how many URLs are in these states
+    "common",  # how many of the assigned ones are assigned to all workers together
     "broken",  # how many records were put into the quarantine
     *("hosts", "met"),  # the number of the last host; how many hosts have a known URL
     *("credit", "taken_slots"),  # the largest credit of a domain; slots taken without a task

@@ -40,6 +40,7 @@ MODULES = (
     "feedback",
     "sketches",
     "claims",
+    "dismissal",
     "paths",
     "links",
     "pages",

@@ -10,7 +10,16 @@ import msgspec
 from msgspec.structs import asdict
 
 from gossamer.model import HostKey, Url
-from gossamer.stores.contract import Claim, HostView, KeptPage, Link, Settlement, Task
+from gossamer.stores.contract import (
+    Claim,
+    HostView,
+    KeptPage,
+    Link,
+    Settlement,
+    Task,
+    WorkerReport,
+    WorkerView,
+)
 from gossamer.stores.rules import REPEATED
 
 PAGE_NOTE = 1
@@ -75,12 +84,20 @@ read_snapshot = msgspec.msgpack.Decoder(SnapshotAnswer).decode
 read_candidates = msgspec.msgpack.Decoder(tuple[float, list[CandidateRow]], strict=False).decode
 read_leased = msgspec.msgpack.Decoder(tuple[list[Task], float | bool]).decode
 read_hosts = msgspec.msgpack.Decoder(list[HostView]).decode
+read_report = msgspec.msgpack.Decoder(WorkerReport).decode
 read_number = msgspec.msgpack.Decoder(int).decode
 read_numbers = msgspec.msgpack.Decoder(list[int]).decode
 read_pairs = msgspec.msgpack.Decoder(list[tuple[int, int]]).decode
 read_truth = msgspec.msgpack.Decoder(bool).decode
 read_moment = msgspec.msgpack.Decoder(float | bool).decode
+_read_workers = msgspec.msgpack.Decoder(list[WorkerView] | dict[str, int]).decode
 pack = msgspec.msgpack.Encoder().encode
+
+
+def read_workers(answer: bytes) -> list[WorkerView]:
+    """Return the workers; the server packs an empty list as a mapping."""
+    found: list[WorkerView] | dict[str, int] = _read_workers(answer)
+    return found if isinstance(found, list) else []
 
 
 def bundle(links: Sequence[Link], known: Mapping[bytes, int]) -> tuple[LinksMessage, list[bytes]]:

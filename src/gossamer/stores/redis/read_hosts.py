@@ -6,6 +6,7 @@ All times go by the server's clock, as in the steps of the store.
 import msgspec
 
 from gossamer.frontier import QueueTable
+from gossamer.frontier.hosts import ANYONE
 from gossamer.stores.contract import HostView, UrlRecord, UrlState
 from gossamer.stores.reading import HostTiming
 from gossamer.stores.redis.crawl_client import CrawlClient
@@ -80,8 +81,8 @@ async def find_busy_hosts(crawl: CrawlClient, queues: int) -> set[int]:
             pipe.lrange(f"{crawl.key('ring')}{queue}", 0, SAMPLE - 1)
         leases, workers, crowded, *lists = await pipe.execute()
     async with crawl.client.pipeline(transaction=False) as pipe:
-        for worker in workers:
-            pipe.smembers(f"{crawl.key('served')}{worker.decode()}")
+        for worker in (*map(int, workers), ANYONE):
+            pipe.smembers(f"{crawl.key('served')}{worker}")
         for worker in crowded:
             pipe.lrange(f"{crawl.key('away')}{worker.decode()}", 0, SAMPLE - 1)
         lists += await pipe.execute()

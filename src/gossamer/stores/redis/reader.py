@@ -14,7 +14,14 @@ import zstandard
 from gossamer.errors import CrawlError
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
+from gossamer.stores.contract import (
+    Attempt,
+    HostView,
+    PageRecord,
+    UrlRecord,
+    UrlState,
+    WorkerView,
+)
 from gossamer.stores.reading import (
     ANY_STATE,
     CrawlCounts,
@@ -35,6 +42,7 @@ from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.read_counts import read_counts
 from gossamer.stores.redis.read_records import RecordReader
+from gossamer.stores.redis.read_workers import read_workers
 from gossamer.stores.redis.records import REDIRECT, HostRow, UrlRow, read_host
 from gossamer.stores.redis.unpack import UnpackedUrl, unpack_page, unpack_url
 from gossamer.stores.rules import StoreRules
@@ -87,6 +95,10 @@ class RedisReader:
         busy = [one for one in map(clock.view, rows.values()) if one.waiting + one.in_progress]
         busy.sort(key=lambda one: (-one.waiting - one.in_progress, one.host))
         return busy[:limit]
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number; the server's clock counts, not `now`."""
+        return await read_workers(self.crawl, self.rules.scheduler.lease_s)
 
     # -- lists -----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ RECORD_VERSION = 1
 """The version of the records of URLs."""
 SCORED, REDIRECT = 1, 2
 """The flags of a URL."""
-MOST_HOPS = 255
+MOST_HOPS = MOST_DEATHS = 255
 LAST_STATE = max(UrlState)
 
 NOBODY = bytes(5)
@@ -49,6 +49,7 @@ class UrlRow(NamedTuple):
     finished: float
     host: int
     parent: int
+    deaths: int
     flags: int
     score: float
     page: int
@@ -61,7 +62,7 @@ class UrlRow(NamedTuple):
 def read_url(packed: bytes) -> UrlRow:
     """Return the record of a URL; raise one of `UNREADABLE` for anything else."""
     fields = RECORD.unpack_from(packed)
-    version, *path, parent, tried, _deaths = fields[:9]
+    version, *path, parent, tried, deaths = fields[:9]
     flags, score, page, duplicate_of, found, size = fields[9:]
     if version != RECORD_VERSION or path[0] > LAST_STATE:
         raise ValueError(f"a record of version {version}, of a URL in state {path[0]}")
@@ -69,17 +70,17 @@ def read_url(packed: bytes) -> UrlRow:
     url = packed[RECORD.size : end].decode("ascii")
     attempts = _read_attempts(_ARRAY_16 + tried.to_bytes(2) + packed[end:]) if tried else ()
     pages = (int.from_bytes(page), int.from_bytes(duplicate_of))
-    rest = (int.from_bytes(parent), flags, score, *pages, found, url, attempts)
+    rest = (int.from_bytes(parent), deaths, flags, score, *pages, found, url, attempts)
     return UrlRow._make((*path, *rest))
 
 
 def write_url(row: UrlRow) -> bytes:
-    """Return the packed record of a URL that has crashed no worker."""
+    """Return the packed record of a URL."""
     url, hops = row.url.encode("ascii"), min(row.hops, MOST_HOPS)
     path = (row.state, hops, row.depth, row.finished, row.host, name_of(row.parent))
     ends = (row.score, name_of(row.page), name_of(row.duplicate_of), row.found)
     tried, size = len(row.attempts), len(url).to_bytes(3)
-    head = RECORD.pack(RECORD_VERSION, *path, tried, 0, row.flags, *ends, size)
+    head = RECORD.pack(RECORD_VERSION, *path, tried, min(row.deaths, MOST_DEATHS), row.flags, *ends, size)
     return head + url + b"".join(map(_encode, row.attempts))
 
 
@@ -124,6 +125,8 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     stock: list[int] | dict[str, int] = []
     """For each queue that has any: its number, how many wait, and whether the host is in its ring.
     The server packs an empty list as a mapping."""
+    shared: bool = False
+    """Whether its assigned URLs are assigned to all workers together."""
 
 
 read_host = msgspec.msgpack.Decoder(HostRow).decode

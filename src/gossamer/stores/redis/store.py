@@ -15,6 +15,8 @@ from gossamer.stores.contract import (
     Settled,
     Settlement,
     Task,
+    WorkerReport,
+    WorkerView,
 )
 from gossamer.stores.redis import messages
 from gossamer.stores.redis.known_link_cache import KnownLinkCache
@@ -71,10 +73,15 @@ class RedisStore:
 
     # -- the workers' side -----------------------------------------------------------------------
 
-    async def join(self, worker: int, now: float) -> None:
+    async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
         """Let a worker take part, or note that it still does."""
-        await self._ask("join", now, [worker])
+        await self._ask("join", now, [worker], *([] if report is None else [pack(report)]))
         self._joined.add(worker)
+
+    async def dismiss(self, worker: int, culprit: int | None, now: float) -> None:
+        """Take back everything from a worker whose process is known to have ended."""
+        await self._ask("dismiss", now, (worker, culprit or False))
+        self._joined.discard(worker)
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
         """Hand out URLs whose hosts may be asked now, within the budgets."""
@@ -187,6 +194,14 @@ class RedisStore:
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do, and the slowest ones, at most so many of each."""
         return messages.read_hosts(await self._ask("read_hosts", now, [limit]))
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
+        return messages.read_workers(await self._ask("read_workers", now, []))
+
+    async def ready_hosts(self, now: float) -> int:
+        """Return how many hosts wait for a worker that has time for them."""
+        return messages.read_number(await self._ask("ready_hosts", now, []))
 
     async def note(self, name: str) -> bytes | None:
         """Return a note of the crawl; None if there is none of that name."""

@@ -244,6 +244,11 @@ class SqliteBackend(SqlitePages):
         self._update_cache(url_id, UrlState.QUEUED)
         self._batch.attempts.append(_attempt_row(url_id, attempt))
 
+    def add_death(self, url_id: int) -> int:
+        """Count a worker that died of the URL; return how many did."""
+        self._db.execute("UPDATE urls SET deaths = deaths + 1 WHERE id = ?", (url_id,))
+        return read_number(self._db, "SELECT deaths FROM urls WHERE id = ?", url_id)
+
     def finish(
         self,
         url_id: int,

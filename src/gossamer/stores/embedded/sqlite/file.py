@@ -7,7 +7,7 @@ from gossamer.errors import CrawlError
 
 APPLICATION_ID = 0x476F7373
 """Identifies our files in their header; `schema.sql` writes it there."""
-VERSION = 3
+VERSION = 4
 """The version of the schema."""
 SCHEMA = Path(__file__).with_name("schema.sql")
 

@@ -8,12 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
+
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import HostKey, Outcome
-from gossamer.stores.contract import Attempt, HostView, PageRecord, UrlRecord, UrlState
+from gossamer.stores.contract import (
+    Attempt,
+    HostView,
+    PageRecord,
+    UrlRecord,
+    UrlState,
+    WorkerView,
+)
 from gossamer.stores.embedded.directory import DATABASE, find_crawl, is_locked
 from gossamer.stores.embedded.sqlite import queries
 from gossamer.stores.embedded.sqlite.readonly import reading
+from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
 from gossamer.stores.reading import (
     ANY_STATE,
     CrawlCounts,
@@ -119,6 +129,14 @@ class SqliteReader:
         """Return the hosts with most to do."""
         rows = self.connection.execute(_HOSTS, (now, limit))
         return [queries.record(HostView, row) for row in rows]
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number; none if no process works on the crawl."""
+        note = await self.note(WORKERS_NOTE) if self.running else None
+        try:
+            return read_workers(note, now) if note is not None else []
+        except msgspec.DecodeError as error:
+            raise CrawlError(f"the note of the workers in {self.where} is damaged") from error
 
     # -- lists -----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -42,6 +42,7 @@ CREATE TABLE urls (
     duplicate_of INTEGER,                 -- the page with identical or similar content
     finished_at REAL,
     attempts    INTEGER NOT NULL DEFAULT 0,
+    deaths      INTEGER NOT NULL DEFAULT 0, -- of workers, while they worked on it
     redirect    INTEGER NOT NULL DEFAULT 0,
     targets     BLOB                      -- ids of the links, 8 bytes each
 );

@@ -59,8 +59,8 @@ _COLUMNS = {
     "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
     "urls": "url:text key:blob host:integer state:integer depth:integer parent:integer? "
     "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
-    "page:integer? duplicate_of:integer? finished_at:real? attempts:integer redirect:integer "
-    "targets:blob?",
+    "page:integer? duplicate_of:integer? finished_at:real? attempts:integer deaths:integer "
+    "redirect:integer targets:blob?",
     "attempts": "url:integer at:real outcome:text cause:text? detail:text status:integer?",
     "pages": "url:integer size:integer digest:blob content_type:text encoding:text title:text "
     "fetched_at:real reported_depth:integer",
@@ -89,7 +89,7 @@ FORM = (
         "every value is a valid one",
         f"""
         SELECT 'URL ' || id || ': ' || url FROM urls
-        WHERE state NOT BETWEEN 0 AND 5 OR depth < 0 OR length(key) <> 16
+        WHERE state NOT BETWEEN 0 AND 5 OR depth < 0 OR deaths < 0 OR length(key) <> 16
            OR length(targets) % 8 <> 0 OR redirect NOT IN (0, 1) OR outcome NOT IN ({_OUTCOMES})
         UNION ALL
         SELECT 'attempt ' || rowid || ' ended as ' || outcome FROM attempts

@@ -1,11 +1,15 @@
 -- The agenda of a worker: when it may ask which of its hosts. Each host has one entry, by its
--- moment. In strict order those whose moment has come stand apart, by their best URL.
+-- moment. In strict order those whose moment has come stand apart, by their best URL. The shared hosts
+-- are in the agenda of const.ANYONE.
 
 local agenda = {}
 
 local text, micros = commands.text, commands.micros
 
 local RANK = '>I5I5'
+
+-- So many shared hosts are considered with one command.
+local SHARED_AT_ONCE = 32
 
 local function rank_of(h)
   return struct.pack(RANK, h.rank, h.hid)
@@ -16,9 +20,9 @@ local function moment_of(h)
   return micros(hosts.free_at(h))
 end
 
--- Returns the worker that serves a host; false if nobody does.
+-- Returns the worker that URLs of a host are assigned to; false if nobody serves it.
 function agenda.worker_of(ctx, h)
-  return domains.get(ctx, h.domain).worker
+  return h.shared and const.ANYONE or domains.get(ctx, h.domain).worker
 end
 
 function agenda.cross_out(ctx, h)
@@ -70,36 +74,114 @@ local function first_rested(ctx, worker)
   end
 end
 
--- Returns the host to ask now; it keeps its entry.
-function agenda.first_host(ctx, worker)
+-- Lets all hosts whose moment has come stand by their best URL.
+local function end_rests(ctx, worker)
   local h = first_rested(ctx, worker)
-  if not ctx.rules.strict then
-    return h
-  end
   while h do
     make_ready(ctx, worker, h)
     h = first_rested(ctx, worker)
   end
+end
+
+-- Returns the host with the best URL, and the score of that.
+local function first_ready(ctx, worker)
+  end_rests(ctx, worker)
+  local key = ctx.prefix .. K.ready .. text(worker)
   while true do
-    local first = ctx.call('ZRANGE', ctx.prefix .. K.ready .. text(worker), '0', '0')[1]
-    if not first then
+    local first = ctx.call('ZRANGE', key, '0', '0', 'WITHSCORES')
+    if not first[1] then
       return nil
     end
-    local _, hid = struct.unpack(RANK, first)
-    h = hosts.get(ctx, hid)
+    local _, hid = struct.unpack(RANK, first[1])
+    local h = hosts.get(ctx, hid)
     if moment_of(h) <= micros(ctx.now) then
-      return h
+      return h, tonumber(first[2])
     end
     agenda.cross_out(ctx, h) -- it was asked for something else meanwhile
     rest_on(ctx, worker, h)
   end
 end
 
--- Returns when the next host of a worker may be asked; nil if it has none.
+-- Returns some shared hosts whose moment has come, after so many others: their keys, and in strict
+-- order the scores of their best URLs.
+local function some_shared(ctx, after)
+  local name = text(const.ANYONE)
+  if not ctx.rules.strict then
+    local key, now = ctx.prefix .. K.agenda .. name, text(micros(ctx.now))
+    return ctx.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', text(after), SHARED_AT_ONCE), {}
+  end
+  local keys, scores, last = {}, {}, text(after + SHARED_AT_ONCE - 1)
+  local found = ctx.call('ZRANGE', ctx.prefix .. K.ready .. name, text(after), last, 'WITHSCORES')
+  for i = 1, #found, 2 do
+    local _, hid = struct.unpack(RANK, found[i])
+    keys[#keys + 1] = text(hid)
+    scores[#keys] = tonumber(found[i + 1])
+  end
+  return keys, scores
+end
+
+-- Returns the first shared host that a worker may ask now, and in strict order the score of its best
+-- URL. Those of which it has its share are skipped: no more than it has leases.
+local function first_shared(ctx, worker)
+  if ctx.rules.strict then
+    end_rests(ctx, const.ANYONE)
+  end
+  local share, after = workers.share(ctx), 0
+  while true do
+    local keys, scores = some_shared(ctx, after)
+    if #keys == 0 then
+      return nil
+    end
+    local taken = commands.get_many(ctx, ctx.prefix .. K.shares .. text(worker), keys)
+    after = after + #keys
+    for i = 1, #keys do
+      if tonumber(taken[i] or 0) < share then
+        local h = hosts.get(ctx, tonumber(keys[i]))
+        if moment_of(h) <= micros(ctx.now) then
+          return h, scores[i]
+        end
+        agenda.cross_out(ctx, h) -- it was asked for something else meanwhile
+        rest_on(ctx, const.ANYONE, h)
+        after = after - 1
+      end
+    end
+  end
+end
+
+-- Tells whether one of two hosts comes first: it has waited longer, or has the better URL.
+local function goes_first(ctx, one, its_score, other, others_score)
+  if not ctx.rules.strict then
+    return moment_of(one) <= moment_of(other)
+  elseif its_score ~= others_score then
+    return its_score < others_score
+  end
+  return one.rank < other.rank
+end
+
+-- Returns the host that a worker is to ask now, its own or a shared one; it keeps its entry.
+function agenda.first_host(ctx, worker)
+  local first = ctx.rules.strict and first_ready or first_rested
+  local own, its_score = first(ctx, worker)
+  if ctx.counts.common == 0 then
+    return own
+  end
+  local shared, score = first_shared(ctx, worker)
+  if not own or (shared and goes_first(ctx, shared, score, own, its_score)) then
+    return shared
+  end
+  return own
+end
+
+-- Returns when the next host of a worker may be asked, if none may be now; nil if it has none. What
+-- others have of shared hosts they may give back at any time.
 function agenda.next_moment(ctx, worker)
   local key = ctx.prefix .. K.agenda .. text(worker)
   local first = ctx.call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  return first[2] and tonumber(first[2]) / 1e6
+  local moment = first[2] and tonumber(first[2]) / 1e6
+  if ctx.counts.common == 0 then
+    return moment
+  end
+  return math.min(moment or const.INF, ctx.now + const.ASK_AGAIN_S)
 end
 
 -- Forgets the agenda of a worker that is gone.

@@ -62,7 +62,7 @@ local function read(hid, packed)
     unanswered = v[5], failed_at = v[6], crawl_delay = v[7], promised = v[8], taskless_last = v[9],
     in_progress = v[10], waiting = v[11], assigned = v[12], aside = v[13], rank = v[14],
     requests = v[15], failed = v[16], pages = v[17], took = v[18], queues = v[19],
-    stock = {}, ringed = {},
+    stock = {}, ringed = {}, shared = v[21] or false,
   }
   unpack_stock(h, v[20])
   return h
@@ -72,7 +72,7 @@ local function write(h)
   return cmsgpack.pack({
     h.name, h.domain, h.next, h.failures, h.unanswered, h.failed_at, h.crawl_delay, h.promised,
     h.taskless_last, h.in_progress, h.waiting, h.assigned, h.aside, h.rank, h.requests, h.failed,
-    h.pages, h.took, h.queues, pack_stock(h),
+    h.pages, h.took, h.queues, pack_stock(h), h.shared,
   })
 end
 
@@ -103,7 +103,7 @@ local function new(ctx, name, domain)
     failures = 0, unanswered = 0, failed_at = -const.INF, crawl_delay = 0, promised = -const.INF,
     taskless_last = false, in_progress = 0, waiting = 0, assigned = 0, aside = false, rank = 0,
     requests = 0, failed = 0, pages = 0, took = 0, queues = ctx.rules.queues,
-    stock = {}, ringed = {},
+    stock = {}, ringed = {}, shared = false,
   }
   if counts.unsure > 0 then
     h.next = counts.unsure + delay(ctx, h)
@@ -161,6 +161,12 @@ end
 -- Returns how many requests a host may get at a time: one, where it gets pauses.
 function hosts.slots(ctx, h)
   return delay(ctx, h) > 0 and 1 or ctx.rules.host_connections
+end
+
+-- Tells whether several workers may serve a host at once. `h.shared` tells whether the URLs that are
+-- assigned are assigned to all of them.
+function hosts.is_shared(ctx, h)
+  return hosts.slots(ctx, h) > 1
 end
 
 -- Returns how many of its URLs may be assigned; others need room as well.

@@ -13,18 +13,21 @@ end
 
 -- Counts URLs of a host that are assigned to its worker.
 local function count_assigned(ctx, h, count)
-  local d = domains.get(ctx, h.domain)
-  workers.add_load(ctx, d.worker, count)
+  local worker = agenda.worker_of(ctx, h)
+  workers.add_load(ctx, worker, count)
   h.assigned = h.assigned + count
   h.waiting = h.waiting + count
-  d.busy = d.busy + count
   ctx.counts.assigned = ctx.counts.assigned + count
   hosts.change(ctx, h)
-  domains.change(ctx, d)
+  if not h.shared then
+    local d = domains.get(ctx, h.domain)
+    d.busy = d.busy + count
+    domains.change(ctx, d)
+  end
   if h.assigned == 0 then
-    ctx.call('SREM', ctx.prefix .. K.served .. text(d.worker), h.key)
+    ctx.call('SREM', ctx.prefix .. K.served .. text(worker), h.key)
   elseif count > 0 then
-    ctx.call('SADD', ctx.prefix .. K.served .. text(d.worker), h.key)
+    ctx.call('SADD', ctx.prefix .. K.served .. text(worker), h.key)
   end
 end
 
@@ -123,14 +126,20 @@ function scheduler.dequeue(ctx, h, u)
   counters.count_queue(ctx, queue, -1)
 end
 
+-- Tells whether the assigned URLs of a host must not stay where they are.
+local function is_misplaced(ctx, h)
+  return h.next > ctx.now + const.SOON_S
+    or h.assigned > hosts.ahead(ctx, h)
+    or h.shared ~= hosts.is_shared(ctx, h)
+end
+
 -- Takes a slot of a host back, or several, and lets the host rest.
 function scheduler.end_visit(ctx, h, next_start, slots)
   h.in_progress = h.in_progress - (slots or 1)
   h.next = math.max(h.next, next_start)
   hosts.change(ctx, h)
-  local is_late = h.next > ctx.now + const.SOON_S
   local recalled = {}
-  if h.assigned > 0 and (is_late or h.assigned > hosts.ahead(ctx, h)) then
+  if h.assigned > 0 and is_misplaced(ctx, h) then
     recalled = recall(ctx, h)
   end
   agenda.announce(ctx, h)

@@ -1,4 +1,5 @@
--- The workers: who takes part, and how long the queue of each is.
+-- The workers: who takes part, and how long the queue of each is. The URLs of shared hosts are in one
+-- more queue, of const.ANYONE, from which each worker takes its share.
 
 local workers = {}
 
@@ -16,12 +17,18 @@ end
 
 -- Forgets a worker that has nothing any more.
 function workers.forget(ctx, worker)
+  local name = commands.text(worker)
   ctx.call('ZREM', ctx.prefix .. K.loads, pad(worker))
-  ctx.call('ZREM', ctx.prefix .. K.seen, commands.text(worker))
+  ctx.call('ZREM', ctx.prefix .. K.seen, name)
+  ctx.call('HDEL', ctx.prefix .. K.reports, name)
+  ctx.call('DEL', ctx.prefix .. K.shares .. name)
 end
 
 -- Returns the length of a worker's queue; false if the worker does not take part.
 function workers.load_of(ctx, worker)
+  if worker == const.ANYONE then
+    return ctx.counts.common
+  end
   local load = ctx.loads[worker]
   if load == nil then
     load = ctx.call('ZSCORE', ctx.prefix .. K.loads, pad(worker))
@@ -44,8 +51,28 @@ function workers.space(ctx, worker)
 end
 
 function workers.add_load(ctx, worker, count)
+  if worker == const.ANYONE then
+    ctx.counts.common = ctx.counts.common + count
+    return
+  end
   local load = ctx.call('ZINCRBY', ctx.prefix .. K.loads, commands.text(count), pad(worker))
   ctx.loads[worker] = tonumber(load)
+end
+
+-- Returns how many slots of a shared host a worker may use: else the first would take each again when
+-- it has settled.
+function workers.share(ctx)
+  ctx.share = ctx.share
+    or math.ceil(ctx.rules.host_connections / ctx.call('ZCARD', ctx.prefix .. K.loads))
+  return ctx.share
+end
+
+-- Counts URLs of a shared host that a worker works on.
+function workers.add_share(ctx, worker, h, count)
+  local key = ctx.prefix .. K.shares .. commands.text(worker)
+  if ctx.call('HINCRBY', key, h.key, commands.text(count)) <= 0 then
+    ctx.call('HDEL', key, h.key)
+  end
 end
 
 return workers

@@ -1,13 +1,17 @@
 -- Hands out URLs of hosts whose moment has come, within the budgets.
 
 local COUNTERS = {
-  'unscored', 'assigned', 'in_progress', 'pages', 'bytes', 'lease', 'closed',
+  'unscored', 'assigned', 'common', 'in_progress', 'pages', 'bytes', 'lease', 'closed',
 }
 
 local function lease_one(ctx, h, worker)
   local u = scheduler.take_first(ctx, h)
-  local d = domains.get(ctx, h.domain)
-  d.busy = d.busy + 1
+  if h.shared then
+    workers.add_share(ctx, worker, h, 1)
+  else
+    local d = domains.get(ctx, h.domain)
+    d.busy = d.busy + 1
+  end
   h.in_progress = h.in_progress + 1
   h.taskless_last = false
   agenda.announce(ctx, h)

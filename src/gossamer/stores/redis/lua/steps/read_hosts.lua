@@ -14,7 +14,7 @@ local function busy_hosts(ctx, limit)
   for hid in pairs((leases.holders(ctx))) do
     see(hid)
   end
-  local sources = { { 'ZRANGE', K.parked } }
+  local sources = { { 'ZRANGE', K.parked }, { 'ZRANGE', K.agenda .. commands.text(const.ANYONE) } }
   for _, worker in ipairs(ctx.call('ZRANGE', ctx.prefix .. K.seen, 0, limit - 1)) do
     sources[#sources + 1] = { 'ZRANGE', K.agenda .. worker }
   end

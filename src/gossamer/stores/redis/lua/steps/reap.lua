@@ -1,33 +1,17 @@
 -- Gives back what dead workers have left, and forgets what has expired; answers how much there is
 -- for the router to see.
 
--- Ends a URL that has crashed several workers: it is not tried again.
-local function finish_poison(ctx, u)
-  claims.drop(ctx, u.id)
-  urls.add_attempt(ctx, u, { ctx.now, const.GAVE_UP, '', const.POISON_WORDS, false })
-  urls.finish(ctx, u, const.GAVE_UP, 0, u.duplicate_of, false)
-  urls.keep_targets(ctx, u, {})
-end
-
 local function reap_leases(ctx)
   local now, key = ctx.now, ctx.prefix .. K.deadlines
   local micros = commands.text(commands.micros(now))
   local overdue = ctx.call('ZRANGEBYSCORE', key, '-inf', micros, 'LIMIT', '0', '1000')
   for _, name in ipairs(overdue) do
     local id = tonumber(name)
-    local hid, worker = leases.find(ctx, id)
-    local h, u = hosts.get(ctx, hid), urls.get(ctx, id)
-    leases.finish(ctx, id, h, now + hosts.delay(ctx, h))
-    local seen = tonumber(ctx.call('ZSCORE', ctx.prefix .. K.seen, commands.text(worker)) or 0)
-    if seen + ctx.rules.lease_s / 2 <= now then -- who lives is heard of more often
-      u.deaths = u.deaths + 1
-      urls.change(ctx, u)
-    end
-    if u.deaths >= const.POISON_DEATHS then
-      finish_poison(ctx, u)
-    else
-      claims.release(ctx, u, h)
-    end
+    local lease = leases.find(ctx, id)
+    local name_of_worker = commands.text(lease.worker)
+    local seen = tonumber(ctx.call('ZSCORE', ctx.prefix .. K.seen, name_of_worker) or 0)
+    -- who lives is heard of more often
+    dismissal.take_back(ctx, id, lease, seen + ctx.rules.lease_s / 2 <= now)
   end
   return #overdue
 end
@@ -55,10 +39,7 @@ local function reap_workers(ctx)
     local worker = tonumber(name)
     -- one that has a lease stays until it is given back: its hosts must not change hands
     if not busy[worker] then
-      found = found + scheduler.recall_all(ctx, worker)
-      workers.forget(ctx, worker)
-      agenda.forget(ctx, worker)
-      rings.call_all_back(ctx, name)
+      found = found + dismissal.forget(ctx, worker)
     end
   end
   return found

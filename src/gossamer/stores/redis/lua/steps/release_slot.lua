@@ -5,7 +5,7 @@ steps.once('release_slot', { 'taken_slots' }, function(ctx, message)
   local next_start = feedback.take(ctx, h, message[3])
   local taken = tonumber(ctx.call('HGET', ctx.prefix .. K.taken_slots, h.key) or 0)
   if taken == 0 then -- it was taken back, or given by a server that has forgotten it
-    h.next = math.max(h.next, next_start)
+    scheduler.end_visit(ctx, h, next_start, 0)
     return true
   elseif taken == 1 then
     ctx.call('HDEL', ctx.prefix .. K.taken_slots, h.key)

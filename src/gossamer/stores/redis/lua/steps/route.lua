@@ -1,7 +1,11 @@
 -- Assigns URLs to workers: for each draw, from the first of its queues that has any.
 
--- Returns the worker that serves a domain; nil: any worker may have it.
-local function holder(ctx, d)
+-- Returns the worker that serves a host; nil: any worker may have it.
+local function holder(ctx, h)
+  if hosts.is_shared(ctx, h) then
+    return const.ANYONE
+  end
+  local d = domains.get(ctx, h.domain)
   local is_bound = d.busy > 0 or d.kept_until > ctx.now
   return is_bound and d.worker and workers.load_of(ctx, d.worker) and d.worker or nil
 end
@@ -27,7 +31,7 @@ local function consider(ctx, h, turn)
     rings.park(ctx, h)
     return nil
   end
-  local held_by = holder(ctx, domains.get(ctx, h.domain))
+  local held_by = holder(ctx, h)
   local worker = held_by or workers.least_loaded(ctx)
   local left = workers.space(ctx, worker)
   if left <= 0 then
@@ -37,14 +41,23 @@ local function consider(ctx, h, turn)
   return { host = h, queue = queue, count = math.min(count, left), worker = worker }
 end
 
+-- Tells whether there may be shared hosts in this crawl.
+local function can_share(ctx)
+  return ctx.rules.delay_s <= 0 and ctx.rules.host_connections > 1
+end
+
 -- Returns what to assign from the first of these queues that has anything; nil: nothing for now.
 local function pick(ctx, draw)
   local free = workers.least_loaded(ctx)
-  if not free or workers.space(ctx, free) <= 0 then
+  if not free then
+    return nil
+  end
+  local left = workers.space(ctx, free)
+  if left <= 0 and not (can_share(ctx) and workers.space(ctx, const.ANYONE) > 0) then
     return nil
   end
   for _, worker in ipairs(ctx.call('SMEMBERS', ctx.prefix .. K.crowded)) do
-    if worker == rings.ANY or workers.space(ctx, tonumber(worker)) > 0 then
+    if (worker == rings.ANY and left or workers.space(ctx, tonumber(worker))) > 0 then
       rings.call_back(ctx, worker)
     end
   end
@@ -93,9 +106,12 @@ steps.repeatable('route', { 'queued', 'assigned' }, function(ctx, message)
     if not found then
       break
     end
-    local d = domains.get(ctx, found.host.domain)
-    d.worker = found.worker
-    domains.change(ctx, d)
+    found.host.shared = found.worker == const.ANYONE
+    if not found.host.shared then
+      local d = domains.get(ctx, found.host.domain)
+      d.worker = found.worker
+      domains.change(ctx, d)
+    end
     local items = take(ctx, found)
     scheduler.assign(ctx, found.host, items)
     assigned = assigned + #items / 2

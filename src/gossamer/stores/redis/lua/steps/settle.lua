@@ -65,15 +65,15 @@ end
 
 steps.once('settle', COUNTERS, function(ctx, message, keys, note, content)
   local id = message.url_id
-  local hid = leases.find(ctx, id, message.lease)
-  if not hid then
+  local lease = leases.find(ctx, id, message.lease)
+  if not lease then
     return { accepted = false }
   end
-  local h, u = hosts.get(ctx, hid), urls.get(ctx, id)
+  local h, u = hosts.get(ctx, lease.hid), urls.get(ctx, id)
   local claim = message.page_id and claims.find(ctx, id)
   local refusal = message.duplicate and claims.find_refusal(ctx, id)
   local told = message.feedback
-  leases.finish(ctx, id, h, told and feedback.take(ctx, h, told) or h.next)
+  leases.finish(ctx, id, lease, h, told and feedback.take(ctx, h, told) or h.next)
   if is_claim_lost(message, claim, refusal) then
     claims.release(ctx, u, h)
     return { accepted = false }

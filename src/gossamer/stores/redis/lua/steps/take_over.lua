@@ -18,8 +18,9 @@ end
 local function end_leases(ctx)
   for _, name in ipairs(ctx.call('HKEYS', ctx.prefix .. K.leases)) do
     local id = tonumber(name)
-    local h = hosts.get(ctx, (leases.find(ctx, id)))
-    leases.finish(ctx, id, h, h.next)
+    local lease = leases.find(ctx, id)
+    local h = hosts.get(ctx, lease.hid)
+    leases.finish(ctx, id, lease, h, h.next)
     claims.release(ctx, urls.get(ctx, id), h)
   end
 end
@@ -36,11 +37,9 @@ end
 
 local function forget_workers(ctx)
   for _, name in ipairs(ctx.call('ZRANGE', ctx.prefix .. K.seen, '0', '-1')) do
-    local worker = tonumber(name)
-    scheduler.recall_all(ctx, worker)
-    agenda.forget(ctx, worker)
-    rings.call_all_back(ctx, name)
+    dismissal.forget(ctx, tonumber(name))
   end
+  dismissal.forget(ctx, const.ANYONE)
   rings.call_all_back(ctx, rings.ANY)
 end
 

@@ -1,0 +1,63 @@
+"""The registry of workers: what each has to do, and what it told about its process."""
+
+import msgspec
+
+from gossamer.frontier import Scheduler
+from gossamer.stores.contract import WorkerReport, WorkerView
+from gossamer.stores.embedded.sqlite import SqliteBackend
+
+WORKERS_NOTE = "worker-views"
+"""The note by which other processes know of the workers."""
+
+
+class _WorkersNote(msgspec.Struct, frozen=True):
+    written_at: float
+    workers: list[WorkerView]
+
+
+class WorkerRegistry:
+    """The registry of the workers that take part."""
+
+    def __init__(self, backend: SqliteBackend, scheduler: Scheduler) -> None:
+        self._backend = backend
+        self._scheduler = scheduler
+        self._reports: dict[int, WorkerReport] = {}
+
+    def note_report(self, worker: int, report: WorkerReport, now: float) -> None:
+        """Keep what a worker told, and let other processes know of all workers."""
+        self._reports[worker] = report
+        self._write(now)
+
+    def forget_gone(self, now: float) -> None:
+        """Forget the reports of workers that do not take part any more."""
+        gone = [worker for worker in self._reports if worker not in self._scheduler.agendas]
+        for worker in gone:
+            del self._reports[worker]
+        if gone:
+            self._write(now)
+
+    def views(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
+        return [
+            WorkerView(
+                number=load.number,
+                hosts=load.hosts,
+                in_progress=load.in_progress,
+                silent_s=now - load.seen_at,
+                report=self._reports.get(load.number),
+            )
+            for load in self._scheduler.workers()
+        ]
+
+    def _write(self, now: float) -> None:
+        note = _WorkersNote(now, self.views(now))
+        self._backend.put(WORKERS_NOTE, msgspec.json.encode(note))
+
+
+def read_workers(note: bytes, now: float) -> list[WorkerView]:
+    """Return the workers of a note, which have been silent since it was written."""
+    found = msgspec.json.decode(note, type=_WorkersNote)
+    passed_s = max(0.0, now - found.written_at)
+    return [
+        msgspec.structs.replace(one, silent_s=one.silent_s + passed_s) for one in found.workers
+    ]

@@ -1,0 +1,13 @@
+-- Takes back everything from a worker whose process is known to have ended. It is not repeated: a new
+-- process may have taken the number of the worker meanwhile.
+
+steps.once('dismiss', { 'in_progress', 'queued', 'assigned' }, function(ctx, message)
+  local worker, culprit = message[1], message[2]
+  leases.each(ctx, function(id, lease)
+    if lease.worker == worker then
+      dismissal.take_back(ctx, id, lease, id == culprit)
+    end
+  end)
+  dismissal.forget(ctx, worker)
+  return true
+end)
