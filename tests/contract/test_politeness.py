@@ -283,6 +283,19 @@ def test_a_slot_without_a_task_is_a_slot(open_store: OpenStore) -> None:
     assert driver.acquire_slot("a") is None
 
 
+def test_a_slot_that_a_crash_has_freed_is_no_reason_to_pause_later(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=5.0)
+    driver.add_seeds("a/1")
+    assert driver.acquire_slot("b") is None
+    driver.commit()
+    driver.crash()
+    driver.join(0)
+    driver.now += 5
+    driver.reopen()
+    driver.join(0)
+    assert len(driver.take()) == 1, "the second end was in order"
+
+
 def test_a_slot_without_a_task_is_the_only_one_when_the_host_has_a_delay(
     open_store: OpenStore,
 ) -> None:

@@ -22,6 +22,7 @@ from tests.unit.views.reading import (
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import CrawlDirectory
+from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.rules import PLACEHOLDER
 from gossamer.transfer.ends import migration_end
@@ -91,6 +92,21 @@ def test_every_row_comes_back(
     after = rows(back)
     for name in TABLES:
         assert after[name] == before[name], name
+
+
+@pytest.mark.req("D8", "D16")
+def test_deaths_are_kept_and_workers_are_not(
+    lab: "CrawlLab", crawl: str, interrupted: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(interrupted / "crawl.sqlite")) as db, db:
+        db.execute("UPDATE urls SET deaths = id % 3")
+        db.execute("INSERT INTO notes VALUES (?, ?)", (WORKERS_NOTE, b"[]"))
+    move(interrupted, lab.url, crawl)
+    move(lab.url, tmp_path / "back", crawl)
+    with closing(sqlite3.connect(tmp_path / "back" / "crawl.sqlite")) as db:
+        assert db.execute("SELECT count(*) FROM urls WHERE deaths <> id % 3").fetchone() == (0,)
+        query = "SELECT count(*) FROM notes WHERE name = ?"
+        assert db.execute(query, (WORKERS_NOTE,)).fetchone() == (0,)
 
 
 @pytest.mark.req("D8", "D12")

@@ -26,7 +26,6 @@ import msgspec
 from gossamer.content.similarity import Sketch
 from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 
-
 MAX_DEATHS = 3
 """A URL that has crashed so many workers is given up."""
 POISON_WORDS = "it crashed three workers"

@@ -329,6 +329,7 @@ class EmbeddedStore:
         await wait_until_ready(self)
         try:
             if self._is_begun and self.broken is None:
+                self._workers.close()
                 if not len(self._scheduler.leases) and not self._taken_slots:
                     self.backend.requeue_all()
                     self.backend.put("closed", b"yes")

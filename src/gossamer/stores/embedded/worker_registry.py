@@ -49,6 +49,10 @@ class WorkerRegistry:
             for load in self._scheduler.workers()
         ]
 
+    def close(self) -> None:
+        """Remove what other processes know of the workers, who are gone."""
+        self._backend.remove_note(WORKERS_NOTE)
+
     def _write(self, now: float) -> None:
         note = _WorkersNote(now, self.views(now))
         self._backend.put(WORKERS_NOTE, msgspec.json.encode(note))
@@ -58,6 +62,4 @@ def read_workers(note: bytes, now: float) -> list[WorkerView]:
     """Return the workers of a note, which have been silent since it was written."""
     found = msgspec.json.decode(note, type=_WorkersNote)
     passed_s = max(0.0, now - found.written_at)
-    return [
-        msgspec.structs.replace(one, silent_s=one.silent_s + passed_s) for one in found.workers
-    ]
+    return [msgspec.structs.replace(one, silent_s=one.silent_s + passed_s) for one in found.workers]

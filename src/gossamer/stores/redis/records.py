@@ -80,7 +80,9 @@ def write_url(row: UrlRow) -> bytes:
     path = (row.state, hops, row.depth, row.finished, row.host, name_of(row.parent))
     ends = (row.score, name_of(row.page), name_of(row.duplicate_of), row.found)
     tried, size = len(row.attempts), len(url).to_bytes(3)
-    head = RECORD.pack(RECORD_VERSION, *path, tried, min(row.deaths, MOST_DEATHS), row.flags, *ends, size)
+    head = RECORD.pack(
+        RECORD_VERSION, *path, tried, min(row.deaths, MOST_DEATHS), row.flags, *ends, size
+    )
     return head + url + b"".join(map(_encode, row.attempts))
 
 

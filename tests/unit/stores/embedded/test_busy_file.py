@@ -97,7 +97,7 @@ def test_a_file_of_an_older_format_is_refused(path: Path) -> None:
     SqliteBackend(path).close()
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 1")
-    words = r"an older Gossamer \(format 1, this one has 3\)"
+    words = r"an older Gossamer \(format 1, this one has 4\)"
     with pytest.raises(CrawlError, match=words):
         SqliteBackend(path)
     with pytest.raises(CrawlError, match=words), reading(path):

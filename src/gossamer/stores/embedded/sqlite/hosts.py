@@ -78,3 +78,7 @@ class SqliteHosts:
     def put(self, name: str, value: bytes) -> None:
         """Store a note."""
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
+
+    def remove_note(self, name: str) -> None:
+        """Remove a note, if there is one of that name."""
+        self._db.execute("DELETE FROM notes WHERE name = ?", (name,))

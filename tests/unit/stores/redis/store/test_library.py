@@ -21,7 +21,10 @@ LUA = files("gossamer.stores.redis") / "lua"
 MODULES = {name: (LUA / f"{name}.lua").read_text() for name in library.MODULES}
 STEPS = {path.name.removesuffix(".lua"): path.read_text() for path in (LUA / "steps").iterdir()}
 EVERYTHING = "\n".join([*MODULES.values(), *STEPS.values()])
-READING = {"catch_up", "get_note", "pending_depth_changes", "read_hosts", "snapshot"}
+READING = {
+    *("catch_up", "get_note", "pending_depth_changes", "snapshot"),
+    *("read_hosts", "read_workers", "ready_hosts"),
+}
 """The steps that a replica may carry out."""
 NOW = 1_000_000.0
 

@@ -1,5 +1,4 @@
--- Answers the workers that take part, by number, with what each has to do and has told last; and how
--- many hosts wait for a worker that has time for them.
+-- Answers the workers that take part, by number, with what each has to do and has told last.
 
 -- Returns for each worker how many URLs it works on, and of which hosts.
 local function work_of_each(ctx)
@@ -41,16 +40,4 @@ steps.reading('read_workers', {}, function(ctx)
     return one.number < other.number
   end)
   return out
-end)
-
-steps.reading('ready_hosts', {}, function(ctx)
-  local late = commands.text(commands.micros(ctx.now - const.LATE_S))
-  local count = ctx.call('SCARD', ctx.prefix .. K.served .. commands.text(const.ANYONE))
-  for _, worker in ipairs(ctx.call('ZRANGE', ctx.prefix .. K.seen, '0', '-1')) do
-    count = count + ctx.call('ZCOUNT', ctx.prefix .. K.agenda .. worker, '-inf', late)
-    if ctx.rules.strict then -- these were due when they were last considered
-      count = count + ctx.call('ZCARD', ctx.prefix .. K.ready .. worker)
-    end
-  end
-  return count
 end)
