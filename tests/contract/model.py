@@ -37,7 +37,10 @@ class Model:
         self.owner: dict[str, int] = {}
         self.kept_until: dict[str, float] = {}
         self.alive: dict[int, float] = {}
-        self.taken_slots: list[str] = []
+        self.taken_slots: dict[str, float] = {}
+        """The hosts of which one is taken, and until when."""
+        self.lost_slots: set[str] = set()
+        """The hosts of which one was taken back."""
         self.last_lease: dict[str, int] = {}
 
     @property
@@ -52,7 +55,7 @@ class Model:
 
     def in_progress(self, name: str) -> int:
         held = sum(host_of(other) == host_of(name) for other in self.held)
-        return held + self.taken_slots.count(host_of(name))
+        return held + (host_of(name) in self.taken_slots)
 
     def in_hand(self, name: str, worker: int) -> int:
         """Return how many URLs of the host the worker took while it was shared."""
@@ -235,6 +238,7 @@ class Model:
         self.lost += [held.task for held in self.held.values()]
         self.held.clear()
         self.taken_slots.clear()
+        self.lost_slots.clear()
         self.owner.clear()
         self.kept_until.clear()
         self.alive.clear()
@@ -252,6 +256,12 @@ class Model:
         for name, held in list(self.held.items()):
             if held.deadline <= now:
                 self.take_back(name, now, died=self.alive[held.worker] + lease_s / 2 <= now)
+        for host, deadline in list(self.taken_slots.items()):
+            if deadline <= now:
+                del self.taken_slots[host]
+                self.lost_slots.add(host)
+                one = self.host(f"{host}/")
+                one.next_start = max(one.next_start, now + self.delay(f"{host}/"))
         busy = {held.worker for held in self.held.values()}
         for worker, seen_at in list(self.alive.items()):
             if seen_at + lease_s <= now and worker not in busy:

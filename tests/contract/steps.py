@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from tests.contract.driver import StoreDriver
 from tests.contract.model import Model
@@ -95,16 +96,17 @@ class CheckedStore:
 
     def acquire_or_release_slot(self, host: str, feedback: HostFeedback) -> None:
         name, model = f"{host}/", self.model
-        if host in model.taken_slots:
+        if host in model.taken_slots or host in model.lost_slots:
             self.driver.release_slot(host, feedback)
             model.rest(name, feedback)
-            model.taken_slots.remove(host)
+            model.taken_slots.pop(host, None)
+            model.lost_slots.discard(host)
             return
         moment = self.driver.acquire_slot(host)
         is_free = model.in_progress(name) < model.slots(name)
         assert (moment is None) == (is_free and self.now >= model.host(name).next_start)
         if moment is None:
-            model.taken_slots.append(host)
+            model.taken_slots[host] = self.now + model.rules.scheduler.lease_s
         else:
             assert moment > self.now
 
@@ -257,6 +259,12 @@ class CheckedStore:
         self.driver.reopen()
         self._stop(crashed=False)
         self.model.saved = copy.deepcopy(self.model.kept)
+
+    def change_connections(self, host_connections: int) -> None:
+        """Let the next run have other connections to a host."""
+        rules = self.driver.rules
+        scheduler = msgspec.structs.replace(rules.scheduler, host_connections=host_connections)
+        self.driver.rules = self.model.rules = msgspec.structs.replace(rules, scheduler=scheduler)
 
     def _stop(self, *, crashed: bool) -> None:
         setup = self.driver.setup

@@ -34,12 +34,13 @@ a_content = st.sampled_from(sorted(CONTENTS))
 a_score = st.sampled_from([0.0, 5.0, 10.0, 50.0, 100.0])
 some_names = st.lists(a_name, max_size=6)
 a_jump = st.sampled_from([0.1, 0.4, 1.0, 2.5, 8.0, 31.0, 61.0, 130.0, 301.0, 3601.0])
+some_connections = st.sampled_from([1, 3, 4])
 some_rules = st.builds(
     StoreRules,
     scheduler=st.builds(
         SchedulerRules,
         delay_s=st.sampled_from([0.0, 0.0, 1.0]),
-        host_connections=st.sampled_from([1, 3, 4]),
+        host_connections=some_connections,
         worker_queue=st.sampled_from([1, 2, 5, 1000]),
     ),
     max_depth=st.sampled_from([None, 1, 2, 3]),
@@ -183,11 +184,17 @@ class StoreMachine(RuleBasedStateMachine):
             case "commit":
                 self.checked.commit()
             case "crash":
+                self._draw_connections(data)
                 self.checked.crash()
                 self.checked.join(0)
             case _:
+                self._draw_connections(data)
                 self.checked.end_in_order()
                 self.checked.join(0)
+
+    def _draw_connections(self, data: st.DataObject) -> None:
+        if data.draw(st.booleans()):
+            self.checked.change_connections(data.draw(some_connections))
 
     # -- what must be true -----------------------------------------------------------------------
 

@@ -296,6 +296,33 @@ def test_a_slot_that_a_crash_has_freed_is_no_reason_to_pause_later(open_store: O
     assert len(driver.take()) == 1, "the second end was in order"
 
 
+def test_a_slot_of_a_worker_that_died_comes_back_and_its_host_rests(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=5.0, lease_s=60.0)
+    driver.add_seeds("a/1", "a/2")
+    assert driver.acquire_slot("a") is None
+    driver.now += 59
+    driver.reap()
+    assert driver.take() == []
+    driver.now += 1
+    driver.reap()
+    assert_next_at(driver, driver.now + 5.0)
+
+
+def test_who_comes_too_late_with_a_slot_frees_no_other(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=5.0, lease_s=60.0)
+    driver.add_seeds("a/1", "a/2")
+    assert driver.acquire_slot("a") is None
+    driver.now += 60
+    driver.reap()
+    driver.now += 5
+    (task,) = driver.take()
+    driver.release_slot("a", HostFeedback(ended=driver.now))
+    driver.now += 6
+    assert driver.take() == [], "one request is under way"
+    driver.miss(task)
+    assert_next_at(driver, driver.now + 5.0)
+
+
 def test_a_slot_without_a_task_is_the_only_one_when_the_host_has_a_delay(
     open_store: OpenStore,
 ) -> None:

@@ -154,7 +154,22 @@ def test_a_shared_host_neither_sets_nor_follows_the_worker_of_its_domain(
     leased = [names(driver, 0), names(driver, 1)]
     assert sorted(leased) == [[], ["x.a/0", "y.a/0"]], "the polite hosts have one worker"
     driver.keep(one)
-    assert driver.lease(0 if leased[1] else 1) or driver.lease(1 if leased[1] else 0)
+    assert len(driver.lease(0)) == 1
+
+
+def test_a_domain_in_use_keeps_its_worker_beside_a_shared_host(open_store: OpenStore) -> None:
+    driver = open_store(workers=2, delay_s=0.0, host_connections=2)
+    for host in ("x.a", "y.a", "b"):
+        make_polite(driver, host)
+    driver.join(0, 1)
+    add_pages(driver, "b", 1)
+    add_pages(driver, "x.a", 1)
+    assert names(driver, 0) == ["b/0"]
+    assert names(driver, 1) == ["x.a/0"]
+    add_pages(driver, "a", 1)
+    add_pages(driver, "y.a", 1)
+    assert names(driver, 0) == ["a/0"], "whoever is first"
+    assert names(driver, 1) == ["y.a/0"]
 
 
 def test_a_host_that_learns_a_delay_is_given_to_one_worker(open_store: OpenStore) -> None:
@@ -176,6 +191,31 @@ def test_a_host_that_learns_a_delay_is_given_to_one_worker(open_store: OpenStore
         workers.add(found[1])
         driver.miss(found[0])
     assert len(workers) == 1
+    driver.assert_counts_agree()
+
+
+def test_also_the_last_url_that_was_assigned_to_all_is_recalled(open_store: OpenStore) -> None:
+    driver = open_store(workers=2, delay_s=0.0, host_connections=2)
+    add_pages(driver, "a", 3)
+    (mine,), (its,) = driver.lease(0), driver.lease(1)
+    assert driver.assigned() == 1
+    driver.miss(mine, HostFeedback(ended=driver.now, crawl_delay_s=3.0))
+    assert driver.assigned() == 0
+    driver.miss(its)
+    driver.assert_counts_agree()
+
+
+def test_what_was_assigned_to_one_is_recalled_for_all(open_store: OpenStore) -> None:
+    driver = open_store(workers=2, delay_s=0.0, host_connections=2)
+    make_polite(driver, "a")
+    driver.join(0, 1)
+    add_pages(driver, "a", 9)
+    assert driver.assigned() == 1
+    assert driver.acquire_slot("a") is None
+    driver.release_slot("a", HostFeedback(ended=driver.now, crawl_delay_s=0.0))
+    assert driver.assigned() == 0
+    driver.route()
+    assert [len(driver.lease(worker)) for worker in (0, 1)] == [1, 1]
     driver.assert_counts_agree()
 
 
@@ -212,6 +252,19 @@ def test_what_is_assigned_to_all_is_bounded(open_store: OpenStore) -> None:
         driver.route()
         assert driver.assigned() <= 8 * 3
     assert asked == Counter({**{f"h{number}.test": 10 for number in range(10)}, "b.test": 2})
+
+
+def test_a_worker_whose_own_queue_is_full_takes_of_shared_hosts(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=2, worker_queue=2)
+    for host in ("x", "y", "z"):
+        make_polite(driver, host)
+    driver.join(0)
+    for host in ("x", "y", "z"):
+        add_pages(driver, host, 2)
+    assert driver.assigned() == 2
+    add_pages(driver, "a", 5)
+    assert driver.assigned() == 3, "no more than a quarter of the queue, but at least one"
+    assert "a.test" in {task.host for task in driver.lease(0)}
 
 
 @pytest.mark.parametrize("end", ["silent", "dismissed"])

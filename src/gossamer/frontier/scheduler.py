@@ -211,9 +211,9 @@ class Scheduler:
             host.ticket = 0
         return None
 
-    def release_slot(self, host: Host, next_start: float, now: float) -> list[Item]:
-        """Free a slot of a host and let it rest; return the URLs recalled for it."""
-        host.in_progress -= 1
+    def release_slot(self, host: Host, next_start: float, now: float, slots: int = 1) -> list[Item]:
+        """Free a slot of a host, or several, and let it rest; return the URLs recalled for it."""
+        host.in_progress -= slots
         host.next_start = max(host.next_start, next_start)
         recalled: list[Item] = []
         if host.assigned and self._is_misplaced(host, now):

@@ -8,8 +8,9 @@ A URL is in exactly one state:
 
     unscored   in the URL queue, waiting for the prioritiser
     queued     in a priority queue, waiting for the router
-    assigned   in the queue of the worker that serves its domain
-    leased     in progress at that worker
+    assigned   in the queue of the worker that serves its domain, or of all workers together if its
+               host is shared, that is, may have several requests at once
+    leased     in progress at a worker
     done       finished, with exactly one outcome
     too deep   known, but deeper than the depth limit: not part of the crawl unless a shorter path
                is found
@@ -325,7 +326,10 @@ class Store(Protocol):
         """
 
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take a slot of the host without a task; None: it is taken, else when to ask again."""
+        """Take a slot of the host without a task; None: it is taken, else when to ask again.
+
+        One that is not released within the time of a lease is taken back: who had it is dead.
+        """
 
     async def release_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float

@@ -30,6 +30,7 @@ from gossamer.stores.embedded.duplicates import Original
 from gossamer.stores.embedded.frontier_state import FrontierState
 from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.taken_slots import TakenSlots
 from gossamer.stores.embedded.worker_registry import WorkerRegistry
 from gossamer.stores.rules import REPEATED, StoreRules
 
@@ -54,7 +55,7 @@ class EmbeddedStore:
         self._rules = rules
         self._started = now
         self._is_begun = False
-        self._taken_slots = 0
+        self._taken_slots = TakenSlots(rules.scheduler.lease_s)
         try:
             self._state = FrontierState(backend, rules, now)
         except backend.errors as error:
@@ -211,8 +212,10 @@ class EmbeddedStore:
     @atomic
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take a slot of the host without a task; None: it is taken, else when to ask again."""
-        moment = self._scheduler.acquire_slot(self._state.hosts.get(host, domain), now)
-        self._taken_slots += moment is None
+        owner = self._state.hosts.get(host, domain)
+        moment = self._scheduler.acquire_slot(owner, now)
+        if moment is None:
+            self._taken_slots.take(owner, now)
         return moment
 
     @atomic
@@ -222,8 +225,8 @@ class EmbeddedStore:
         """Free a slot that was taken without a task."""
         owner = self._state.hosts.get(host, domain)
         next_start = self._state.hosts.next_start_after(owner, feedback)
-        self._state.enqueue(owner, self._scheduler.release_slot(owner, next_start, now))
-        self._taken_slots -= 1
+        slots = int(self._taken_slots.release(owner))  # 0: it was taken back
+        self._state.enqueue(owner, self._scheduler.release_slot(owner, next_start, now, slots))
 
     @atomic
     async def reap(self, now: float) -> int:
@@ -232,6 +235,9 @@ class EmbeddedStore:
         for lease in overdue:
             died = self._scheduler.is_silent(lease.worker, now)
             self._take_back(lease, None, now, died=died)
+        for host, slots in self._taken_slots.end_overdue(now):
+            next_start = self._state.hosts.next_start_unknown(host, now)
+            self._state.enqueue(host, self._scheduler.release_slot(host, next_start, now, slots))
         dismissed = self._scheduler.dismiss_silent(now)
         for host, items in dismissed:
             self._state.enqueue(host, items)
@@ -330,7 +336,7 @@ class EmbeddedStore:
         try:
             if self._is_begun and self.broken is None:
                 self._workers.close()
-                if not len(self._scheduler.leases) and not self._taken_slots:
+                if not len(self._scheduler.leases) and not len(self._taken_slots):
                     self.backend.requeue_all()
                     self.backend.put("closed", b"yes")
                 self._state.credit.save()

@@ -1,6 +1,6 @@
 -- The agenda of a worker: when it may ask which of its hosts. Each host has one entry, by its
--- moment. In strict order those whose moment has come stand apart, by their best URL. The shared hosts
--- are in the agenda of const.ANYONE.
+-- moment. In strict order those whose moment has come stand apart, by their best URL. The shared
+-- hosts are in the agenda of const.ANYONE.
 
 local agenda = {}
 
@@ -120,8 +120,8 @@ local function some_shared(ctx, after)
   return keys, scores
 end
 
--- Returns the first shared host that a worker may ask now, and in strict order the score of its best
--- URL. Those of which it has its share are skipped: no more than it has leases.
+-- Returns the first shared host that a worker may ask now, and in strict order the score of its
+-- best URL. Those of which it has its share are skipped: no more than it has leases.
 local function first_shared(ctx, worker)
   if ctx.rules.strict then
     end_rests(ctx, const.ANYONE)

@@ -10,8 +10,8 @@ local function give_up(ctx, u)
   urls.keep_targets(ctx, u, {})
 end
 
--- Takes a lease back of which nobody knows when its last request has ended: the URL waits again, and
--- the host rests. If the worker has died of it, the URL may be given up instead.
+-- Takes a lease back of which nobody knows when its last request has ended: the URL waits again,
+-- and the host rests. If the worker has died of it, the URL may be given up instead.
 function dismissal.take_back(ctx, id, lease, has_died)
   local h, u = hosts.get(ctx, lease.hid), urls.get(ctx, id)
   leases.finish(ctx, id, lease, h, ctx.now + hosts.delay(ctx, h))

@@ -163,8 +163,8 @@ function hosts.slots(ctx, h)
   return delay(ctx, h) > 0 and 1 or ctx.rules.host_connections
 end
 
--- Tells whether several workers may serve a host at once. `h.shared` tells whether the URLs that are
--- assigned are assigned to all of them.
+-- Tells whether several workers may serve a host at once. `h.shared` tells whether the URLs that
+-- are assigned are assigned to all of them.
 function hosts.is_shared(ctx, h)
   return hosts.slots(ctx, h) > 1
 end

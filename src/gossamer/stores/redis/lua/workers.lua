@@ -1,5 +1,5 @@
--- The workers: who takes part, and how long the queue of each is. The URLs of shared hosts are in one
--- more queue, of const.ANYONE, from which each worker takes its share.
+-- The workers: who takes part, and how long the queue of each is. The URLs of shared hosts are in
+-- one more queue, of const.ANYONE, from which each worker takes its share.
 
 local workers = {}
 
@@ -59,8 +59,8 @@ function workers.add_load(ctx, worker, count)
   ctx.loads[worker] = tonumber(load)
 end
 
--- Returns how many slots of a shared host a worker may use: else the first would take each again when
--- it has settled.
+-- Returns how many slots of a shared host a worker may use: else the first would take each again
+-- when it has settled.
 function workers.share(ctx)
   ctx.share = ctx.share
     or math.ceil(ctx.rules.host_connections / ctx.call('ZCARD', ctx.prefix .. K.loads))

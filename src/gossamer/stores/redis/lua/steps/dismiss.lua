@@ -1,5 +1,5 @@
--- Takes back everything from a worker whose process is known to have ended. It is not repeated: a new
--- process may have taken the number of the worker meanwhile.
+-- Takes back everything from a worker whose process is known to have ended. It is not repeated: a
+-- new process may have taken the number of the worker meanwhile.
 
 steps.once('dismiss', { 'in_progress', 'queued', 'assigned' }, function(ctx, message)
   local worker, culprit = message[1], message[2]
