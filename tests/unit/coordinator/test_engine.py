@@ -108,9 +108,9 @@ async def engine(
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-def rules(*, max_pages: int = 1000) -> StoreRules:
+def rules(*, max_pages: int = 1000, host_connections: int = 2) -> StoreRules:
     return StoreRules(
-        scheduler=SchedulerRules(delay_s=0.0, host_connections=2),
+        scheduler=SchedulerRules(delay_s=0.0, host_connections=host_connections),
         max_pages=max_pages,
         similarity=None,
     )
@@ -131,7 +131,7 @@ def many_hosts(web: Web) -> list[str]:
 @pytest.mark.parametrize("workers", [2, 4, 8])
 def test_a_domain_is_with_one_worker_at_a_time(web: Web, domains: Domains, workers: int) -> None:
     names = many_hosts(web)
-    store = RecordingStore(rules())
+    store = RecordingStore(rules(host_connections=1))
 
     async def program() -> str:
         seeds = [f"http://{names[0]}/"]
