@@ -7,9 +7,9 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("version", "model", "errors", "config", "urls", "plugins", "policy", "download", "content"),
-    *("frontier", "stores", "modules", "worker", "coordinator", "cluster", "transfer", "views"),
-    *("observe", "testing", "cli"),
+    *("version", "model", "errors", "channel", "config", "urls", "plugins", "policy", "download"),
+    *("content", "frontier", "stores", "modules", "plan", "worker", "cluster", "coordinator"),
+    *("transfer", "views", "observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}
 """Rooms that never use each other: they meet in `worker`."""

@@ -4,9 +4,9 @@ What happens to a URL is data: every URL ends in exactly one `Outcome`. An excep
 that Gossamer itself is broken or was used wrongly (see `gossamer.errors`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,11 @@ HostKey = NewType("HostKey", str)
 
 Fingerprint = NewType("Fingerprint", str)
 """The form of a URL for comparison: URLs with equal fingerprints count as one page."""
+
+
+NameTable: TypeAlias = Mapping[str, str | Sequence[str]]
+"""A table in place of DNS: from host name (lower case) to "IP" or "IP:PORT" ("[IP]:PORT"), or to
+several IPs to try."""
 
 
 class Outcome(StrEnum):

@@ -1,20 +1,23 @@
 """Runs `gossamer` again and again, and ends it with SIGKILL at a chosen step.
 
 Everything is imported once; for each job, one line of JSON on standard input, a process is forked
-that is the command as people run it. The answer is two lines: its process id, and how it ended.
+that is the command as people run it. The answer is two lines: its process id, and how it ended,
+with a 1 if a step was fatal, else a 0.
 
 A job may name a step, such as `after EmbeddedStore.settle`, and at which passing of it the process
-kills itself. So the package knows nothing of these tests, and a step that is renamed is noticed.
+kills itself: the coordinator, or a worker, but only the first that comes to it. So the package
+knows nothing of these tests, and a step that is renamed is noticed.
 """
 
 import inspect
+import mmap
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import msgspec
 
@@ -28,7 +31,7 @@ from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.batch import Batch
 from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.worker import PoliteRobots
+from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {
     "Batch": Batch,
@@ -53,6 +56,8 @@ class DriverJob(msgspec.Struct, frozen=True, kw_only=True):
     """Where it dies: `before` or `after` a call of an owner, or `within os.writev`."""
     passing: int = 1
     """At which passing of the step."""
+    role: Literal["coordinator", "worker"] = "coordinator"
+    """Who dies."""
     commit_every_s: float | None = None
     dns: dict[str, str] | None = None
 
@@ -60,15 +65,73 @@ class DriverJob(msgspec.Struct, frozen=True, kw_only=True):
 def main(lines: Iterable[str]) -> None:
     for line in lines:
         job = msgspec.json.decode(line, type=DriverJob)
+        fatal = FatalStep(job)
         child = os.fork()
         if not child:
-            become(job)
+            become(job, fatal)
         print(child, flush=True)
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        print(os.waitstatus_to_exitcode(status), int(fatal.was_taken), flush=True)
 
 
-def become(job: DriverJob) -> NoReturn:
+class FatalStep:
+    """The step at which one process of the command dies, in memory that all of them share."""
+
+    def __init__(self, job: DriverJob) -> None:
+        self._moment, _, self._call = (job.step or "").partition(" ")
+        self._passing = job.passing
+        self._is_for_worker = job.role == "worker"
+        self._coordinator = 0
+        self._passed = 0
+        self._memory = mmap.mmap(-1, 1)
+
+    @property
+    def was_taken(self) -> bool:
+        """Whether a process has died of it."""
+        return self._memory[0] == 1
+
+    def arm(self) -> None:
+        """Have this process, or a worker of it, die when it takes the step for that time."""
+        self._coordinator = os.getpid()
+        owner, _, name = self._call.partition(".")
+        original = getattr(OWNERS[owner], name)
+
+        async def async_step(*arguments: object, **named: object) -> object:
+            if self._is_due("before"):
+                self._die()
+            result = await original(*arguments, **named)
+            if self._is_due("after"):
+                self._die()
+            return result
+
+        def plain_step(*arguments: object, **named: object) -> object:
+            if self._is_due("before"):
+                self._die()
+            if self._is_due("within"):
+                write_half(original, *arguments)
+                self._die()
+            result = original(*arguments, **named)
+            if self._is_due("after"):
+                self._die()
+            return result
+
+        is_async = inspect.iscoroutinefunction(original)
+        setattr(OWNERS[owner], name, async_step if is_async else plain_step)
+
+    def _is_due(self, moment: str) -> bool:
+        is_worker = os.getpid() != self._coordinator
+        if moment != self._moment or is_worker != self._is_for_worker or self.was_taken:
+            return False
+        self._passed += 1
+        return self._passed == self._passing
+
+    def _die(self) -> NoReturn:
+        self._memory[0] = 1
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("still alive")
+
+
+def become(job: DriverJob, fatal: FatalStep) -> NoReturn:
     """Be the command."""
     output = os.open(job.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(output, 1)
@@ -80,7 +143,7 @@ def become(job: DriverJob) -> NoReturn:
     if job.commit_every_s is not None:
         vars(gossamer.coordinator.engine)["COMMIT_EVERY_S"] = job.commit_every_s
     if job.step is not None:
-        arm(job.step, job.passing)
+        fatal.arm()
     try:
         gossamer.cli.main.run()
     except SystemExit as end:
@@ -90,51 +153,11 @@ def become(job: DriverJob) -> NoReturn:
         os._exit(end.code if isinstance(end.code, int) else 0)
 
 
-def arm(step: str, passing: int) -> None:
-    """Have the process die when it takes the step for that time."""
-    moment, _, call = step.partition(" ")
-    owner, _, name = call.partition(".")
-    original = getattr(OWNERS[owner], name)
-    taken = 0
-
-    def is_due(this: str) -> bool:
-        nonlocal taken
-        taken += this == moment
-        return this == moment and taken == passing
-
-    async def async_step(*arguments: object, **named: object) -> object:
-        if is_due("before"):
-            die()
-        result = await original(*arguments, **named)
-        if is_due("after"):
-            die()
-        return result
-
-    def plain_step(*arguments: object, **named: object) -> object:
-        if is_due("before"):
-            die()
-        if is_due("within"):
-            die_within(original, *arguments)
-        result = original(*arguments, **named)
-        if is_due("after"):
-            die()
-        return result
-
-    is_async = inspect.iscoroutinefunction(original)
-    setattr(OWNERS[owner], name, async_step if is_async else plain_step)
-
-
-def die() -> NoReturn:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("still alive")
-
-
-def die_within(writev: Callable[..., int], descriptor: object, parts: object) -> NoReturn:
-    """Die in the middle of writing a file."""
+def write_half(writev: Callable[..., int], descriptor: object, parts: object) -> None:
+    """Stop in the middle of writing a file."""
     assert isinstance(parts, Sequence)
     whole = b"".join(parts)
     writev(descriptor, [whole[: len(whole) // 2]])
-    die()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from process_tree import descendants, is_alive
 
 if TYPE_CHECKING:
     from tests.chaos.conftest import SmallCrawl
@@ -41,3 +42,32 @@ def test_a_full_disk_ends_the_crawl_which_goes_on_when_there_is_room(
     assert "Traceback" not in run.output
     assert mount(disk, "remount,size=50m")
     crawl.finish(directory)
+
+
+@pytest.mark.req("B1", "C12")
+@pytest.mark.parametrize(
+    ("role", "words"),
+    [
+        ("worker", r"gossamer: cannot write page \d+ to .*: No space left on device; .*"),
+        ("coordinator", "gossamer: cannot .* (No space left on device|database or disk is full).*"),
+    ],
+)
+def test_whoever_writes_to_a_full_disk_says_so(
+    role: str, words: str, crawl: "SmallCrawl", disk: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Workers save the pages, the coordinator keeps the store; here one of them is elsewhere."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    directory, store = (disk, elsewhere) if role == "worker" else (elsewhere, disk)
+    options = ["--store", f"sqlite:{store / 'crawl.sqlite'}"]
+    assert mount(disk, "remount,size=40k" if role == "worker" else "remount,size=120k")
+    run = crawl.start(directory, *options)
+    others = descendants(run.pid)
+    assert run.end() == 1, run.output
+    *_, last = run.output.splitlines()
+    assert re.fullmatch(words, last)
+    assert "Traceback" not in run.output
+    assert not [pid for pid in others if is_alive(pid)]
+    assert mount(disk, "remount,size=50m")
+    crawl.start(directory, *options).succeed()
+    saved = [one for one in (directory / "pages").iterdir() if one.name[0] != "."]
+    assert sorted(int(one.name) for one in saved) == [*range(1, len(saved) + 1)]

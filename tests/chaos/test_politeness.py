@@ -1,5 +1,6 @@
 """How a crawl that is killed again and again treats the web servers, by their own log."""
 
+import os
 import random
 import signal
 import sqlite3
@@ -116,7 +117,7 @@ def test_a_crawl_that_is_killed_again_and_again(
         assert paths >= {"/robots.txt", "/", "/1", "/2", "/3"} or name == "never.test"
         for record, following in pairwise(records):
             gap_s = following.started - record.ended
-            assert gap_s >= pause_s(record), (record, following)
+            assert gap_s >= pause_s(record), (record, following, kills)
 
 
 @pytest.mark.req("B3")
@@ -176,3 +177,49 @@ def test_the_pause_after_a_crash_outlasts_an_interruption(
     run = gossamer.start(*command, **job)
     assert run.end() == 0, run.output
     assert web.requests[2].started - killed >= 1.0
+
+
+SERVER_LAG_S = 0.03
+"""How late a busy machine may notice that a client is gone: that is when a cut request ends."""
+
+
+@pytest.mark.req("B3", "D16")
+def test_workers_that_are_killed_again_and_again(
+    chaos_seed: int, gossamer: "Gossamer", web: Web, tmp_path: Path
+) -> None:
+    """What a host asked for is known to the coordinator, and outlives them."""
+    host(web, "plain.test")
+    host(web, "slow.test", delay_s=0.15)
+    host(web, "delay.test")
+    web.site("delay.test").robots("User-agent: *\nCrawl-delay: 0.5")
+    refuse_once(web, "seconds.test", {"Retry-After": "1"})
+    pauses_s = {"delay.test": 0.5, "seconds.test": 1.0}
+
+    rng = random.Random(chaos_seed)  # noqa: S311 -- repeatable, no secret
+    kills: list[float] = []
+    run = gossamer.start(*crawl_of(web, tmp_path, DELAY_S), dns=dict(web.dns))
+    for _ in range(4):
+        requests = len(web.requests) + rng.randint(2, 4)
+        run.wait_for(partial(has_seen, web, requests))
+        run.wait_for(lambda: len(run.workers) == 2)
+        time.sleep(rng.uniform(0, 0.05))
+        kills.append(time.monotonic())
+        os.kill(rng.choice(run.workers), signal.SIGKILL)
+    run.succeed()
+    assert run.output.count("died (signal 9) and is replaced") == len(kills)
+
+    def was_cut(record: RequestRecord) -> bool:
+        return any(record.started <= kill <= record.ended + MOMENT_S for kill in kills)
+
+    for name in web.dns:
+        records = web.requests_to(name)
+        assert {record.path for record in records} == {"/robots.txt", "/", "/1", "/2", "/3"}
+        refused = next(one for one in records if one.path == "/1")
+        for record, following in pairwise(records):
+            pause_s = pauses_s.get(name, DELAY_S) if record is refused else DELAY_S
+            if name == "delay.test" and record is not records[0]:
+                pause_s = pauses_s[name]
+            if was_cut(record):
+                pause_s = DELAY_S - SERVER_LAG_S
+            assert following.started - record.ended >= pause_s, (record, following, kills)
+    gossamer.start("verify", "--dir", tmp_path).succeed()

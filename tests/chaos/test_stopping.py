@@ -62,7 +62,7 @@ def test_interrupted_once_it_finishes_what_is_in_progress(
     assert run.end() == 0, run.output
     assert len(saved(directory)) == 32
     asked = Counter(record.path for record in web.requests)
-    assert asked.pop("/robots.txt") == 2
+    assert 2 <= asked.pop("/robots.txt") <= 4, "each worker asks once, and there may be two"
     assert set(asked.values()) == {1}, "nothing was asked for twice"
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from process_tree import is_alive, kill_all, workers_of
 from redis_servers import LOOPBACK, PATIENCE_S, wait_until
 from tests.cluster.crawl_result import CrawlResult, as_result, impolite, read_all, saved_files
 from tests.cluster.small_web import HOSTS
@@ -23,9 +24,10 @@ LEASE_S = 2.0
 
 
 class GossamerProcess:
-    """One process of `gossamer`, with what it prints in a file."""
+    """One command `gossamer` as a process, with what it prints in a file."""
 
     def __init__(self, output: Path, arguments: list[str], environment: dict[str, str]) -> None:
+        self.command = arguments[0]
         self._output = output
         with output.open("wb") as file:
             self._process = subprocess.Popen(
@@ -100,24 +102,29 @@ class ProcessCrawl:
         """Have one more worker join."""
         return self.run("worker", "--dir", self.folder, *options, **environment)
 
-    def pids(self, role: str) -> list[int]:
-        """Return the processes that play a role, oldest first."""
+    def workers(self) -> list[int]:
+        """Return the processes that fetch pages, oldest first."""
+        runs = [run for run in self._runs if run.command in {"crawl", "worker"}]
+        return sorted(pid for run in runs if not run.has_ended for pid in workers_of(run.pid))
+
+    def await_workers(self, count: int) -> list[int]:
+        """Return the processes that fetch pages once there are so many."""
+        wait_until(lambda: len(self.workers()) >= count)
+        return self.workers()
+
+    def processes(self) -> list[int]:
+        """Return all processes of commands about this crawl, and those forked from them."""
         found = []
         for entry in Path("/proc").iterdir():
             with suppress(OSError, ValueError):
                 words = entry.joinpath("cmdline").read_bytes().split(b"\0")
-                if role.encode() in words and self.name.encode() in words:
+                if self.name.encode() in words and is_alive(int(entry.name)):
                     found.append(int(entry.name))
         return sorted(found)
 
-    def await_pids(self, role: str, count: int) -> list[int]:
-        """Return the processes that play a role once there are so many."""
-        wait_until(lambda: len(self.pids(role)) >= count)
-        return self.pids(role)
-
-    def await_gone(self, *roles: str) -> None:
-        """Wait until nobody plays these roles."""
-        wait_until(lambda: not any(self.pids(role) for role in roles))
+    def await_gone(self, patience_s: float = PATIENCE_S) -> None:
+        """Wait until there is no process of this crawl."""
+        wait_until(lambda: not self.processes(), patience_s)
 
     def await_words(self, run: GossamerProcess, words: str) -> None:
         """Wait until a process has said something."""
@@ -137,10 +144,7 @@ class ProcessCrawl:
 
     def close(self) -> None:
         """End what a failed test has left."""
-        for role in ("crawl", "frontier", "worker"):
-            for pid in self.pids(role):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        kill_all(self.processes())
         for run in self._runs:
             run.end()
 

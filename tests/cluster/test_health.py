@@ -1,8 +1,9 @@
 """`gossamer health`, as probes call it: by its exit code."""
 
-import os
 import signal
 from typing import TYPE_CHECKING
+
+from redis_servers import wait_until
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer
@@ -36,13 +37,16 @@ def test_health_of_a_crawl_whose_processes_are_gone(crawl: "ProcessCrawl") -> No
 
 
 def test_a_frontier_that_was_killed_is_missed_within_seconds(crawl: "ProcessCrawl") -> None:
+    """That of the command, and then one that would have stood by."""
     run = crawl.crawl(workers=0)
-    (frontier,) = crawl.await_pids("frontier", 1)
-    run.signal(signal.SIGSTOP)  # so that it replaces nobody
-    os.kill(frontier, signal.SIGKILL)
+    wait_until(lambda: "has a frontier" in crawl.run("health", "--role", "frontier").succeed())
+    run.signal(signal.SIGKILL)
+    run.end()
     crawl.await_health(1, "--role", "frontier")
-    run.signal(signal.SIGCONT)
+    other = crawl.run("frontier")
     crawl.await_health(0, "--role", "frontier")
+    other.signal(signal.SIGKILL)
+    crawl.await_health(1, "--role", "frontier")
 
 
 def test_health_of_a_store_that_is_not_there(

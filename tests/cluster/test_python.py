@@ -23,7 +23,7 @@ def options(server: RedisServer, name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.req("B4")
+@pytest.mark.req("B4", "B10")
 def test_a_module_by_name_runs_in_worker_processes(
     server: RedisServer, web: Web, tmp_path: Path
 ) -> None:
@@ -40,7 +40,7 @@ def test_a_module_by_name_runs_in_worker_processes(
     assert again.was_over
 
 
-@pytest.mark.req("B4")
+@pytest.mark.req("B4", "B10")
 def test_a_function_is_called_in_the_caller_s_process(
     server: RedisServer, web: Web, tmp_path: Path
 ) -> None:

@@ -1,6 +1,5 @@
 """A shared crawl as people run it: one command, and others that join and leave."""
 
-import os
 import signal
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -55,16 +54,11 @@ def test_workers_join_with_one_command_and_leave_when_asked(
     crawl.verify()
 
 
-LATE = """\
-import sys, time
-
-if sys.orig_argv[-1] == "--attached" and "worker" in sys.orig_argv:
-    if sys.orig_argv[sys.orig_argv.index("--id") + 1] == "1":
-        time.sleep(1.0)
-"""
 NOTING = """\
+import time
 class Noting:
     def open(self, context):
+        time.sleep(1.0 * (context.worker == 1))
         self.file = context.directory / f"hosts-{context.worker}"
     def page(self, page):
         with self.file.open("a") as file:
@@ -75,14 +69,12 @@ class Noting:
 @pytest.mark.req("D5", "D16")
 def test_hosts_are_shared_evenly_also_with_a_worker_that_is_late(crawl: "ProcessCrawl") -> None:
     """The first to come up would get all of them otherwise, and a host in use is not taken away."""
-    (crawl.folder / "sitecustomize.py").write_text(LATE, encoding="utf-8")
     module = crawl.folder / "noting.py"
     module.write_text(NOTING, encoding="utf-8")
     port = crawl.web.address[1]
     seeds = [f"http://{name}.localhost:{port}/" for name in "bcd"]
-    path = os.pathsep.join([str(crawl.folder), os.environ.get("PYTHONPATH", "")])
     noting = ("--module", f"{module}:Noting")
-    crawl.crawl(*seeds, *noting, workers=2, lease_s=30.0, PYTHONPATH=path).succeed()
+    crawl.crawl(*seeds, *noting, workers=2, lease_s=30.0).succeed()
     hosts = [set((crawl.folder / f"hosts-{one}").read_text().split()) for one in range(2)]
     assert [len(one) for one in hosts] == [2, 2]
     assert not hosts[0] & hosts[1]
@@ -105,20 +97,23 @@ def longest_pause_s(records: Sequence[RequestRecord]) -> float:
 def test_a_frontier_that_stands_by_takes_over(
     crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
-    """Nobody is replaced here: the command that would do it has left."""
+    """For that of the command that began the crawl, and for one of its kind."""
     added = crawl.crawl(workers=0)
-    crawl.await_pids("frontier", 1)
-    added.signal(signal.SIGINT)
-    assert added.end() == 130
+    worker = crawl.worker()
+    crawl.await_words(worker, "joins the crawl")
+    crawl.await_requests(8)
     first = crawl.run("frontier")
-    crawl.await_words(crawl.worker(), "joins the crawl")
-    crawl.await_requests(12)
+    crawl.await_requests(16)
+    added.signal(signal.SIGKILL)
+    added.end()
+    crawl.await_requests(24)
     second = crawl.run("frontier")
-    crawl.await_requests(20)
+    crawl.await_requests(32)
     first.signal(signal.SIGKILL)
     first.end()
     assert "the crawl is over" in second.succeed()
-    crawl.await_gone("worker")
+    assert "the crawl is over" in worker.succeed()
+    crawl.await_gone()
     assert longest_pause_s(crawl.web.requests) < 2 * LEADS_FOR_S
     assert crawl.result() == expected
     crawl.assert_polite()
@@ -150,7 +145,7 @@ def test_interrupted_it_stops_in_order_and_the_same_command_continues(
     run.signal(signal.SIGINT)
     assert run.end(GRACE_S) == 130
     assert "gossamer crawl" in run.output  # how to go on
-    assert crawl.pids("worker") + crawl.pids("frontier") == []
+    assert crawl.processes() == []
     asked = len(crawl.web.requests)
     crawl.verify()
     crawl.crawl().succeed()
@@ -166,8 +161,8 @@ def test_interrupted_twice_it_stops_at_once(crawl: "ProcessCrawl") -> None:
     run.signal(signal.SIGINT)
     crawl.await_words(run, "press Ctrl-C again to quit now")
     run.signal(signal.SIGINT)
-    assert run.end(GRACE_S) == 130
-    crawl.await_gone("worker", "frontier")
+    assert run.end(3.0) == 130
+    assert crawl.processes() == []
     crawl.verify()
 
 
@@ -199,7 +194,7 @@ def test_a_raised_budget_continues(crawl: "ProcessCrawl", expected: "CrawlResult
     crawl.verify()
 
 
-def test_a_worker_that_keeps_dying_ends_the_crawl_with_words(crawl: "ProcessCrawl") -> None:
+def test_a_module_that_cannot_be_opened_ends_the_crawl_with_words(crawl: "ProcessCrawl") -> None:
     """A module that cannot be opened will not be there the next time either."""
     module = crawl.folder / "broken.py"
     module.write_text(
@@ -212,5 +207,25 @@ def test_a_worker_that_keeps_dying_ends_the_crawl_with_words(crawl: "ProcessCraw
     )
     run = crawl.crawl("--module", f"{module}:Broken", workers=1)
     assert run.end() == 1
-    assert "keeps dying, the last time exit code 1" in run.output
-    assert crawl.pids("worker") + crawl.pids("frontier") == []
+    assert "broken.py:Broken could not open: OSError: no such luck" in run.output
+    assert "Traceback" not in run.output
+    assert crawl.processes() == []
+
+
+def test_workers_that_keep_dying_without_a_page_end_the_crawl_with_words(
+    crawl: "ProcessCrawl",
+) -> None:
+    module = crawl.folder / "fatal.py"
+    module.write_text(
+        "import os\n"
+        "class Fatal:\n"
+        "    def open(self, context):\n"
+        "        os._exit(3)\n"
+        "    def page(self, page):\n"
+        "        pass\n",
+        encoding="utf-8",
+    )
+    run = crawl.crawl("--module", f"{module}:Fatal", workers=1)
+    assert run.end() == 1
+    assert "the workers keep dying, the last one with exit code 3: see what it said" in run.output
+    assert crawl.processes() == []

@@ -17,8 +17,9 @@ SETTINGS = ("appendonly yes", "appendfsync always", f"requirepass {PASSWORD}")
 
 def arguments(crawl: "ProcessCrawl") -> bytes:
     """Return the arguments of every process of a crawl, as anybody on the machine can."""
-    supervisor = {"crawl": 1, "frontier": 1, "worker": 2}
-    pids = [pid for role, count in supervisor.items() for pid in crawl.await_pids(role, count)]
+    crawl.await_workers(2)
+    pids = crawl.processes()
+    assert len(pids) >= 4, "the command, its launcher, and two workers"
     return b"\n".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids)
 
 
@@ -31,7 +32,7 @@ def test_a_password_in_the_environment_is_seen_nowhere(
     crawl.await_requests(10)
     assert PASSWORD.encode() not in arguments(crawl)
     crawl.run("health").succeed()
-    os.kill(crawl.pids("worker")[0], signal.SIGKILL)
+    os.kill(crawl.workers()[0], signal.SIGKILL)
     server.kill()
     time.sleep(0.2)
     server.start()

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import sketch_of
-from tests.contract.stores import EmbeddedSetup, RedisSetup, SqliteSetup, StoreSetup
+from tests.contract.stores import ChannelSetup, EmbeddedSetup, RedisSetup, SqliteSetup, StoreSetup
 
 from gossamer.content.similarity import Sketch
 from gossamer.frontier import SchedulerRules
 from gossamer.stores import StoreRules
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
-KINDS = ("sqlite", "sqlite with a tiny cache", "redis")
+KINDS = ("sqlite", "sqlite with a tiny cache", "channel", "redis")
 
 
 def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> StoreSetup:
@@ -27,6 +27,8 @@ def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> StoreSetup:
         return RedisSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
     if kind == "memory":
         return EmbeddedSetup(SqliteBackend)
+    if kind == "channel":
+        return ChannelSetup(folder)
     return SqliteSetup(folder, 200_000 if kind == "sqlite" else 2)
 
 

@@ -47,9 +47,10 @@ class StoreDriver:
         for worker in workers:
             self._run(self.store.join(worker, self.now, report))
 
-    def dismiss(self, worker: int, culprit: str | None = None) -> None:
-        url_id = None if culprit is None else self.records()[culprit].id
-        self._run(self.store.dismiss(worker, url_id, self.now))
+    def dismiss(self, worker: int, *in_hand: str | None) -> None:
+        records = self.records()
+        ids = [records[name].id for name in in_hand if name is not None]
+        self._run(self.store.dismiss(worker, ids, self.now))
 
     def workers(self) -> list[WorkerView]:
         return self._run(self.store.workers(self.now))

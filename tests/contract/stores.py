@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import socket
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
@@ -9,11 +10,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from gossamer.channel import Channel
 from gossamer.config import StoreAddress
 from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.contract import Attempt, PageRecord, UrlRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.queries import read_attempts, read_content, read_pages
+from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
@@ -76,7 +79,7 @@ class EmbeddedSetup:
         self._make_backend = make_backend
 
     @property
-    def store(self) -> EmbeddedStore:
+    def store(self) -> Store:
         return self._store
 
     def run(self, step: Coroutine[Any, Any, T]) -> T:
@@ -138,6 +141,51 @@ class SqliteSetup(EmbeddedSetup):
         for suffix in ("", "-wal"):
             shutil.copyfile(f"{before}{suffix}", f"{self._path}{suffix}")
         self.backend.close()
+
+
+class ChannelSetup(SqliteSetup):
+    """A store in a file, as a worker process has it: through a channel."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, cached_links=200_000)
+        self._runner = asyncio.Runner()
+        self._ends: list[Channel] = []
+
+    @property
+    def store(self) -> Store:
+        return self._proxy
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(step)
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        if self._ends:  # `close` of a worker leaves the store open for others; this closes it
+            self._hang_up()
+            self.run(self._store.close())
+        super().open(rules, now)
+        self._proxy = self.run(self._connect())
+
+    async def _connect(self) -> Store:
+        session = StoreSession(self._store, lambda: 0.0, longest_wait_s=0)
+        ours, theirs = socket.socketpair()
+        self._ends.append(await Channel.open(ours, [STORE], [session.serve(STORE)]))
+        self._ends.append(await Channel.open(theirs, [STORE]))
+        return STORE.proxy(self._ends[-1])
+
+    def _hang_up(self) -> None:
+        for end in self._ends:
+            self.run(end.close())
+            end.closed.result()
+        self._ends.clear()
+
+    def crash(self) -> None:
+        self._hang_up()
+        super().crash()
+
+    def close(self) -> None:
+        self._hang_up()
+        super().close()
+        self._runner.close()
 
 
 class RedisSetup:

@@ -266,7 +266,7 @@ class StoreMachine(RuleBasedStateMachine):
 @pytest.mark.req("B1", "B2", "B3", "D6", "D11", "D14", "D16")
 @pytest.mark.parametrize(
     ("kind", "examples"),
-    [("sqlite", 50), ("sqlite with a tiny cache", 25), ("redis", 20)],
+    [("sqlite", 50), ("sqlite with a tiny cache", 25), ("channel", 6), ("redis", 20)],
 )
 @pytest.mark.parametrize("strict", [False, True], ids=["drawn", "strict"])
 def test_any_history(

@@ -13,8 +13,9 @@ from crawled import Crawled
 from gossamer import Event, Outcome, Snapshot, Summary
 from gossamer.config import load
 from gossamer.coordinator import Crawl as OneCrawl
-from gossamer.coordinator import HostView, Level, Plan
+from gossamer.coordinator import HostView, Level
 from gossamer.model import HostKey
+from gossamer.plan import Plan
 from gossamer.stores.contract import WorkerView
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.rows import HostRecord

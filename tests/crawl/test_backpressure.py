@@ -85,7 +85,7 @@ def test_the_backlogs_of_a_few_hosts_leave_room_for_many(web: Web, crawl: Crawl)
     urls = [f"http://{name}/{page}" for page in range(12) for name in names]
     for url in urls:
         _, _, name, page = url.split("/")
-        web.site(name).reply(f"/{page}", Reply(body=url, delay_s=0.03))
+        web.site(name).reply(f"/{page}", Reply(body=url, delay_s=0.1))
     crawled = crawl(*urls, worker_queue=24)
     assert crawled.summary.snapshot.pages == len(urls)
     assert most_at_once(web.requests) == len(names)

@@ -108,7 +108,7 @@ def describe(web: Web, name: str, example: Example) -> list[str]:
 @pytest.mark.req("B2", "C5")
 @given(example=examples())
 @settings(
-    max_examples=30,
+    max_examples=12,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink is of no use: time counts
 )
 def test_every_page_within_the_limit_at_its_shortest_depth(

@@ -30,7 +30,9 @@ def test_the_same_pages_as_an_independent_search(
     assert sorted(page.id for page in crawled.pages) == list(range(1, len(expected) + 1))
     for page in crawled.pages:
         assert page.body == (docs_site / unquote(urlsplit(page.url).path[1:])).read_bytes()
-    assert traffic_of(web.requests, now=0.0).repeated == {}
+    repeated = traffic_of(web.requests, now=0.0).repeated
+    assert repeated.keys() <= {"http://docs.test/robots.txt"}
+    assert sum(repeated.values()) <= 4, "once for each worker"
     assert len({record.connection for record in web.requests}) == 8
     if depth is None:
         assert len(expected) > 1000

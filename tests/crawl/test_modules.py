@@ -13,9 +13,9 @@ from crawled import Crawled
 from gossamer import Page
 from gossamer.config import load
 from gossamer.coordinator import Crawl as OneCrawl
-from gossamer.coordinator import Plan
 from gossamer.coordinator.observer import Silence
 from gossamer.modules import ModuleContext, ModuleReport, as_module
+from gossamer.plan import Plan
 from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]

@@ -37,7 +37,7 @@ def describe(web: Web) -> None:
 def test_a_page_much_like_another_is_not_kept_shown_or_followed(web: Web, crawl: Crawl) -> None:
     describe(web)
     shown: list[Page] = []
-    module = Module(name="reader", page=shown.append, on_loop=True)
+    module = Module(name="reader", page=shown.append, on_loop=True, in_coordinator=True)
     crawled = crawl("http://a.test/", similarity="0.9", scorer="fifo", modules=[module])
     assert crawled.summary.snapshot.outcomes == {"fetched": 5, "similar": 1}
     two = crawled.urls[Url("http://a.test/two")]

@@ -10,9 +10,10 @@ from crawled import read_urls
 
 from gossamer import Page
 from gossamer.config import load
-from gossamer.coordinator import Crawl, Plan, Summary
+from gossamer.coordinator import Crawl, Summary
 from gossamer.coordinator.observer import Silence
 from gossamer.modules import Module
+from gossamer.plan import Plan
 from gossamer.testing import Web
 
 HOUR_S = 3600.0
@@ -57,7 +58,9 @@ def crawl(web: Web, tmp_path: Path, slow: dict[str, float], **options: object) -
     }
     module = Module(name="waiter", page=waiter.page, on_loop=True)
     plan = Plan(load(given, {}).options)
-    return asyncio.run(Crawl(plan, [module], Silence(), dns=web.dns, clock=clock).run())
+    return asyncio.run(
+        Crawl(plan, [module], Silence(), launcher=None, dns=web.dns, clock=clock).run()
+    )
 
 
 def asked(web: Web) -> dict[str, int]:

@@ -11,14 +11,13 @@ import pytest
 from redis.asyncio import Redis
 
 from gossamer.config import load
-from gossamer.coordinator import Plan
-from gossamer.coordinator.context import ProcessContext, open_worker_context
 from gossamer.coordinator.engine import Engine
-from gossamer.coordinator.observer import Silence
-from gossamer.coordinator.stored_options import pack_options
+from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
-from gossamer.modules import ModuleContext, ModuleRunner
+from gossamer.modules import ModuleRunner
+from gossamer.plan import Plan
+from gossamer.plan.stored_options import pack_options
 from gossamer.stores import EmbeddedStore, Store
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.redis import RedisStore, open_redis
@@ -29,6 +28,7 @@ from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
+from gossamer.worker.context import ProcessContext, open_worker_context
 from gossamer.worker.links import LinkFilter
 
 WEB = GraphWeb(hosts=8, pages=160, seed=3, reset=1, silent=0, slow_hosts=0)
@@ -108,24 +108,22 @@ class CrawlLab:
         await store.add_seeds([link_filter.file(seed) for seed in plan.seeds], time.time())
         async with asyncio.timeout(60), AsyncExitStack() as stack:
             own = ProcessContext(
-                runner=ModuleRunner([]),
+                modules=ModuleRunner([]),
                 clock=time.time,
-                observer=Silence(),
+                lease_s=plan.options.lease_s,
                 dns=self.web.dns,
-                alone=True,
             )
-            module_context = ModuleContext(directory=self.folder, crawl="test", worker=0)
-            context = await open_worker_context(plan, store, own, module_context, stack)
-            engine = Engine(
-                context, Fifo(), Draw(QueueTable(plan.options.queues), 0), [4, 4], _ignore
-            )
-            running = asyncio.create_task(engine.run())
+            context = await open_worker_context(plan, store, own, stack)
+            draw = Draw(QueueTable(plan.options.queues), 0)
+            engine = Engine(store, time.time, Fifo(), draw, _ignore)
+            workers = InProcessWorkers(context, [4, 4], engine.settled)
+            running = asyncio.create_task(engine.run(workers))
             while not running.done():
                 if pages is not None and (await store.snapshot(time.time())).pages >= pages:
                     engine.stop()
                     break
-                engine._settled()  # as processes do that share a store, look again and again
-                engine._assigned()
+                engine.settled()  # as processes do that share a store, look again and again
+                workers.wake()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(asyncio.shield(running), 0.005)
             return await running
@@ -145,7 +143,7 @@ class CrawlLab:
         return key(crawl, name)
 
 
-async def _ignore(_store: Store) -> None:
+async def _ignore() -> None:
     pass
 
 

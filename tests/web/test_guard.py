@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.download import Client, FetchOptions, NameTable
-from gossamer.model import Cause, Outcome, Response, Url
+from gossamer.download import Client, FetchOptions
+from gossamer.model import Cause, NameTable, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web
 from gossamer.urls import normalise

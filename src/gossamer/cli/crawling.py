@@ -11,17 +11,17 @@ import msgspec
 import uvloop
 
 from gossamer.cli.signals import run_until_signalled
+from gossamer.cluster.launcher import Launcher
 from gossamer.config import CrawlOptions
-from gossamer.content.started_parser import StartedParser
-from gossamer.coordinator import Crawl, Observer, Plan, Summary
+from gossamer.coordinator import Crawl, Observer, Summary
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
-from gossamer.stores.registry import kind_of
+from gossamer.plan import Plan
 
 EXIT_INTERRUPTED = 130
 
 
-def run_crawl(options: CrawlOptions, parser: StartedParser | None) -> int:
+def run_crawl(options: CrawlOptions, launcher: Launcher) -> int:
     """Crawl, show the progress, and return the exit code."""
     plan = Plan(options)
     modules = load_modules(options.module)  # reports a wrong one before anything starts
@@ -32,9 +32,7 @@ def run_crawl(options: CrawlOptions, parser: StartedParser | None) -> int:
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
 
         async def run() -> Summary:  # a scorer may ask for the event loop when it is made
-            # Worker processes of a shared crawl load their modules themselves.
-            own = None if kind_of(options.store).shared else modules
-            crawl = Crawl(plan, own, observer, parser=parser)
+            crawl = Crawl(plan, modules, observer, launcher=lambda: launcher)
             return await run_until_signalled(crawl, partial(observer.say, "info"))
 
         try:

@@ -12,7 +12,8 @@ from gossamer.modules import ModuleRunner
 from gossamer.policy import AddressPolicy, may_follow
 from gossamer.stores.contract import UrlRecord
 from gossamer.urls import Scope
-from gossamer.worker import LinkFilter, PoliteRobots
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.robots import PoliteRobots
 
 DELAY_S = 1.0
 """The pause between robots.txt, redirects and the page."""

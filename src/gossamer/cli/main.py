@@ -1,6 +1,7 @@
 """The command `gossamer`: its subcommands, and its exit codes."""
 
 import gc
+import os
 import sys
 from typing import NoReturn
 
@@ -10,6 +11,7 @@ import gossamer
 from gossamer.errors import GossamerError, UsageError
 
 EXIT_FAILED, EXIT_WRONG_USE, EXIT_INTERRUPTED = 1, 2, 130
+STDERR = 2
 
 COMMANDS = {
     "crawl": ("crawl:crawl", "Crawl from the seeds, politely: every page in scope once."),
@@ -36,6 +38,7 @@ COMMANDS = {
 def run() -> NoReturn:
     """Run the command with the arguments of the process; an error is one line."""
     gc.set_threshold(20_000, 20, 20)  # almost nothing that is loaded now is garbage
+    occupy_standard_streams()
     try:
         code = make_app()(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
@@ -49,6 +52,16 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         fail("interrupted", EXIT_INTERRUPTED)
     sys.exit(code)
+
+
+def occupy_standard_streams() -> None:
+    """Open standard streams that the process was started without.
+
+    Else a socket would get the number of one, which the event loop takes for a mistake.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= STDERR:
+        pass
+    os.close(descriptor)
 
 
 def fail(sentence: str, code: int) -> NoReturn:

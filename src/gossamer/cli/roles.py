@@ -12,7 +12,11 @@ import uvloop
 
 from gossamer.cli.parameters import Insecure, SharedCrawlName, SharedStoreUrl, switch, value
 from gossamer.cli.signals import run_until_signalled
-from gossamer.cluster import FrontierRole, Membership, Participant, Role, WorkerRole
+from gossamer.cluster.frontier_role import FrontierProcess
+from gossamer.cluster.joined_worker import JoinedWorker
+from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.membership import Membership
+from gossamer.cluster.participant import Participant, Role
 from gossamer.config import load
 from gossamer.coordinator import Observer
 from gossamer.errors import UsageError
@@ -22,13 +26,6 @@ from gossamer.observe import DisplayOptions, open_observer
 EXIT_INTERRUPTED = 130
 
 Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
-Attached = Annotated[
-    bool,
-    switch(
-        "--attached",
-        "Leave the crawl when standard input ends, as it does when the parent process is gone.",
-    ),
-]
 
 
 def frontier(
@@ -36,16 +33,15 @@ def frontier(
     store: SharedStoreUrl = None,
     crawl: SharedCrawlName = None,
     insecure_store: Insecure = False,
-    attached: Attached = False,
     quiet: Quiet = False,
 ) -> int:
     """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by."""
 
     async def make_role(member: Membership, _: Observer) -> Role:
-        return FrontierRole(member)
+        return FrontierProcess(member.plan, member.store, member.notes)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    return _run({**given, "quiet": quiet or None}, make_role, attached=attached)
+    return _run({**given, "quiet": quiet or None}, make_role)
 
 
 def worker(
@@ -59,9 +55,7 @@ def worker(
         Path | None,
         value("--dir", "The directory for the results of modules; auto names it after the seed."),
     ] = None,
-    alone: Annotated[bool, switch("--alone", "Use one core only.")] = False,
     insecure_store: Insecure = False,
-    attached: Attached = False,
     quiet: Quiet = False,
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
@@ -75,18 +69,20 @@ def worker(
         modules = load_modules(member.plan.options.module)
         me = await member.notes.new_worker() if number is None else number
         observer.say("info", f"worker {me} joins the crawl {member.plan.name}")
-        return WorkerRole(member, me, modules, observer, alone=alone)
+        return JoinedWorker(member, me, modules, observer, launcher)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     own = {"dir": directory and str(directory), "quiet": quiet or None}
-    return _run({**given, **own}, make_role, attached=attached)
+    launcher = Launcher.fork()
+    try:
+        return _run({**given, **own}, make_role)
+    finally:
+        launcher.let_go()
 
 
 def _run(
     given: Mapping[str, object],
     make_role: Callable[[Membership, Observer], Awaitable[Role]],
-    *,
-    attached: bool,
 ) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
     own = load(given, os.environ).options
@@ -95,7 +91,7 @@ def _run(
         say = partial(observer.say, "info")
         participant = Participant(own, say, lambda member: make_role(member, observer))
         try:
-            ended_by = uvloop.run(run_until_signalled(participant, say, attached=attached))
+            ended_by = uvloop.run(run_until_signalled(participant, say))
         except asyncio.CancelledError:
             return EXIT_INTERRUPTED
         say("left the crawl" if ended_by == "interrupted" else "the crawl is over")

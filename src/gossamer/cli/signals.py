@@ -1,13 +1,12 @@
-"""The handling of Ctrl-C and SIGTERM: the first finishes what is in progress, the second quits."""
+"""The handling of signals: the first finishes what is in progress, the second quits."""
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a request to end, and a terminal that was closed."""
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -22,13 +21,8 @@ class Stoppable(Protocol[R_co]):
         """Finish soon."""
 
 
-async def run_until_signalled(
-    one: Stoppable[R_co], say: Callable[[str], None], *, attached: bool = False
-) -> R_co:
-    """Run; the first signal stops it, the second cancels it.
-
-    If attached, it also stops when standard input ends: then the parent process is gone.
-    """
+async def run_until_signalled(one: Stoppable[R_co], say: Callable[[str], None]) -> R_co:
+    """Run; the first signal stops it, the second cancels it."""
     running = asyncio.ensure_future(one.run())
     loop = asyncio.get_running_loop()
 
@@ -40,17 +34,4 @@ async def run_until_signalled(
 
     for number in SIGNALS:
         loop.add_signal_handler(number, stop)
-    if attached:
-        _on_end_of_input(loop, stop)
     return await running
-
-
-def _on_end_of_input(loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
-    source = sys.stdin.fileno()
-
-    def read() -> None:
-        if not os.read(source, 4096):
-            loop.remove_reader(source)
-            then()
-
-    loop.add_reader(source, read)

@@ -1,18 +1,4 @@
-"""The roles of a shared crawl, each as a process of its own.
+"""The processes of a crawl: the launcher and its workers, and the roles of a shared crawl.
 
-More of them may join a crawl from any machine and leave again (`FrontierRole`, `WorkerRole`):
-whatever they must know of it is in the store (`membership`).
+Nothing is imported here: the launcher is started before anything else is loaded.
 """
-
-from gossamer.cluster.frontier_role import FrontierRole
-from gossamer.cluster.membership import Membership
-from gossamer.cluster.participant import Participant, Role
-from gossamer.cluster.worker_role import WorkerRole
-
-__all__ = [
-    "FrontierRole",
-    "Membership",
-    "Participant",
-    "Role",
-    "WorkerRole",
-]

@@ -4,28 +4,31 @@ import asyncio
 import secrets
 from contextlib import suppress
 
-from gossamer.cluster.membership import Membership
 from gossamer.cluster.poll_interval import PollInterval
-from gossamer.coordinator.clock import steady_clock
-from gossamer.coordinator.engine import REAP_EVERY_S
-from gossamer.coordinator.scoring import load_scorer
 from gossamer.errors import CrawlError
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scorers import Scorer
+from gossamer.plan import Plan, steady_clock
+from gossamer.plan.scoring import load_scorer
+from gossamer.stores.contract import Store
+from gossamer.stores.opening import Leadership
 
 ROLE = "frontier"
 LEADS_FOR_S = 5.0
 """How long nobody else may lead after the last word of the one that does."""
 CHECK_EVERY_S = 0.25
 """How often it looks whether the crawl is over, and whether it still leads."""
+REAP_EVERY_S = 5.0
 
 
 class FrontierRole:
     """Scores what was found and assigns it to the workers, while nobody else does."""
 
-    def __init__(self, member: Membership) -> None:
-        self._store, self._notes, self._plan = member.store, member.notes, member.plan
-        self._scorer = load_scorer(member.plan)
+    def __init__(self, plan: Plan, store: Store, leadership: Leadership, scorer: Scorer) -> None:
+        self._plan, self._store, self._leadership = plan, store, leadership
+        self._scorer = scorer
+        self._reap_every_s = min(REAP_EVERY_S, plan.options.lease_s / 8)
         self._clock = steady_clock()
         self._me = secrets.token_hex(8)
         self._stopped = asyncio.Event()
@@ -49,13 +52,12 @@ class FrontierRole:
         finally:
             await self._rest()
             with suppress(CrawlError):  # it ends by itself
-                await self._notes.resign(ROLE, self._me)
-            await self._scorer.close()
+                await self._leadership.resign(ROLE, self._me)
 
     async def _take_part(self) -> None:
         """Begin to work if nobody else leads, and stop when somebody else does."""
         try:
-            leads = await self._notes.lead(ROLE, self._me, LEADS_FOR_S)
+            leads = await self._leadership.lead(ROLE, self._me, LEADS_FOR_S)
         except CrawlError:
             return  # a store that is away for a moment is waited for by its own calls
         if leads and self._work is None:
@@ -82,8 +84,24 @@ class FrontierRole:
             now = self._clock()
             if now >= reap_at:
                 await self._store.reap(now)
-                reap_at = now + min(REAP_EVERY_S, self._store.rules.scheduler.lease_s / 8)
+                reap_at = now + self._reap_every_s
             found = await frontier.step()
             pause_s = poll_interval.pause_s(found=found)
             if not found:
                 await asyncio.sleep(pause_s)
+
+
+class FrontierProcess:
+    """The frontier of a shared crawl as a process of its own, with a scorer of its own."""
+
+    def __init__(self, plan: Plan, store: Store, leadership: Leadership) -> None:
+        self._scorer = load_scorer(plan)
+        self._role = FrontierRole(plan, store, leadership, self._scorer)
+        self.stop = self._role.stop
+
+    async def run(self) -> str:
+        """Work until the end of the crawl; return what ended it, or `interrupted`."""
+        try:
+            return await self._role.run()
+        finally:
+            await self._scorer.close()

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from gossamer.config import CrawlOptions
-from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.stored_options import unpack_options
 from gossamer.errors import CrawlError, UsageError
+from gossamer.plan.plan import Plan
+from gossamer.plan.stored_options import unpack_options
 from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import RedisAddress, parse_address

@@ -76,9 +76,10 @@ class CrawlOptions:
     connections: Annotated[int, integer(1, 10_000), Group.LIMITS] = 100
     """How many requests may run at once, in total."""
 
-    workers: Annotated[int, integer(0, 1000), Group.FRONTIER] = 1
-    """How many workers to run; each host belongs to one worker at a time. With a shared store, 0
-    leaves the work to workers that are started elsewhere."""
+    workers: Annotated[int | None, or_none(integer(0, 1000), "auto"), Group.FRONTIER] = None
+    """How many worker processes to run; auto starts one, and more while there is work for them, up
+    to the number of cores. With a shared store, 0 leaves the work to workers that are started
+    elsewhere."""
     scorer: Annotated[str, text(), Group.FRONTIER] = "auto"
     """The scorer that decides which URL comes first: a name, package.module:object or
     ./file.py:object; auto chooses by the scope, and by whether there is a PageRank key."""
@@ -123,7 +124,7 @@ class CrawlOptions:
     worker_queue: Annotated[int, integer(1, _MANY), Group.ADVANCED] = 10_000
     """How many URLs may wait for one worker."""
     lease_s: Annotated[float, duration(1.0, _HOUR_S), Group.ADVANCED] = 30.0
-    """How long a worker of a shared store may be silent before others take over its URLs."""
+    """How long a worker may be silent before others take over its URLs."""
     draw_seed: Annotated[int, integer(0, 2**63 - 1), Group.ADVANCED] = 0
     """The seed of the weighted random choice of queues: the same number repeats the choices."""
     pagerank_url: Annotated[str, text(web_address), Group.ADVANCED] = OPEN_PAGERANK
@@ -135,11 +136,6 @@ class CrawlOptions:
             object.__setattr__(self, option.field, option.take(getattr(self, option.field)))
         for conflict in _conflicts(self):
             raise conflict
-
-    @property
-    def in_a_hurry(self) -> bool:
-        """Whether this crawl of one's own servers is to run at full speed."""
-        return self.host_connections > 1
 
 
 OPTIONS = declared_options(CrawlOptions)
@@ -154,13 +150,13 @@ def _conflicts(options: CrawlOptions) -> Iterator[OptionConflictError]:
             "at the same time leave no pause between them: give both for your own servers, or "
             "neither",
         )
-    if not options.workers and not options.store.is_server:
+    if options.workers == 0 and not options.store.is_server:
         yield OptionConflictError(
             ("workers", "store"),
             "workers 0 leaves the work to workers elsewhere, which needs a shared store: give at "
             "least 1, or a store such as redis://HOST",
         )
-    if options.connections < options.workers:
+    if options.workers is not None and options.connections < options.workers:
         yield OptionConflictError(
             ("connections", "workers"),
             f"connections {options.connections} cannot be shared by {options.workers} workers, "

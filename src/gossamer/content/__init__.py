@@ -3,7 +3,7 @@
 `kind_of` decides whether a body is HTML, text or neither, `charset` decodes it, and a `PageReader`
 extracts links, title, text and robots directives from its tree. `parse` does all of that in one
 call. `sketch` summarises the text, so that similar pages can be recognised. An `Analyser` does
-everything that a crawl needs, here or in a process of its own (`parser_main`).
+everything that a crawl needs.
 
 Nothing here raises, whatever the bytes are, and everything takes time linear in their number.
 """

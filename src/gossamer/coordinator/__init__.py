@@ -4,7 +4,6 @@ from gossamer.coordinator.api import crawl, pages
 from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import HostView, Level, Observer, Summary
-from gossamer.coordinator.plan import Plan
 
 __all__ = [
     "ClassicCrawl",
@@ -14,7 +13,6 @@ __all__ = [
     "HostView",
     "Level",
     "Observer",
-    "Plan",
     "Summary",
     "crawl",
     "pages",

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Sequence
 from gossamer.config import CrawlOptions, load
 from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import Observer, Silence, Summary
-from gossamer.coordinator.plan import Plan
-from gossamer.download import NameTable
-from gossamer.model import Page
+from gossamer.errors import PageRefusedError
+from gossamer.model import NameTable, Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module
-from gossamer.stores.registry import kind_of
+from gossamer.plan.plan import Plan
 
+NOBODY_READS = "nobody reads the pages any more"
 READER_LIMIT_S = 7 * 24 * 3600.0
 """How long a page waits for a reader: a pause is not a failure, however long it is."""
 
@@ -26,15 +26,13 @@ async def crawl(
     """Crawl from the seeds and return what came of it.
 
     `module` is a function that takes a `Page`, an object with `open`, `page` or `close`, a name as
-    on the command line, or several of these. The options are those of `gossamer crawl`, with
+    on the command line, or several of these. Functions and objects are called in this process,
+    those with a name in the worker processes. The options are those of `gossamer crawl`, with
     underscores: `max_pages=100, delay="0s"`. Without `dir` nothing is written to disk.
     """
     listed = _listed(module)
     plan = Plan(_options(seeds, options, listed))
-    # Worker processes load modules by name; functions and objects are called in this process.
-    by_name = all(isinstance(one, str) for one in listed)
-    modules = None if by_name and kind_of(plan.options.store).shared else _modules(listed)
-    return await Crawl(plan, modules, observer or Silence(), dns=dns).run()
+    return await Crawl(plan, _modules(listed), observer or Silence(), dns=dns).run()
 
 
 async def pages(
@@ -50,13 +48,19 @@ async def pages(
     at which the reader left comes again, and none is missing.
     """
     handed: asyncio.Queue[tuple[Page, asyncio.Future[None]] | None] = asyncio.Queue()
+    unread: set[asyncio.Future[None]] = set()
+    has_left = False
 
     async def hand_over(page: Page) -> None:
+        if has_left:
+            raise PageRefusedError(NOBODY_READS)
         read = asyncio.get_running_loop().create_future()
+        unread.add(read)
+        read.add_done_callback(unread.discard)
         handed.put_nowait((page, read))
         await read
 
-    reader = Module(name="reader", page=hand_over, on_loop=True)
+    reader = Module(name="reader", page=hand_over, on_loop=True, in_coordinator=True)
     listed = _listed(module)
     plan = Plan(_options(seeds, options, listed))
     one = Crawl(
@@ -72,6 +76,10 @@ async def pages(
                 read.set_result(None)
         await running
     finally:
+        has_left = True
+        for read in unread:
+            if not read.done():
+                read.set_exception(PageRefusedError(NOBODY_READS))
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 

@@ -7,14 +7,14 @@ import msgspec
 
 from gossamer.coordinator.advice import why_no_page
 from gossamer.coordinator.memory_crawl import MemoryCrawl
-from gossamer.download import Client, FetchOptions, NameTable, user_agent
+from gossamer.download import Client, FetchOptions, user_agent
 from gossamer.errors import CrawlError
-from gossamer.model import Event, EventKind, Outcome, Page, Url
+from gossamer.model import Event, EventKind, NameTable, Outcome, Page, Url
 from gossamer.modules import PageDirectory
 from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import UrlState
 from gossamer.urls import Scope, merge_slashes
-from gossamer.worker import LinkFilter
+from gossamer.worker.links import LinkFilter
 
 SAFETY_LIMIT_BYTES = 64_000_000
 """The classic crawler keeps every page whole; only what could fill the memory is refused."""
@@ -95,6 +95,8 @@ class ClassicCrawl:
 
 class _Saver:
     """The one module of the classic crawl."""
+
+    takes_pages = follows_depths = True
 
     def __init__(self, pages: PageDirectory, watch: Watch) -> None:
         self._pages = pages

@@ -1,91 +1,101 @@
-"""The workers of a crawl as tasks of the process that runs it."""
+"""Workers as tasks of the process that coordinates the crawl: small crawls, tests, embedding.
 
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+A page that breaks its worker breaks the crawl here: no command uses this for pages of many sites.
+"""
 
-from gossamer.coordinator.context import ProcessContext, open_worker_context
-from gossamer.coordinator.engine import Engine
-from gossamer.coordinator.plan import Plan
-from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.scorers import Scorer
-from gossamer.modules import ModuleContext
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from gossamer.cluster.staffing import shares
+from gossamer.model import Event, NameTable
+from gossamer.modules import ModuleReport
+from gossamer.plan import Plan
 from gossamer.stores.contract import Store
-from gossamer.stores.opening import OpenedCrawl
-from gossamer.stores.registry import kind_of
-from gossamer.worker.pipeline import WorkerContext, report_depths
-
-POLL_EVERY_S = 0.05
-"""How often a shared store is asked for what other processes have left to do."""
+from gossamer.worker.context import ProcessContext, open_worker_context
+from gossamer.worker.loop import Worker
+from gossamer.worker.pipeline import Modules, WorkerContext, report_depths
 
 
 class InProcessWorkers:
-    """Frontier and workers of one crawl, as tasks on one event loop."""
+    """Workers that share one event loop, with the frontier."""
 
     def __init__(
-        self,
-        plan: Plan,
-        opened: OpenedCrawl,
-        own: ProcessContext,
-        scorer: Scorer,
-        begin: Callable[[], Awaitable[None]],
-        on_tick: Callable[[Store], Awaitable[None]],
+        self, context: WorkerContext, slots: Sequence[int], on_settled: Callable[[], None]
     ) -> None:
-        self._plan = plan
-        self._opened = opened
-        self._own = own
-        self._scorer = scorer
-        self._begin = begin
-        """Is awaited when everything is set up and nothing is begun yet."""
-        self._on_tick = on_tick
-        self._engine: Engine | None = None
-        self._stopped = False
+        """Prepare workers with so many slots each, numbered from 0."""
+        self._context = context
+        self._on_settled = on_settled
+        self._workers = [
+            Worker(number, context, n, self._settled) for number, n in enumerate(slots)
+        ]
+
+    def wake(self) -> None:
+        """Have a look: URLs were assigned."""
+        for worker in self._workers:
+            worker.wake()
 
     def stop(self) -> None:
-        """Finish what is in progress and begin nothing more."""
-        self._stopped = True
-        if self._engine is not None:
-            self._engine.stop()
+        """Finish what is in progress; `run` returns then."""
+        for worker in self._workers:
+            worker.stop()
 
-    async def run(self) -> str:
-        """Work until the crawl is over or stopped; return what ended it."""
-        store = self._opened.store
-        async with AsyncExitStack() as stack:
-            context = await open_worker_context(
-                self._plan, store, self._own, await self._module_context(), stack
-            )
-            await self._begin()
-            if nearer := await store.pending_depth_changes():  # a crash kept them from the modules
-                await report_depths(store, context.modules, nearer)
-            self._engine = await self._make_engine(context)
-            if self._stopped:
-                self._engine.stop()
-            return await self._engine.run()
+    async def run(self) -> None:
+        """Work until stopped; give back what is in progress if cancelled."""
+        store = self._context.store
+        if nearer := await store.pending_depth_changes():  # a crash kept them from the modules
+            await report_depths(store, self._context.modules, nearer)
+        for worker in self._workers:
+            await store.join(worker.number, self._context.clock())
+        running = [asyncio.create_task(worker.run()) for worker in self._workers]
+        try:
+            # Not `gather`: it returns before all have given back what they had, and they would be
+            # cancelled a second time in the middle of that.
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+            for one in done:
+                one.result()
+        finally:
+            for one in running:
+                one.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
-    async def _module_context(self) -> ModuleContext:
-        numbering = await self._opened.store.numbering()
-        return ModuleContext(
-            directory=self._plan.directory,
-            crawl=self._plan.name,
-            worker=0,
-            resumed_from=numbering.last_page,
-            gaps=numbering.gaps,
-            shared=self._is_shared,
-        )
+    def report(self) -> list[ModuleReport]:
+        """Return nothing: all modules run in the coordinator's process, as the workers do."""
+        return []
 
-    async def _make_engine(self, context: WorkerContext) -> Engine:
-        options, scorer = self._plan.options, self._scorer
-        slots = self._plan.slots()
-        return Engine(
-            context,
-            scorer,
-            Draw(QueueTable(options.queues), options.draw_seed, strict=scorer.strict),
-            slots,
-            self._on_tick,
-            url_queue=options.url_queue,
-            numbers=[await self._opened.new_worker() for _ in slots],
-            poll_s=POLL_EVERY_S if self._is_shared else None,
-        )
+    def _settled(self) -> None:
+        self._on_settled()
+        for worker in self._workers:
+            if worker.starved:
+                worker.wake()
 
-    @property
-    def _is_shared(self) -> bool:
-        return kind_of(self._plan.options.store).shared
+
+class TaskSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl that tasks of this process are to work on."""
+
+    plan: Plan
+    store: Store
+    clock: Callable[[], float]
+    watch: Callable[[Event], None] | None
+    dns: NameTable | None
+
+
+@asynccontextmanager
+async def open_tasks(
+    setting: TaskSetting, modules: Modules, on_settled: Callable[[], None]
+) -> AsyncIterator[InProcessWorkers]:
+    """Open the workers of a crawl as tasks."""
+    options = setting.plan.options
+    own = ProcessContext(
+        modules=modules,
+        clock=setting.clock,
+        lease_s=options.lease_s,
+        watch=setting.watch,
+        dns=setting.dns,
+    )
+    async with AsyncExitStack() as stack:
+        context = await open_worker_context(setting.plan, setting.store, own, stack)
+        slots = shares(options.connections, options.workers or 1)
+        yield InProcessWorkers(context, slots, on_settled)

@@ -6,18 +6,21 @@ and every page is kept, also one that repeats another.
 
 from collections.abc import Iterable
 
-from gossamer.coordinator.clock import steady_clock
 from gossamer.coordinator.engine import Engine
+from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download import Client
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Depth
 from gossamer.model import Url
-from gossamer.stores.contract import Store, UrlRecord
+from gossamer.plan.clock import steady_clock
+from gossamer.stores.contract import UrlRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.rules import StoreRules
-from gossamer.worker import LinkFilter, Modules, PoliteRobots, WorkerContext
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.pipeline import Modules, WorkerContext
+from gossamer.worker.robots import PoliteRobots
 
 UNLIMITED = 10**15
 FOR_EVER_S = 1e12
@@ -62,8 +65,9 @@ class MemoryCrawl:
         """Crawl from the seed until no URL is left."""
         await self._store.add_seeds([context.link_filter.file(seed)], self._clock())
         draw = Draw(QueueTable(SchedulerRules().queues), 0, strict=True)
-        await Engine(context, Depth(), draw, [1], _no_tick).run()
+        engine = Engine(self._store, self._clock, Depth(), draw, _no_tick)
+        await engine.run(InProcessWorkers(context, [1], engine.settled))
 
 
-async def _no_tick(_store: Store) -> None:
+async def _no_tick() -> None:
     """Show nothing: whoever wants to see each step watches the context."""

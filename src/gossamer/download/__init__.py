@@ -7,7 +7,6 @@ libcurl's errors. `RobotsCache` fetches each robots.txt once a day.
 """
 
 from gossamer.download.client import Client
-from gossamer.download.names import NameTable
 from gossamer.download.options import PRODUCT, Accept, FetchOptions, user_agent
 from gossamer.download.robots import RobotsCache
 
@@ -16,7 +15,6 @@ __all__ = [
     "Accept",
     "Client",
     "FetchOptions",
-    "NameTable",
     "RobotsCache",
     "user_agent",
 ]

@@ -7,11 +7,11 @@ import pycurl
 
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.handles import HandlePool
-from gossamer.download.names import NameTable, direct
+from gossamer.download.names import direct
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.transfer import Transfer
 from gossamer.download.watchdog import Watchdog
-from gossamer.model import Cause, Response, Url
+from gossamer.model import Cause, NameTable, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 
 

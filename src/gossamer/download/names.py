@@ -1,17 +1,12 @@
 """A table of host names that replaces DNS: for tests, and for names that DNS does not know."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import pycurl
 
-from gossamer.model import Url
+from gossamer.model import NameTable, Url
 from gossamer.policy.addresses import port_of
 from gossamer.urls import host_key, host_of
-
-NameTable: TypeAlias = Mapping[str, str | Sequence[str]]
-"""From host name (lower case) to "IP" or "IP:PORT" ("[IP]:PORT"), or to several IPs to try."""
 
 _IP_LITERAL = re.compile(r"\[.*\]|[0-9.]+")
 _WITH_PORT = re.compile(r"(?:\[.*\]|[0-9.]+):[0-9]+")

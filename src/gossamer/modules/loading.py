@@ -16,6 +16,7 @@ MODULES = Plugins(
     {name: f"gossamer.modules.{name}:{name.title()}" for name in ("noop", "save", "stats")},
 )
 ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "prepare": ("context",),
     "open": ("context",),
     "page": ("page",),
     "depth_changed": ("page_id", "depth"),
@@ -38,9 +39,12 @@ def load_module(spec: str) -> Module:
     return as_module(MODULES.find(spec), spec)
 
 
-def as_module(thing: object, name: str | None = None) -> Module:
-    """Return a function, object or class as a module; UsageError says what is wrong with it."""
-    name = name or getattr(thing, "__qualname__", None) or type(thing).__qualname__
+def as_module(thing: object, spec: str | None = None) -> Module:
+    """Return a function, object or class as a module; UsageError says what is wrong with it.
+
+    Without the name by which other processes can load it, it runs in this one.
+    """
+    name = spec or getattr(thing, "__qualname__", None) or type(thing).__qualname__
     if isinstance(thing, Module):
         return thing
     instance = instantiated(thing, name) if isinstance(thing, type) else thing
@@ -59,7 +63,13 @@ def as_module(thing: object, name: str | None = None) -> Module:
     for method, call in calls.items():
         check(call, method, name)
     on_loop = bool(getattr(instance, "on_loop", False)) or any(map(is_async, calls.values()))
-    return Module(name=name, on_loop=on_loop, file=source_file(instance), **calls)
+    return Module(
+        name=name,
+        on_loop=on_loop,
+        in_coordinator=spec is None or bool(getattr(instance, "in_coordinator", False)),
+        file=source_file(instance),
+        **calls,
+    )
 
 
 def instantiated(cls: type, name: str) -> object:

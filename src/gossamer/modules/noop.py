@@ -1,6 +1,6 @@
 """`noop`: a module that does nothing, for a crawl whose own records are enough."""
 
-from gossamer.model import Page
+from gossamer.modules.contract import ModuleContext
 
 
 class Noop:
@@ -8,5 +8,5 @@ class Noop:
 
     on_loop = True
 
-    def page(self, page: Page) -> None:
-        """Do nothing."""
+    def open(self, context: ModuleContext) -> None:
+        """Do nothing: there is no method `page`, so no page has to wait for it."""

@@ -4,8 +4,10 @@
 `atomic_files`).
 """
 
+import fcntl
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.errors import CrawlError, UsageError
@@ -39,16 +41,32 @@ class PageDirectory:
         self.count += 1
 
     def set_depth(self, page_id: int, depth: int) -> None:
-        """Write another depth into a page's file; one that is not there was saved elsewhere."""
+        """Write a smaller depth into a page's file; one that is not there was saved elsewhere.
+
+        Several processes may have found shorter paths to the page: they take turns, and the
+        shortest counts.
+        """
         try:
-            content = (self.path / self._name(page_id)).read_bytes()
+            with self._locked():
+                content = (self.path / self._name(page_id)).read_bytes()
+                url, _, rest = content.partition(b"\n")
+                known, _, body = rest.partition(b"\n")
+                if depth < int(known):
+                    self._write(page_id, (b"%b\n%d\n" % (url, depth), body), replace=True)
         except FileNotFoundError:
             return
         except OSError as error:
             raise self._failed(f"read page {self._name(page_id)} in", error) from error
-        url, _, rest = content.partition(b"\n")
-        body = rest.partition(b"\n")[2]
-        self._write(page_id, (b"%b\n%d\n" % (url, depth), body), replace=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from changing depths in this directory."""
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def remove_unsettled(self, is_settled: Callable[[int], bool]) -> int:
         """Remove what a crash left, half and unsettled pages; return how many pages stay.

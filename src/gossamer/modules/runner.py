@@ -5,7 +5,7 @@ download. Handing a page over and back costs about 15 µs of CPU when pages come
 100 µs when they come one at a time, where there is time enough.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from gossamer.errors import CrawlError, GossamerError
@@ -49,15 +49,21 @@ class ModuleRunner:
         self._direct = [one for one in takers if one[0].module.on_loop and not is_async(one[1])]
         self._awaited = [one for one in takers if one not in self._direct]
         self._opened: list[ModuleHost] = []
+        self.takes_pages = bool(takers)
+        """Whether there is anybody to show a page to."""
+        self.follows_depths = any(module.depth_changed for module in modules)
+        """Whether there is anybody to tell of shorter paths."""
+
+    async def prepare(self, context: ModuleContext) -> None:
+        """Have the modules prepare what their instances in all workers need; as `open`."""
+        for host in self._hosts:
+            await _begin(host, host.module.prepare, context)
 
     async def open(self, context: ModuleContext) -> None:
         """Open every module; GossamerError if one cannot, and then none is left open."""
         try:
             for host in self._hosts:
-                if host.module.open is not None:
-                    result = await host.begin(host.module.open, (context,), None)
-                    if result.error is not None:
-                        refuse_to_start(host.module, result.error)
+                await _begin(host, host.module.open, context)
                 self._opened.append(host)
         except BaseException:
             await self.close()
@@ -108,6 +114,16 @@ class ModuleRunner:
     def report(self) -> list[ModuleReport]:
         """Return the counts of each module so far, in the order given."""
         return [host.stats.report() for host in self._hosts]
+
+
+async def _begin(
+    host: ModuleHost, call: Callable[[ModuleContext], object] | None, context: ModuleContext
+) -> None:
+    """Make a call without which the crawl does not start."""
+    if call is not None:
+        result = await host.begin(call, (context,), None)
+        if result.error is not None:
+            refuse_to_start(host.module, result.error)
 
 
 def on_purpose(result: CallResult) -> GossamerError | None:

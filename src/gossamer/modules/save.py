@@ -5,11 +5,11 @@ with each page once, numbered without holes. After a loss of power files of the 
 so can be missing or empty although their pages are settled (Linux writes dirty pages back within
 about 30 seconds); the next start says so. To flush every file would cost more than fetching it.
 
-Of an embedded crawl one process at a time writes to a directory. The workers of a shared crawl may
-write to one together: no two of them have the same page.
+The workers of a crawl write to one directory together: no two of them have the same page.
 """
 
 import logging
+from pathlib import Path
 
 from gossamer.errors import CrawlError
 from gossamer.model import Page
@@ -33,20 +33,16 @@ class Save:
     def __init__(self, folder: str = "pages") -> None:
         self._folder = folder
 
-    def open(self, context: ModuleContext) -> None:
-        """Make the folder, and remove what a crashed crawl left."""
+    def prepare(self, context: ModuleContext) -> None:
+        """Remove what a crashed crawl left."""
         path = context.directory / self._folder
-        self._pages = PageDirectory(path)
+        pages = self._made(path)
+        if context.shared:
+            return  # workers elsewhere may be at work: the files of others are theirs
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            if context.shared:
-                return  # the files of others are theirs
-            present = self._pages.remove_unsettled(context.is_settled)
+            present = pages.remove_unsettled(context.is_settled)
         except OSError as error:
-            raise CrawlError(
-                f"cannot prepare the page directory {path}: {error.strerror}; fix this and run "
-                "the same command again"
-            ) from error
+            raise _unprepared(path, error) from error
         if present < context.settled:
             LOG.warning(
                 "%d of the %d pages of the crawl so far are not in %s: they were lost "
@@ -56,6 +52,10 @@ class Save:
                 path,
             )
 
+    def open(self, context: ModuleContext) -> None:
+        """Make the folder, on a machine on which nobody has prepared it."""
+        self._pages = self._made(context.directory / self._folder)
+
     def page(self, page: Page) -> None:
         """Write the page, or write it again."""
         self._pages.save(page)
@@ -63,3 +63,17 @@ class Save:
     def depth_changed(self, page_id: int, depth: int) -> None:
         """Put the new depth into the page's file."""
         self._pages.set_depth(page_id, depth)
+
+    def _made(self, path: Path) -> PageDirectory:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unprepared(path, error) from error
+        return PageDirectory(path)
+
+
+def _unprepared(path: Path, error: OSError) -> CrawlError:
+    return CrawlError(
+        f"cannot prepare the page directory {path}: {error.strerror}; fix this and run the same "
+        "command again"
+    )

@@ -43,16 +43,27 @@ class Numbers(msgspec.Struct):
     """The ids counted last, from one to another, by which a page that comes again is known."""
 
 
+class Counted(msgspec.Struct, frozen=True, gc=False):
+    """What a page was counted as."""
+
+    bytes: int
+    depth: str
+    content_type: str
+    host: str
+
+
 class Stats:
     """Counts pages and bytes by depth, content type and host into stats.json."""
 
     on_loop = True
+    in_coordinator = True
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._path = Path()
         self._numbers = Numbers()
-        self._recent: dict[int, None] = {}
+        self._recent: dict[int, Counted | None] = {}
+        """The pages counted last; None for those that an earlier process has counted."""
         self._due = 0.0
 
     def open(self, context: ModuleContext) -> None:
@@ -64,20 +75,31 @@ class Stats:
         self._write()
 
     def page(self, page: Page) -> None:
-        """Count the page, unless it was counted before."""
-        if page.id in self._recent:
+        """Count the page; one that had its id before was never settled, and does not count."""
+        if page.id in self._recent and self._recent[page.id] is None:
             return
-        self._recent[page.id] = None
+        counted = Counted(
+            len(page.body),
+            str(page.depth),
+            page.content_type.partition(";")[0].strip().lower(),
+            host_key(page.url),
+        )
+        if (before := self._recent.pop(page.id, None)) is not None:
+            self._add(before, -1)
+        self._recent[page.id] = counted
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
-        numbers = self._numbers
-        numbers.pages += 1
-        numbers.bytes += len(page.body)
-        count(numbers.by_depth, str(page.depth))
-        count(numbers.by_content_type, page.content_type.partition(";")[0].strip().lower())
-        count(numbers.by_host, host_key(page.url))
+        self._add(counted, 1)
         if self._clock() >= self._due:
             self._write()
+
+    def _add(self, counted: "Counted", number: int) -> None:
+        numbers = self._numbers
+        numbers.pages += number
+        numbers.bytes += number * counted.bytes
+        count(numbers.by_depth, counted.depth, number)
+        count(numbers.by_content_type, counted.content_type, number)
+        count(numbers.by_host, counted.host, number)
 
     def close(self) -> None:
         """Write the final numbers."""
@@ -115,12 +137,14 @@ class Stats:
         self._due = self._clock() + INTERVAL_S
 
 
-def count(table: dict[str, int], key: str) -> None:
-    """Add one to the key's number; beyond so many keys, to that of all others."""
+def count(table: dict[str, int], key: str, number: int) -> None:
+    """Add to the key's number; beyond so many keys, to that of all others."""
     key = key[:MAX_KEY_LENGTH]
-    if key not in table and len(table) >= MAX_KEYS:
+    if key not in table and (number < 0 or len(table) >= MAX_KEYS):
         key = OTHER
-    table[key] = table.get(key, 0) + 1
+    table[key] = table.get(key, 0) + number
+    if not table[key]:
+        del table[key]
 
 
 def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:

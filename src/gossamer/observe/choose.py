@@ -11,8 +11,8 @@ from gossamer.config import LogFormat
 from gossamer.coordinator import Observer
 from gossamer.observe.jsonlog import JsonLog, LogLevel
 from gossamer.observe.lines import ErrorsOnly, PlainLines
-from gossamer.observe.logs import logging_to
 from gossamer.observe.outlet import Outlet
+from gossamer.plugins.logs import logging_to
 
 # Terminals that cannot move the cursor, or may not be able to.
 SIMPLE_TERMINALS = {"", "dumb", "unknown"}
@@ -47,5 +47,5 @@ def open_observer(
             observer = exits.enter_context(LiveDisplay(error, time.monotonic))
         else:
             observer = PlainLines(error)
-        exits.enter_context(logging_to(observer))
+        exits.enter_context(logging_to(observer.say))
         yield observer

@@ -71,6 +71,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """How many redirects led here from the last link."""
     hopeless: bool = False
     """The host has failed so often that it is given up."""
+    deaths: int = 0
+    """How many workers died while they had its page in hand."""
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -116,6 +118,7 @@ class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page to keep."""
 
     page_id: int
+    """The number that it has claimed; 0 if that is still to be done."""
     size: int
     digest: bytes
     content: bytes
@@ -276,13 +279,13 @@ class Store(Protocol):
         A worker that neither does this nor asks for leases for the time of a lease counts as dead.
         """
 
-    async def dismiss(self, worker: int, culprit: int | None, now: float) -> None:
+    async def dismiss(self, worker: int, in_hand: Sequence[int], now: float) -> None:
         """Take back everything from a worker whose process is known to have ended.
 
         Its URLs wait again at once; its hosts get a full delay, since nobody knows when their last
-        requests ended. `culprit` is the URL that it was working on when it died, if that is known:
-        one that has crashed `MAX_DEATHS` workers is given up. What is no lease of this worker is
-        left alone, so the call may be repeated.
+        requests ended. `in_hand` are the URLs whose pages it had in hand when it died, of which one
+        may be to blame: one with `MAX_DEATHS` deaths is given up. What is no lease of this worker
+        is left alone, so the call may be repeated.
         """
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
@@ -303,6 +306,12 @@ class Store(Protocol):
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record the result of a task, if its lease is still valid."""
+
+    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+        """Claim a number for the page of a settlement, and settle it: two steps in one call.
+
+        If the page repeats another, that is its outcome, and its links are not added.
+        """
 
     async def numbering(self) -> Numbering:
         """Return which numbers of pages are taken for good."""
@@ -366,3 +375,10 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Make everything durable and release the store."""
+
+
+class LocalStore(Store, Protocol):
+    """A store inside this process, which other processes reach through it."""
+
+    def has_ready(self, worker: int, now: float) -> bool:
+        """Tell whether a host is due of which the worker may lease a URL."""

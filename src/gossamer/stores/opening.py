@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.stores.contract import Store
+from gossamer.stores.contract import LocalStore, Store
 from gossamer.stores.rules import StoreRules
 
 OPTIONS_NOTE = "options"
@@ -35,6 +35,16 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     say: Say = lambda _level, _words: None
 
 
+class Leadership(Protocol):
+    """Who leads, of the processes that could: one at a time for each role."""
+
+    async def lead(self, role: str, who: str, for_s: float) -> bool:
+        """Take a role that nobody has, or keep it; False while somebody else has it."""
+
+    async def resign(self, role: str, who: str) -> None:
+        """Give up a role."""
+
+
 class OpenedCrawl(Protocol):
     """A crawl that this process, and no other, coordinates."""
 
@@ -43,8 +53,20 @@ class OpenedCrawl(Protocol):
         """The store, until the crawl is closed."""
 
     @property
+    def local_store(self) -> LocalStore | None:
+        """The same, where workers reach it through this process; None: they do so themselves."""
+
+    @property
     def where(self) -> str:
         """What people are told about where the crawl is."""
+
+    @property
+    def leadership(self) -> Leadership | None:
+        """Who leads its frontier; None: this process does, as no other can."""
+
+    @property
+    def worker_lock(self) -> int | None:
+        """A descriptor that workers on this machine keep: while one has it, nobody else begins."""
 
     async def new_worker(self) -> int:
         """Return a number for a worker that no other has."""

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gossamer.config import StoreAddress
+from gossamer.stores.contract import Store
 from gossamer.stores.opening import OpenedCrawl, OpenRequest
 from gossamer.stores.reading import CrawlReader, ReadRequest
 
@@ -28,6 +29,8 @@ class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
     """`module:function` that opens a crawl to work on it, given an `OpenRequest`."""
     for_reading: str
     """`module:function` that opens a crawl to read it, given a `ReadRequest`."""
+    for_joining: str | None = None
+    """`module:function` that opens a crawl to take part in it; None: only one process can."""
 
 
 STORES: Mapping[str, StoreKind] = MappingProxyType(
@@ -49,6 +52,7 @@ STORES: Mapping[str, StoreKind] = MappingProxyType(
             in_directory=False,
             for_work="gossamer.stores.redis.opening:open_redis_crawl",
             for_reading="gossamer.stores.redis.reader:open_redis_reader",
+            for_joining="gossamer.stores.redis.opening:join_redis_crawl",
         ),
     }
 )
@@ -64,6 +68,14 @@ def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCra
     crawl: AbstractAsyncContextManager[OpenedCrawl]
     crawl = _load(kind_of(request.address).for_work)(request)
     return crawl
+
+
+def open_to_join(address: StoreAddress, name: str) -> AbstractAsyncContextManager[Store]:
+    """Open a crawl that another process coordinates, to take part in it."""
+    reference = kind_of(address).for_joining
+    assert reference is not None, "only a shared store has crawls to take part in"
+    store: AbstractAsyncContextManager[Store] = _load(reference)(address, name)
+    return store
 
 
 def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlReader]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gossamer.cluster import frontier_role
 from gossamer.config import StoreAddress
-from gossamer.coordinator.stored_options import read_options
 from gossamer.errors import CrawlError, UsageError
+from gossamer.plan.stored_options import read_options
 from gossamer.stores.embedded.directory import (
     DATABASE,
     CrawlDirectory,

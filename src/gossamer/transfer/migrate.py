@@ -8,8 +8,8 @@ import sqlite3
 
 import msgspec
 
-from gossamer.coordinator.stored_options import StoredOptions, read_options
 from gossamer.frontier import SchedulerRules
+from gossamer.plan.stored_options import StoredOptions, read_options
 from gossamer.stores.embedded.sqlite.queries import count_pages, read_note
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer.ends import MigrationEnd, Tell

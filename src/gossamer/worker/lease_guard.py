@@ -25,6 +25,8 @@ class LeaseGuard:
 
     def __init__(self, task: Task, until: float, clock: Callable[[], float]) -> None:
         self.task = task
+        self.is_delivering = False
+        """Whether its page is at the modules, or beyond."""
         self._until = until
         self._clock = clock
         self._request: asyncio.Timeout | None = None

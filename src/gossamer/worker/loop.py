@@ -30,9 +30,14 @@ class Worker:
         self._on_settled = on_settled
         self._tasks: dict[asyncio.Task[Settled | None], LeaseGuard] = {}
         self._news = asyncio.Event()
+        self._changed = asyncio.Event()
+        """Set when a task or a helper has ended."""
         self._stopping = False
-        self._failed: list[tuple[Task, BaseException]] = []
+        self._is_leaving = False
+        self._error: BaseException | None = None
         """What broke us, rather than its page."""
+        self._left: list[Task] = []
+        """What was broken off, to be given back."""
         self._starved = False
 
     def __repr__(self) -> str:
@@ -52,24 +57,50 @@ class Worker:
         self._stopping = True
         self._news.set()
 
+    def leave(self) -> None:
+        """Take no more tasks, and give back those in progress, but for pages at the modules.
+
+        What those have seen is settled, or they would see it again.
+        """
+        self._is_leaving = True
+        for work, guard in self._tasks.items():
+            if not guard.is_delivering:
+                work.cancel()
+        self.stop()
+
+    async def set_slots(self, slots: int) -> None:
+        """Change how many tasks it may have in progress; return when it has no more than that."""
+        self._slots = slots
+        self._news.set()
+        while len(self._tasks) > slots:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+
     async def run(self) -> None:
         """Work until stopped; give back what is in progress if cancelled."""
-        store, clock = self._context.store, self._context.clock
-        await store.join(self.number, clock())
-        renewal = asyncio.create_task(self._renew())
-        renewal.add_done_callback(lambda _: self._news.set())
+        await self._context.store.join(self.number, self._context.clock())
+        leasing, renewal = asyncio.create_task(self._lease()), asyncio.create_task(self._renew())
+        for one in (leasing, renewal):
+            one.add_done_callback(lambda _: self._changed.set())
         try:
-            while not (self._stopping and not self._tasks):
-                self._news.clear()
-                await self._wait(await self._fill())
-                if self._failed:
-                    raise self._failed[0][1]
-                if renewal.done():
-                    renewal.result()
+            while not (leasing.done() and not self._tasks):
+                self._changed.clear()
+                await self._changed.wait()
+                if self._error is not None and not self._is_leaving:
+                    raise self._error
+                for one in (leasing, renewal):
+                    if one.done():
+                        one.result()
         finally:
+            leasing.cancel()
             renewal.cancel()
-            await asyncio.gather(renewal, return_exceptions=True)
+            await asyncio.gather(leasing, renewal, return_exceptions=True)
             await self._give_back()
+
+    async def _lease(self) -> None:
+        """Take tasks until stopped."""
+        while not self._stopping:
+            self._news.clear()
+            await self._wait(await self._fill())
 
     async def _fill(self) -> float | None:
         """Take what may be begun now; return when there will be more, as far as that is known."""
@@ -77,6 +108,9 @@ class Worker:
         while not self._stopping and (free := self._slots - len(self._tasks)) > 0:
             now = self._context.clock()
             leased = await store.lease(self.number, free, now)
+            if self._is_leaving:  # since we asked
+                self._left += leased.tasks
+                return None
             for task in await still_held(self._context, leased.tasks, now):
                 self._begin(LeaseGuard(task, now + self._context.lease_s, self._context.clock))
             if leased.tasks:
@@ -96,9 +130,13 @@ class Worker:
 
     def _ended(self, work: "asyncio.Task[Settled | None]") -> None:
         task = self._tasks.pop(work).task
-        if not work.cancelled() and (error := work.exception()) is not None:
-            self._failed.append((task, error))
+        if work.cancelled():
+            self._left.append(task)
+        elif (error := work.exception()) is not None:
+            self._left.append(task)
+            self._error = self._error or error
         self._news.set()
+        self._changed.set()
         self._on_settled()
 
     async def _wait(self, wake_at: float | None) -> None:
@@ -125,11 +163,10 @@ class Worker:
 
     async def _give_back(self) -> None:
         """Stop what is still in progress; its URLs wait again."""
-        left = {work: guard.task for work, guard in self._tasks.items()}
-        for work in left:
+        for work in self._tasks:
             work.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         now = self._context.clock()
-        for task in (*left.values(), *(task for task, _ in self._failed)):
+        for task in self._left:
             # Its host may have been asked a moment ago: whoever goes on begins with a pause.
             await self._context.store.release(task, HostFeedback(ended=now), now)

@@ -7,21 +7,31 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.content import Analysis, AnalysisRules, ContentKind, RawPage, parse
+from gossamer.content import Analyser, Analysis, AnalysisRules, ContentKind, RawPage, parse
 from gossamer.download import PRODUCT, Client
+from gossamer.errors import PageRefusedError
 from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Url
 from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settled, Settlement, Store, Task
+from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
+from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.lease_guard import LeaseGuard, LeaseLostError
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.parser_pool import AnalysisError, ParserPool
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.telling import tell_end, tell_links
 
 
 class Modules(Protocol):
     """Whoever wants to see the pages."""
+
+    @property
+    def takes_pages(self) -> bool:
+        """Whether there is anybody to show a page to."""
+
+    @property
+    def follows_depths(self) -> bool:
+        """Whether there is anybody to tell of shorter paths."""
 
     async def deliver(self, page: Page) -> None:
         """Show a page to every module."""
@@ -45,9 +55,9 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     on_response: Callable[[Response], None] | None = None
     """Sees each answer to the request for a page; None: nobody does."""
     ignored_robots: frozenset[str] = frozenset()
-    parser_pool: ParserPool = msgspec.field(
-        default_factory=lambda: ParserPool(AnalysisRules(), alone=True)
-    )
+    analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
+    in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
+    """The pages that are read and shown to modules just now."""
     max_depth: int | None = None
     lease_s: float = 120.0
     """How long a lease holds without being renewed."""
@@ -67,7 +77,7 @@ class Pipeline:
         """Take one task to its end; None if it was given back undone."""
         try:
             return await self._work(guard, guard.task)
-        except LeaseLostError:
+        except (LeaseLostError, PageRefusedError):
             await self._context.store.release(guard.task, None, self._context.clock())
             return None
 
@@ -91,7 +101,8 @@ class Pipeline:
             return await self._settle(settlements.redirected(task, response, targets, feedback))
         if response.outcome is not Outcome.FETCHED:
             return await self._settle(settlements.failed(task, response, feedback))
-        return await self._judge(task, url, response, feedback)
+        async with self._context.in_hand.hold(task.url_id, alone=task.deaths > 0):
+            return await self._judge(guard, url, response, feedback)
 
     async def _fetch(self, url: Url) -> tuple[Url, Response]:
         """Fetch a page; follow redirects to other spellings of its URL, and return the last.
@@ -146,47 +157,47 @@ class Pipeline:
         return await self._settle(settlements.refused(task, verdict, asked, now, wait_s))
 
     async def _judge(
-        self, task: Task, url: Url, response: Response, feedback: HostFeedback
+        self, guard: LeaseGuard, url: Url, response: Response, feedback: HostFeedback
     ) -> Settled | None:
         """Find out what is in the body, and keep it if it is a page."""
         raw = RawPage(url, response.headers.get("content-type"), response.body)
-        try:
-            analysis = await self._context.parser_pool.analyse(raw)
-        except AnalysisError:
-            outcome, words = Outcome.GAVE_UP, "its bytes broke the process that read them, twice"
-        else:
-            if analysis.kind is not ContentKind.BINARY:
-                return await self._keep(task, response, analysis, feedback)
-            outcome, words = Outcome.NOT_HTML, "the bytes are neither HTML nor text"
-        return await self._settle(settlements.unkept(task, response, outcome, words, feedback))
+        analysis = self._context.analyser.analyse(raw)
+        if analysis.kind is ContentKind.BINARY:
+            words = "the bytes are neither HTML nor text"
+            return await self._settle(
+                settlements.unkept(guard.task, response, Outcome.NOT_HTML, words, feedback)
+            )
+        return await self._keep(guard, response, analysis, feedback)
 
     async def _keep(
-        self, task: Task, response: Response, parsed: Analysis, feedback: HostFeedback
+        self, guard: LeaseGuard, response: Response, parsed: Analysis, feedback: HostFeedback
     ) -> Settled | None:
         """Give the page its number, show it to the modules and settle it with its links."""
-        context = self._context
+        context, task = self._context, guard.task
+        follow = may_follow(PRODUCT, response.headers.get_all("x-robots-tag"), parsed.metas)
+        settlement = Settlement(
+            task=task,
+            outcome=Outcome.FETCHED,
+            status=response.status,
+            size=len(response.body),
+            page=_kept(response, parsed, feedback.ended),
+            links=self._links(parsed) if follow else [],
+            feedback=feedback,
+        )
+        if context.watch is None and not context.modules.takes_pages:
+            return await self._settle(settlement, parsed)
         asked_at = context.clock()
         claim = await context.store.claim(task, parsed.digest, parsed.sketch, asked_at)
         if claim.lost or not await still_held(context, [task], asked_at):
             return None
+        settlement = as_claimed(settlement, claim)
         if claim.page_id is None:
-            return await self._settle(settlements.repeated(task, response, claim, feedback))
-        page = _page(claim.page_id, task, response, parsed, feedback.ended)
+            return await self._settle(settlement)
         if context.watch is not None:
             context.watch(Event(EventKind.FETCHED, task.depth, task.url))
-        await context.modules.deliver(page)
-        follow = may_follow(PRODUCT, response.headers.get_all("x-robots-tag"), parsed.metas)
-        settled = await self._settle(
-            Settlement(
-                task=task,
-                outcome=Outcome.FETCHED,
-                status=response.status,
-                size=len(response.body),
-                page=_kept(page, parsed),
-                links=self._links(parsed) if follow else [],
-                feedback=feedback,
-            )
-        )
+        guard.is_delivering = True
+        await context.modules.deliver(_page(claim.page_id, task, response, parsed, feedback.ended))
+        settled = await self._settle(settlement)
         self._tell_links(task, parsed, settled, follow=follow)
         return settled
 
@@ -203,13 +214,20 @@ class Pipeline:
         else:
             context.watch(Event(EventKind.NO_FOLLOW, task.depth, task.url))
 
-    async def _settle(self, settlement: Settlement) -> Settled:
-        """Record what came of a task, and tell whoever watches."""
+    async def _settle(self, settlement: Settlement, unclaimed: Analysis | None = None) -> Settled:
+        """Record what came of a task, and tell whoever watches.
+
+        A page that nobody has to see under its number claims that in the same call.
+        """
         context = self._context
         unheard = settlement.cause is Cause.KEPT_CONNECTION_LOST
         if settlement.retry and not (context.retries or unheard):
             settlement = msgspec.structs.replace(settlement, retry=False)
-        settled = await context.store.settle(self._with_delay(settlement), context.clock())
+        settlement, now = self._with_delay(settlement), context.clock()
+        if unclaimed is None:
+            settled = await context.store.settle(settlement, now)
+        else:
+            settled = await context.store.keep(settlement, unclaimed.sketch, now)
         if context.watch is not None and settled.accepted and settlement.page is None:
             tell_end(context.watch, settlement, settled)
         if settlement.feedback is not None:
@@ -253,9 +271,10 @@ async def still_held(
 
 async def report_depths(store: Store, modules: Modules, pages: Sequence[tuple[int, int]]) -> None:
     """Tell the modules of shorter paths, once those are durable; a crash repeats what it cuts."""
-    await store.commit()
-    for page_id, depth in pages:
-        await modules.depth_changed(page_id, depth)
+    if modules.follows_depths:
+        await store.commit()
+        for page_id, depth in pages:
+            await modules.depth_changed(page_id, depth)
     await store.confirm_depth_changes(pages)
 
 
@@ -276,14 +295,15 @@ def _page(number: int, task: Task, response: Response, parsed: Analysis, fetched
     )
 
 
-def _kept(page: Page, parsed: Analysis) -> KeptPage:
+def _kept(response: Response, parsed: Analysis, fetched_at: float) -> KeptPage:
+    """Return the page as it is kept, without its number."""
     return KeptPage(
-        page_id=page.id,
-        size=len(page.body),
+        page_id=0,
+        size=len(response.body),
         digest=parsed.digest,
         content=parsed.packed,
-        content_type=page.content_type,
-        encoding=page.encoding,
-        title=page.title,
-        fetched_at=page.fetched_at,
+        content_type=response.headers.get("content-type") or "",
+        encoding=parsed.encoding,
+        title=parsed.title,
+        fetched_at=fetched_at,
     )

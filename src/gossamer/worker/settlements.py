@@ -1,6 +1,5 @@
 """What is recorded of a task: pure functions from what happened to a `Settlement`."""
 
-import math
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -9,7 +8,7 @@ import msgspec
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.retry import MAX_ATTEMPTS, asks_to_wait, may_retry, retry_after_s
-from gossamer.stores.contract import Claim, HostFeedback, Link, Settlement, Task
+from gossamer.stores.contract import HostFeedback, Link, Settlement, Task
 
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
@@ -123,16 +122,6 @@ def unkept(
         size=len(response.body),
         feedback=feedback,
     )
-
-
-def repeated(task: Task, response: Response, claim: Claim, feedback: HostFeedback) -> Settlement:
-    """Settle a page that repeats another, and say which."""
-    if claim.similarity is None:
-        words = f"the same content as page {claim.duplicate_of}"
-        return unkept(task, response, Outcome.DUPLICATE, words, feedback)
-    # Rounded down: only what is alike throughout is alike to 100 per cent.
-    words = f"{math.floor(100 * claim.similarity)} % like page {claim.duplicate_of}"
-    return unkept(task, response, Outcome.SIMILAR, words, feedback)
 
 
 def _words(response: Response) -> str:

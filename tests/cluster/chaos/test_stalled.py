@@ -19,7 +19,7 @@ def test_a_worker_that_stood_still_is_refused(
 ) -> None:
     run = crawl.crawl(workers=3)
     crawl.await_requests(30)
-    stalled = crawl.pids("worker")[:2]
+    stalled = crawl.workers()[:2]
     for pid in stalled:
         os.kill(pid, signal.SIGSTOP)
     time.sleep(4.0)

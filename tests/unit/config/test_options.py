@@ -33,7 +33,7 @@ def test_a_default_is_a_valid_value_and_survives_being_written(option: Option) -
 
 def test_the_defaults_of_the_manual() -> None:
     options = CrawlOptions()
-    assert (options.workers, options.connections, options.host_connections) == (1, 100, 1)
+    assert (options.workers, options.connections, options.host_connections) == (None, 100, 1)
     assert (options.max_pages, options.max_bytes, options.max_page_bytes) == (
         10_000,
         5 * 10**7,
@@ -76,8 +76,8 @@ def test_values_come_out_in_one_form() -> None:
         ({"delay_s": 1e-9}, "delay 1e-09 is out of range: write 0s, or from 1ms to 24h"),
         ({"delay_s": True}, "delay True is not a duration, such as 500ms, 2s, 5m"),
         ({"ttl_s": 0.0}, "ttl 0.0 is out of range: write 1s to 8760h"),
-        ({"workers": True}, "workers True must be a whole number from 0 to 1000"),
-        ({"workers": 1.0}, "workers 1.0 must be a whole number from 0 to 1000"),
+        ({"workers": True}, "workers True must be a whole number from 0 to 1000, or auto"),
+        ({"workers": 1.0}, "workers 1.0 must be a whole number from 0 to 1000, or auto"),
         ({"depth": -1}, "depth -1 must be a whole number from 0 to 1000000, or none"),
         ({"max_page_bytes": 10**10}, "max-page-bytes 10000000000 is out of range: write 1B to 1GB"),
         ({"max_bytes": 0.5}, "max-bytes 0.5 is not a size, such as 500kB, 50MB, 64KiB"),
@@ -106,7 +106,10 @@ def test_values_come_out_in_one_form() -> None:
         ),
         ({"fresh": "maybe"}, "fresh 'maybe' must be true or false"),
         ({"dir": ""}, "dir '' must be one line of printable text, or auto"),
-        ({"workers": "9" * 5000}, f"workers '{'9' * 78}… must be a whole number from 0 to 1000"),
+        (
+            {"workers": "9" * 5000},
+            f"workers '{'9' * 78}… must be a whole number from 0 to 1000, or auto",
+        ),
     ],
 )
 def test_a_bad_value_is_named_with_its_remedy(values: dict[str, Any], message: str) -> None:

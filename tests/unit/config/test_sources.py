@@ -58,7 +58,7 @@ def test_the_strongest_source_wins(file: Path, sources: str, delay_s: float, ori
     )
     assert loaded.options.delay_s == delay_s
     assert loaded.origins["delay"].replace(str(file), "FILE") == origin
-    assert loaded.options.workers == (2 if "file" in sources else 1)
+    assert loaded.options.workers == (2 if "file" in sources else None)
 
 
 def test_a_file_sets_every_form_of_value(file: Path) -> None:
@@ -114,7 +114,8 @@ def test_words_switch_off_what_a_weaker_source_sets(file: Path) -> None:
         ("GOSSAMER_FRESH", "False", "fresh", False),
         ("GOSSAMER_MARKERS", "<!-- CONTENT -->", "markers", "<!-- CONTENT -->"),
         ("GOSSAMER_WORKERS", " 4\n", "workers", 4),
-        ("GOSSAMER_WORKERS", "", "workers", 1),
+        ("GOSSAMER_WORKERS", "", "workers", None),
+        ("GOSSAMER_WORKERS", "auto", "workers", None),
         ("GOSSAMER_SCOPE", "prefix", "scope", "prefix"),
     ],
 )
@@ -162,8 +163,14 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
         ("delay = 'abc'", "delay 'abc' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
         ("delay = 1", "delay '1' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
         ("delay = nan", "delay 'nan' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
-        ("workers = 'two'", "workers 'two' (FILE, line 1) must be a whole number from 0 to 1000"),
-        ("workers = true", "workers True (FILE, line 1) must be a whole number from 0 to 1000"),
+        (
+            "workers = 'two'",
+            "workers 'two' (FILE, line 1) must be a whole number from 0 to 1000, or auto",
+        ),
+        (
+            "workers = true",
+            "workers True (FILE, line 1) must be a whole number from 0 to 1000, or auto",
+        ),
         (
             "similarity = true",
             "similarity True (FILE, line 1) must be a number above 0 and up to 1, such as 0.9, "
@@ -210,7 +217,7 @@ def test_a_file_with_a_byte_order_mark_is_read(file: Path) -> None:
 def test_no_file_is_read_that_was_not_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.with_name("gossamer.toml").write_text("workers = 7", encoding="utf-8")
     monkeypatch.chdir(file.parent)
-    assert load({}, {}).options.workers == 1
+    assert load({}, {}).options.workers is None
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,21 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gossamer.coordinator.engine import Engine
+from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download import Client, FetchOptions
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
 from gossamer.model import Candidate, Page, Url
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import HostFeedback, Leased, Settled, Settlement, Store, Task
+from gossamer.stores.contract import HostFeedback, Leased, Settled, Settlement, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
-from gossamer.worker import LinkFilter, PoliteRobots, WorkerContext
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.pipeline import WorkerContext
+from gossamer.worker.robots import PoliteRobots
 
 
 class RecordingStore(EmbeddedStore):
@@ -58,6 +61,8 @@ class RecordingStore(EmbeddedStore):
 class Silent:
     """A module runner without modules."""
 
+    takes_pages = follows_depths = False
+
     async def deliver(self, page: Page) -> None:
         pass
 
@@ -65,8 +70,22 @@ class Silent:
         pass
 
 
-async def no_tick(_store: Store) -> None:
+async def no_tick() -> None:
     pass
+
+
+class EngineBench:
+    """An engine with workers that are tasks of this process."""
+
+    def __init__(
+        self, context: WorkerContext, store: EmbeddedStore, scorer: Fifo, slots: Sequence[int]
+    ) -> None:
+        self._engine = Engine(store, time.time, scorer, Draw(QueueTable(10), 0), no_tick)
+        self._workers = InProcessWorkers(context, slots, self._engine.settled)
+        self.stop = self._engine.stop
+
+    async def run(self) -> str:
+        return await self._engine.run(self._workers)
 
 
 @pytest.fixture
@@ -89,7 +108,7 @@ async def engine(
     *,
     slots: Sequence[int] = (4, 4, 4),
     scorer: Fifo | None = None,
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[EngineBench]:
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
     scope = Scope.for_seeds("any", [Url(seeds[0])], (), (), domains)
@@ -104,7 +123,7 @@ async def engine(
             clock=time.time,
         )
         await store.add_seeds([link_filter.file(Url(seed)) for seed in seeds], time.time())
-        yield Engine(context, scorer or Fifo(), Draw(QueueTable(10), 0), slots, no_tick)
+        yield EngineBench(context, store, scorer or Fifo(), slots)
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

@@ -13,7 +13,7 @@ from gossamer.model import Candidate, Url
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.urls import Scope
-from gossamer.worker import LinkFilter
+from gossamer.worker.links import LinkFilter
 
 
 class Counting:

@@ -418,8 +418,15 @@ def test_every_page_is_counted_once_by_every_module(
 # --- what it costs ---
 
 
+class OnLoop:
+    on_loop = True
+
+    def page(self, page: Page) -> None:
+        pass
+
+
 @pytest.mark.parametrize(
-    ("module", "at_once", "most_us"), [(Noop, 1, 20), (lambda page: None, 16, 150)]
+    ("module", "at_once", "most_us"), [(OnLoop, 1, 20), (lambda page: None, 16, 150)]
 )
 def test_ten_thousand_quick_pages_are_quick(
     make_page: MakePage, context: ModuleContext, module: object, at_once: int, most_us: float

@@ -25,8 +25,11 @@ def pages(tmp_path: Path) -> Path:
 
 
 def opened(directory: Path, resumed_from: int = 0) -> Save:
+    """Start as a crawl does: it is prepared once, and opened where it sees pages."""
+    context = ModuleContext(directory=directory, crawl="x", worker=0, resumed_from=resumed_from)
+    Save().prepare(context)
     save = Save()
-    save.open(ModuleContext(directory=directory, crawl="x", worker=0, resumed_from=resumed_from))
+    save.open(context)
     return save
 
 
@@ -235,3 +238,14 @@ def test_the_pages_may_lie_in_the_crawl_directory_itself(
     save.open(context)
     save.page(make_page(1, url=Url("http://b.test/")))
     assert (tmp_path / "1").read_bytes().startswith(b"http://b.test/\n0\n")
+
+
+@pytest.mark.req("B1")
+def test_a_worker_that_opens_later_removes_nothing_of_others(
+    make_page: MakePage, tmp_path: Path, pages: Path
+) -> None:
+    first = opened(tmp_path)
+    first.page(make_page(1))
+    (pages / ".2.4711.part").write_text("being written")
+    Save().open(ModuleContext(directory=tmp_path, crawl="x", worker=2))
+    assert names(pages) == {"1", ".2.4711.part"}

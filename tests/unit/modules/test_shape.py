@@ -36,7 +36,7 @@ class Mixed:
     async def page(self, page: Page) -> None: ...
 
 
-class Caller:
+class CallableClass:
     def open(self, context: ModuleContext) -> None: ...
     def __call__(self, page: Page) -> None: ...
 
@@ -69,7 +69,7 @@ def offered(module: Module) -> set[str]:
         (Whole(), {"open", "page", "depth_changed", "close"}, False),
         (OnlyClose, {"close"}, False),
         (Mixed, {"open", "page"}, True),
-        (Caller, {"open", "page"}, False),
+        (CallableClass, {"open", "page"}, False),
         (AsyncCaller(), {"page"}, True),
         (Quick, {"page"}, True),
         (lambda page: None, {"page"}, False),

@@ -140,3 +140,19 @@ def test_numbers_that_cannot_be_written_end_the_crawl(context: ModuleContext) ->
     missing = ModuleContext(directory=context.directory / "gone", crawl="x", worker=0)
     with pytest.raises(CrawlError, match=r"cannot write .*stats.json: No such file"):
         Stats().open(missing)
+
+
+@pytest.mark.req("B1")
+def test_of_two_pages_with_one_id_only_the_last_counts(
+    make_page: MakePage, stats: Stats, tmp_path: Path
+) -> None:
+    """The worker of the first has died, and its id went to another page."""
+    stats.page(make_page(1, body=b"12345", content_type="text/plain", url=Url("http://b.test/")))
+    stats.page(make_page(2))
+    stats.page(make_page(1, body=b"123", depth=4))
+    stats.close()
+    found = numbers(tmp_path)
+    assert (found["pages"], found["bytes"]) == (2, 4 + 3)
+    assert found["by_depth"] == {"0": 1, "4": 1}
+    assert found["by_content_type"] == {"text/html": 2}
+    assert found["by_host"] == {"a.test": 2}

@@ -4,8 +4,7 @@ import pytest
 
 from gossamer.model import HostKey, Url
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
-from gossamer.worker import LinkFilter
-from gossamer.worker.links import MAX_REMEMBERED_LENGTH
+from gossamer.worker.links import MAX_REMEMBERED_LENGTH, LinkFilter
 
 SEED = Url("http://www.a.test/")
 

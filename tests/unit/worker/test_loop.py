@@ -14,12 +14,16 @@ from gossamer.errors import CrawlError
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Page, Url
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Task, UrlState
+from gossamer.stores.contract import Leased, Task, UrlState
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
-from gossamer.worker import LinkFilter, PoliteRobots, Worker, WorkerContext, loop
+from gossamer.worker import loop
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.loop import Worker
+from gossamer.worker.pipeline import WorkerContext
+from gossamer.worker.robots import PoliteRobots
 
 Deliver: TypeAlias = Callable[[Page], Coroutine[object, object, None]]
 
@@ -28,6 +32,8 @@ DELAY_S = 0.2
 
 class Show:
     """A module runner that does with pages what it was told."""
+
+    takes_pages = follows_depths = True
 
     def __init__(self, deliver: Deliver) -> None:
         self.deliver = deliver
@@ -270,3 +276,95 @@ def test_a_request_whose_lease_is_lost_or_not_renewed_in_time_is_cut_off(
     asyncio.run(program())
     while math.isinf(web.requests[0].ended):  # the server notices a moment later
         time.sleep(0.01)
+
+
+def states(one: WorkerBench) -> list[UrlState]:
+    return sorted(one.slots().values())
+
+
+@pytest.mark.req("B1", "B3")
+def test_leaving_it_gives_back_requests_and_settles_what_modules_have_seen(web: Web) -> None:
+    web.site("a.test").reply("/", Reply(body="seen"))
+    web.site("b.test").raw("/", KeepOpen())
+
+    async def program() -> None:
+        shown, go_on = asyncio.Event(), asyncio.Event()
+
+        async def deliver(_page: Page) -> None:
+            shown.set()
+            await go_on.wait()
+
+        async with bench(web, "http://a.test/", "http://b.test/", deliver=deliver) as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(web, 2)
+            await shown.wait()
+            one.worker.leave()
+            await asyncio.sleep(0)
+            assert not running.done()
+            go_on.set()
+            await running
+            assert one.slots() == {
+                "http://a.test/": UrlState.DONE,
+                "http://b.test/": UrlState.QUEUED,
+            }
+            assert one.store._budget.reserved == 0
+
+    asyncio.run(program())
+
+
+def test_what_it_was_given_while_it_left_is_given_back_unasked(
+    slow_web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS) as one:
+            given, go_on, lease = asyncio.Event(), asyncio.Event(), one.store.lease
+
+            async def slowly(worker: int, limit: int, now: float) -> Leased:
+                leased = await lease(worker, limit, now)
+                given.set()
+                await go_on.wait()
+                return leased
+
+            monkeypatch.setattr(one.store, "lease", slowly)
+            running = asyncio.create_task(one.worker.run())
+            await given.wait()
+            one.worker.leave()
+            go_on.set()
+            await running
+            assert states(one) == [UrlState.QUEUED] * 3
+            assert one.store._budget.reserved == 0
+
+    asyncio.run(program())
+    assert slow_web.requests == []
+
+
+@pytest.mark.req("D1")
+def test_told_to_use_fewer_slots_it_says_when_it_does_so(slow_web: Web) -> None:
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS, slots=2) as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(slow_web, 2)
+            assert states(one).count(UrlState.LEASED) == 2
+            await one.worker.set_slots(1)
+            assert states(one).count(UrlState.LEASED) <= 1
+            await asked(slow_web, 3)
+            one.worker.stop()
+            await running
+            assert states(one) == [UrlState.DONE] * 3
+
+    asyncio.run(program())
+
+
+@pytest.mark.req("D1")
+def test_told_to_use_more_slots_it_begins_more_at_once(slow_web: Web) -> None:
+    async def program() -> None:
+        async with bench(slow_web, *SEEDS, slots=1) as one:
+            running = asyncio.create_task(one.worker.run())
+            await asked(slow_web, 1)
+            await one.worker.set_slots(3)
+            await asked(slow_web, 3)
+            one.worker.stop()
+            await running
+
+    asyncio.run(program())
+    assert most_at_once(slow_web.requests) == 3

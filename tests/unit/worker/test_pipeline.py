@@ -14,8 +14,10 @@ from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import Claim, HostFeedback, Settled, Settlement, Store, Task
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
-from gossamer.worker import LinkFilter, Pipeline, PoliteRobots, WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.pipeline import Pipeline, WorkerContext
+from gossamer.worker.robots import PoliteRobots
 
 MakeTask = Callable[..., Task]
 Program: TypeAlias = Callable[[Pipeline], Coroutine[object, object, None]]
@@ -52,6 +54,8 @@ class FakeStore:
 
 class Reader:
     """A module that is slow with the first depth it is told."""
+
+    takes_pages = follows_depths = True
 
     def __init__(self) -> None:
         self.pages: list[Page] = []

@@ -13,8 +13,8 @@ from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import HostFeedback
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.testing import KeepOpen, Reply, Web, min_gap_s, most_at_once
-from gossamer.worker import PoliteRobots
 from gossamer.worker.lease_guard import LeaseLostError
+from gossamer.worker.robots import PoliteRobots
 
 DELAY_S = 0.1
 

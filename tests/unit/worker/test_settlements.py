@@ -6,7 +6,8 @@ import pytest
 
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.policy import TREATMENTS, RobotsVerdict
-from gossamer.stores.contract import Claim, HostFeedback, Link, Task
+from gossamer.stores.contract import Claim, HostFeedback, KeptPage, Link, Settlement, Task
+from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
 from gossamer.worker.settlements import MAX_REDIRECTS
 
@@ -185,6 +186,8 @@ def test_a_page_that_repeats_another_names_it(
     task: MakeTask, similarity: float | None, outcome: Outcome, words: str
 ) -> None:
     claim = Claim(None, duplicate_of=3, similarity=similarity)
-    settled = settlements.repeated(task(), response(), claim, FEEDBACK)
+    page = KeptPage(page_id=0, size=4, digest=b"d", content=b"", fetched_at=1.0)
+    kept = Settlement(task=task(), outcome=Outcome.FETCHED, page=page, feedback=FEEDBACK)
+    settled = as_claimed(kept, claim)
     assert (settled.outcome, settled.detail) == (outcome, words)
     assert (settled.page, settled.links, settled.retry) == (None, (), False)

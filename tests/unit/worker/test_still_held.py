@@ -9,8 +9,7 @@ import pytest
 
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Task
-from gossamer.worker import WorkerContext
-from gossamer.worker.pipeline import still_held
+from gossamer.worker.pipeline import WorkerContext, still_held
 
 LEASE_S = 10.0
 

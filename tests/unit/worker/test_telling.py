@@ -8,7 +8,7 @@ from gossamer.content import FoundLink
 from gossamer.model import Event, EventKind, HostKey, Outcome, Url
 from gossamer.stores.contract import Link, Settled, Settlement, Task
 from gossamer.urls import Scope
-from gossamer.worker import LinkFilter
+from gossamer.worker.links import LinkFilter
 from gossamer.worker.telling import tell_end, tell_links
 
 MakeTask = Callable[..., Task]

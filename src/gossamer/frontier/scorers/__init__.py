@@ -7,33 +7,25 @@ by its name and wraps it in a `SafeScorer`, because it may be anybody's code.
 
 PageRank consists of `openpagerank` (the protocol), `rank_cache`, `breaker` (the circuit breaker)
 and `pagerank` (the scorer). It sends requests through a function that it is given: this package
-does no I/O.
+does no I/O. Few crawls use it, so it is imported from its own modules, on use.
 """
 
 from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE, Scorer
 from gossamer.frontier.scorers.discovery import Depth, Fifo
 from gossamer.frontier.scorers.importance import Importance
 from gossamer.frontier.scorers.loading import SCORERS, choose, is_strict, load
-from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint, Question
 from gossamer.frontier.scorers.page_number import PageNumber
-from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
 from gossamer.frontier.scorers.safe import SafeScorer
 
 __all__ = [
     "FIRST",
     "LAST",
-    "MAX_ANSWER_BYTES",
     "MIDDLE",
     "SCORERS",
-    "Answer",
     "Depth",
-    "Endpoint",
     "Fifo",
     "Importance",
     "PageNumber",
-    "PageRank",
-    "PageRankLimits",
-    "Question",
     "SafeScorer",
     "Scorer",
     "choose",

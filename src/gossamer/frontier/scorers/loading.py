@@ -19,19 +19,22 @@ from gossamer.frontier.scorers.contract import Scorer
 from gossamer.frontier.scorers.discovery import Depth, Fifo
 from gossamer.frontier.scorers.importance import Importance
 from gossamer.frontier.scorers.page_number import PageNumber
-from gossamer.frontier.scorers.pagerank import PageRank
 from gossamer.frontier.scorers.safe import LooseScorer, SafeScorer
 from gossamer.model import Candidate
 from gossamer.plugins import Plugins, describe
 from gossamer.urls import shown
 
+PAGERANK: Final = "pagerank"
 SCORERS: Final = Plugins(
     "scorer",
     "gossamer.scorers",
     MappingProxyType(
         {
-            scorer.name: f"{scorer.__module__}:{scorer.__name__}"
-            for scorer in (Depth, Fifo, Importance, PageNumber, PageRank)
+            **{
+                scorer.name: f"{scorer.__module__}:{scorer.__name__}"
+                for scorer in (Depth, Fifo, Importance, PageNumber)
+            },
+            PAGERANK: "gossamer.frontier.scorers.pagerank:PageRank",
         }
     ),
 )
@@ -47,7 +50,7 @@ def choose(scope: str, pagerank_key: str | None) -> str:
     """
     if scope in {"host", "prefix"}:
         return Depth.name
-    return PageRank.name if pagerank_key else Importance.name
+    return PAGERANK if pagerank_key else Importance.name
 
 
 def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:

@@ -13,6 +13,10 @@ from gossamer.urls import location, shown
 
 DATABASE = "crawl.sqlite"
 LOCK = ".lock"
+WORKER_LOCK = ".lock-workers"
+"""Its workers have this one as well, so that those of a killed crawl are noticed."""
+LEFT_WITHIN_S = 5.0
+"""How long the workers of a killed crawl are waited for: they end by themselves, within 2 s."""
 
 
 def name_for(seed: Url) -> str:
@@ -30,6 +34,8 @@ class CrawlDirectory:
         self.path = path or Path()
         self._needed = path is not None
         self._lock: int | None = None
+        self.worker_lock: int | None = None
+        """A descriptor for worker processes to keep: who crawls next waits until they are gone."""
 
     @property
     def database(self) -> Path:
@@ -42,24 +48,32 @@ class CrawlDirectory:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            self.worker_lock = os.open(self.path / WORKER_LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
+            self.__exit__()
             raise UsageError(
                 f"cannot crawl into {self.path}: {error.strerror}; name another with --dir"
             ) from error
         if not _locked(self._lock):
-            os.close(self._lock)
-            self._lock = None
+            self.__exit__()
             raise CrawlError(
                 f"another process is crawling into {self.path}: wait for it, or name another "
                 "directory with --dir"
             )
+        if not _locked(self.worker_lock, LEFT_WITHIN_S):
+            self.__exit__()
+            raise CrawlError(
+                f"workers of a crawl that was killed still write into {self.path}: end them, and "
+                "run the same command again"
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The file stays: if it were removed, two processes could lock two files of one name.
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        # The files stay: if one were removed, two processes could lock two files of one name.
+        for lock in (self.worker_lock, self._lock):
+            if lock is not None:
+                os.close(lock)
+        self._lock = self.worker_lock = None
 
     def clear(self, database: Path) -> None:
         """Remove the state of an earlier crawl; modules replace their own results."""
@@ -97,13 +111,15 @@ def find_crawl(directory: Path | None, here: Path) -> Path:
     raise UsageError(f"there are several crawls here: name one of {names} with --dir")
 
 
-def _locked(lock: int) -> bool:
+def _locked(lock: int, within_s: float = 0.1) -> bool:
     """Take the lock; `is_locked` of another process may hold it very briefly."""
-    for _ in range(5):
+    give_up_at = time.monotonic() + within_s
+    while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if time.monotonic() >= give_up_at:
+                return False
             time.sleep(0.02)
         else:
             return True
-    return False

@@ -19,6 +19,13 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
     store: EmbeddedStore
     where: str
     numbers: Iterator[int]
+    worker_lock: int | None = None
+    leadership: None = None
+
+    @property
+    def local_store(self) -> EmbeddedStore:
+        """The store: workers reach it through this process."""
+        return self.store
 
     async def new_worker(self) -> int:
         """Return a number for a worker, counted from 0."""
@@ -53,7 +60,7 @@ async def _opened(request: OpenRequest, *, in_memory: bool) -> AsyncIterator[Emb
             raise
         store = EmbeddedStore(backend, request.rules, request.clock())
         try:
-            yield EmbeddedCrawl(store, str(directory.path), count())
+            yield EmbeddedCrawl(store, str(directory.path), count(), directory.worker_lock)
         finally:
             await store.close()
 

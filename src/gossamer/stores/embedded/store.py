@@ -32,6 +32,7 @@ from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.taken_slots import TakenSlots
 from gossamer.stores.embedded.worker_registry import WorkerRegistry
+from gossamer.stores.keeping import keep_page
 from gossamer.stores.rules import REPEATED, StoreRules
 
 __all__ = ["EmbeddedStore", "StoreRules"]
@@ -80,6 +81,8 @@ class EmbeddedStore:
     @atomic
     async def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
+        if not self._state.unscored:
+            return []
         credit = self._state.credit
         return [
             Candidate(url_id, url, host, domain, depth, credit.of(domain), credit.top)
@@ -120,10 +123,10 @@ class EmbeddedStore:
             self._workers.note_report(worker, report, now)
 
     @atomic
-    async def dismiss(self, worker: int, culprit: int | None, now: float) -> None:
+    async def dismiss(self, worker: int, in_hand: Sequence[int], now: float) -> None:
         """Take back everything from a worker whose process is known to have ended."""
         for lease in self._scheduler.leases.of(worker):
-            self._take_back(lease, None, now, died=lease.url_id == culprit)
+            self._take_back(lease, None, now, died=lease.url_id in in_hand)
         for host, items in self._scheduler.dismiss(worker):
             self._state.enqueue(host, items)
         self._workers.forget_gone(now)
@@ -136,7 +139,7 @@ class EmbeddedStore:
             return Leased([], now + ASK_AGAIN_S)  # one of those may be better
         tasks = []
         for lease in self._scheduler.lease(worker, limit, now):
-            url, attempts, known = self.backend.begin(lease.url_id)
+            url, attempts, deaths, known = self.backend.begin(lease.url_id)
             tasks.append(
                 Task(
                     url_id=lease.url_id,
@@ -147,9 +150,14 @@ class EmbeddedStore:
                     attempt=attempts + 1,
                     hops=known.hops,
                     hopeless=is_hopeless(lease.host.failures, lease.host.unanswered),
+                    deaths=deaths,
                 )
             )
         return Leased(tasks, self._scheduler.wake_at(worker, now))
+
+    def has_ready(self, worker: int, now: float) -> bool:
+        """Tell whether a host is due of which the worker may lease a URL."""
+        return self._scheduler.has_ready(worker, now)
 
     @atomic
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
@@ -190,6 +198,10 @@ class EmbeddedStore:
             return Settled(accepted=True)
         growth = state.finish(settlement, host, attempt)
         return Settled(True, growth.new_keys, list(growth.nearer.items()))
+
+    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+        """Claim a number for the page of a settlement, and settle it."""
+        return await keep_page(self, settlement, sketch, now)
 
     @atomic
     async def pending_depth_changes(self) -> list[tuple[int, int]]:

@@ -4,6 +4,7 @@ The lead is a key that runs out by itself, so that a coordinator that was killed
 """
 
 import asyncio
+import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -11,12 +12,15 @@ from typing import Any
 
 import msgspec
 
+from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
 from gossamer.stores.opening import OPTIONS_NOTE, OpenRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening, delete_crawl, open_redis
 from gossamer.stores.redis.store import RedisStore
+
+LOG = logging.getLogger("gossamer.store")
 
 ROLE = "coordinator"
 LEADS_FOR_S = 5.0
@@ -76,6 +80,9 @@ class RedisCrawl(msgspec.Struct, frozen=True):
     where: str
     new_worker: Callable[[], Coroutine[Any, Any, int]]
     keep: Callable[[], Coroutine[Any, Any, None]]
+    leadership: CrawlNotes
+    local_store: None = None
+    worker_lock: None = None
 
 
 @asynccontextmanager
@@ -100,7 +107,7 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
             )
             store = await open_redis(address.url(), request.name, request.rules, how)
             try:
-                yield RedisCrawl(store, where, notes.new_worker, lead.keep)
+                yield RedisCrawl(store, where, notes.new_worker, lead.keep, notes)
             finally:
                 await store.close()
         finally:
@@ -116,3 +123,14 @@ async def _is_alone(notes: CrawlNotes, request: OpenRequest) -> bool:
         await asyncio.sleep(SILENT_S - quiet_s)
     now = await notes.silence_s()
     return all(silence >= SILENT_S for silence in now.values())
+
+
+@asynccontextmanager
+async def join_redis_crawl(address: StoreAddress, name: str) -> AsyncIterator[RedisStore]:
+    """Open a crawl that another process coordinates; the server was checked by that one."""
+    how = Opening(is_checked=True, tell=LOG.warning)
+    store = await open_redis(parse_address(address.url).url(), name, None, how)
+    try:
+        yield store
+    finally:
+        await store.close()

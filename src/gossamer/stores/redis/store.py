@@ -18,6 +18,7 @@ from gossamer.stores.contract import (
     WorkerReport,
     WorkerView,
 )
+from gossamer.stores.keeping import keep_page
 from gossamer.stores.redis import messages
 from gossamer.stores.redis.known_link_cache import KnownLinkCache
 from gossamer.stores.redis.messages import LinksMessage, SnapshotAnswer, pack
@@ -78,9 +79,9 @@ class RedisStore:
         await self._ask("join", now, [worker], *([] if report is None else [pack(report)]))
         self._joined.add(worker)
 
-    async def dismiss(self, worker: int, culprit: int | None, now: float) -> None:
+    async def dismiss(self, worker: int, in_hand: Sequence[int], now: float) -> None:
         """Take back everything from a worker whose process is known to have ended."""
-        await self._ask("dismiss", now, (worker, culprit or False))
+        await self._ask("dismiss", now, (worker, list(in_hand)))
         self._joined.discard(worker)
 
     async def lease(self, worker: int, limit: int, now: float) -> Leased:
@@ -124,6 +125,10 @@ class RedisStore:
             self._known.meet(keys, answer.learnt, answer.depth, answer.hops, now)
         new = [links[index - 1].key for index in answer.new]
         return Settled(answer.accepted, new, answer.nearer)
+
+    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+        """Claim a number for the page of a settlement, and settle it."""
+        return await keep_page(self, settlement, sketch, now)
 
     async def pending_depth_changes(self) -> list[tuple[int, int]]:
         """Return the pages of which the modules know a larger depth, with their depth."""

@@ -1,12 +1,14 @@
 """The directory of a crawl."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
-from gossamer.stores.embedded.directory import CrawlDirectory, name_for
+from gossamer.stores.embedded.directory import CrawlDirectory, is_locked, name_for
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,24 @@ def test_it_is_made_and_locked(tmp_path: Path) -> None:
         pass
 
 
+def test_the_workers_of_a_killed_crawl_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have the lock by a descriptor of their own; here as well."""
+    with CrawlDirectory(tmp_path) as directory:
+        assert directory.worker_lock is not None
+        kept = os.dup(directory.worker_lock)
+    assert not is_locked(tmp_path), "nobody coordinates it"
+    with monkeypatch.context() as patch:
+        patch.setattr("gossamer.stores.embedded.directory.LEFT_WITHIN_S", 0.05)
+        with pytest.raises(CrawlError, match="workers of a crawl that was killed"):
+            CrawlDirectory(tmp_path).__enter__()
+    leaving = threading.Timer(0.05, os.close, [kept])
+    leaving.start()
+    with CrawlDirectory(tmp_path):
+        leaving.join()
+
+
 def test_one_that_is_not_needed_is_not_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,5 +71,6 @@ def test_starting_over_removes_the_state_and_nothing_else(tmp_path: Path) -> Non
         for name in ("crawl.sqlite", "crawl.sqlite-wal", "crawl.sqlite-shm", "mine.txt"):
             (tmp_path / name).write_text("x")
         directory.clear(directory.database)
-        assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "mine.txt"]
+        left = sorted(path.name for path in tmp_path.iterdir())
+        assert left == [".lock", ".lock-workers", "mine.txt"]
         directory.clear(directory.database)

@@ -38,7 +38,7 @@ def test_they_are_seen_as_they_were_told_last(tmp_path: Path) -> None:
                 WorkerView(number=1, hosts=0, in_progress=0, silent_s=2.0, report=REPORT),
             ]
             assert await read(tmp_path, 16.0) == expected
-            await store.dismiss(1, None, 17.0)
+            await store.dismiss(1, [], 17.0)
             await store.commit()
             assert [one.number for one in await read(tmp_path, 17.0)] == [0]
             await store.join(1, 18.0, REPORT)

@@ -47,7 +47,7 @@ class SqliteBackend(SqlitePages):
         self._path = path or Path(":memory:")
         super().__init__(open_file(self._path))
         self._cache = KnownCache(cached_links)
-        self._assigned: dict[int, tuple[Url, int]] = {}
+        self._assigned: dict[int, tuple[Url, int, int]] = {}
         """The URLs in the workers' queues, with their number of attempts, by id."""
         self._next_id = read_number(self._db, "SELECT coalesce(max(id), 0) + 1 FROM urls")
 
@@ -205,15 +205,15 @@ class SqliteBackend(SqlitePages):
     def take(self, host: HostKey, queue: int, count: int) -> list[tuple[float, int]]:
         """Assign the best queued URLs of a host in a queue; return them."""
         rows = self._db.execute(
-            "SELECT score, id, url, attempts FROM urls WHERE host = ? AND queue = ? AND state = 1 "
-            "ORDER BY score, id LIMIT ?",
+            "SELECT score, id, url, attempts, deaths FROM urls "
+            "WHERE host = ? AND queue = ? AND state = 1 ORDER BY score, id LIMIT ?",
             (self._host_id(host), queue, count),
         ).fetchall()
         self._db.executemany("UPDATE urls SET state = 2 WHERE id = ?", [(row[1],) for row in rows])
-        for _, url_id, url, attempts in rows:
-            self._assigned[url_id] = (url, attempts)
+        for _, url_id, *assigned in rows:
+            self._assigned[url_id] = tuple(assigned)
             self._update_cache(url_id, UrlState.ASSIGNED)
-        return [(score, url_id) for score, url_id, _, _ in rows]
+        return [(row[0], row[1]) for row in rows]
 
     def queue_position(self, url_id: int) -> tuple[HostKey, float, int]:
         """Return host, score and queue of a URL that was scored."""
@@ -224,11 +224,11 @@ class SqliteBackend(SqlitePages):
         ).fetchone()
         return row
 
-    def begin(self, url_id: int) -> tuple[Url, int, KnownUrl]:
-        """Mark a URL as leased; return it, the number of earlier attempts, and what is known."""
+    def begin(self, url_id: int) -> tuple[Url, int, int, KnownUrl]:
+        """Mark a URL as leased; return it, its earlier attempts and deaths, and what is known."""
         assigned = self._assigned.pop(url_id, None)
         if assigned is None:
-            query = "SELECT url, attempts FROM urls WHERE id = ?"
+            query = "SELECT url, attempts, deaths FROM urls WHERE id = ?"
             assigned = self._db.execute(query, (url_id,)).fetchone()
         known = self.by_id(url_id)
         known.state = UrlState.LEASED

@@ -238,7 +238,7 @@ CONTENT = (
         SELECT url || ' repeats page ' || coalesce(duplicate_of, '(none)')
         FROM urls
         WHERE state = 4 AND (outcome IN ('duplicate', 'similar')) <> (duplicate_of IS NOT NULL)
-           OR :closed AND duplicate_of NOT IN (SELECT id FROM pages)
+           OR :closed AND duplicate_of IS NOT NULL AND duplicate_of NOT IN (SELECT id FROM pages)
         """,
     ),
     VerifyRule(

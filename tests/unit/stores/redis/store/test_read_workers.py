@@ -35,7 +35,7 @@ def test_they_are_seen_with_what_they_have_to_do(stage: "Stage") -> None:
             seen = await store.workers(now)
             assert [one.number for one in seen] == [2, 11]
             assert seen[1].report == REPORT
-            await store.dismiss(11, None, now)
+            await store.dismiss(11, [], now)
             assert [one.number for one in await reader.workers(now)] == [2]
             await store.close()
             assert await reader.workers(now) == [], "it has ended in order"

@@ -2,10 +2,13 @@
 -- new process may have taken the number of the worker meanwhile.
 
 steps.once('dismiss', { 'in_progress', 'queued', 'assigned' }, function(ctx, message)
-  local worker, culprit = message[1], message[2]
+  local worker, in_hand = message[1], {}
+  for _, id in ipairs(message[2]) do
+    in_hand[id] = true
+  end
   leases.each(ctx, function(id, lease)
     if lease.worker == worker then
-      dismissal.take_back(ctx, id, lease, id == culprit)
+      dismissal.take_back(ctx, id, lease, in_hand[id])
     end
   end)
   dismissal.forget(ctx, worker)

@@ -20,7 +20,7 @@ local function lease_one(ctx, h, worker)
   -- it has failed so often that it is not asked any more
   local is_hopeless = h.unanswered >= const.HOPELESS_AFTER
     or h.failures >= const.HOPELESS_AFTER_REFUSALS
-  return { u.id, number, u.url, h.name, u.depth, u.attempts + 1, u.hops, is_hopeless }
+  return { u.id, number, u.url, h.name, u.depth, u.attempts + 1, u.hops, is_hopeless, u.deaths }
 end
 
 steps.once('lease', COUNTERS, function(ctx, message)

@@ -1,4 +1,4 @@
-"""The scorer of a crawl, and its way to Open PageRank: HTTPS with the key in the header.
+"""The way to Open PageRank: HTTPS with the key in the header.
 
 It is not the crawl's client: that one has no header to add and no body to send. The handles are the
 crawl's: certificates are verified, no redirect is followed, no proxy of the environment is used, so
@@ -7,23 +7,13 @@ the key goes to the host it is for and to no other.
 
 import pycurl
 
-from gossamer.coordinator.plan import Plan
 from gossamer.download import FetchOptions
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.handles import HandlePool
 from gossamer.download.header import HeaderReader
 from gossamer.errors import UsageError
-from gossamer.frontier.scorers import (
-    MAX_ANSWER_BYTES,
-    Answer,
-    Endpoint,
-    PageRank,
-    PageRankLimits,
-    Question,
-    SafeScorer,
-    Scorer,
-    load,
-)
+from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint, Question
+from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
 
 _END = -1
 
@@ -37,21 +27,6 @@ def build_pagerank(
             "The scorer pagerank needs a key to Open PageRank; the scorer importance needs none."
         )
     return PageRank(PageRankHttp(options), Endpoint(key, base_url), PageRankLimits(), seed=seed)
-
-
-def load_scorer(plan: Plan) -> SafeScorer:
-    """Return the scorer that the plan names."""
-    options = plan.options
-
-    def pagerank() -> Scorer:
-        return build_pagerank(
-            options.pagerank_key,
-            plan.fetch_options(),
-            base_url=options.pagerank_url,
-            seed=options.draw_seed,
-        )
-
-    return load(plan.scorer_name, {"pagerank": pagerank})
 
 
 class PageRankHttp:

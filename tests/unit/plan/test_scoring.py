@@ -14,11 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import trustme
 
-from gossamer.coordinator.scoring import PageRankHttp, build_pagerank
 from gossamer.download import FetchOptions
 from gossamer.errors import UsageError
-from gossamer.frontier.scorers import Endpoint, PageRank, PageRankLimits
+from gossamer.frontier.scorers.openpagerank import Endpoint
+from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
 from gossamer.model import Candidate, HostKey, Url
+from gossamer.plan.pagerank_http import PageRankHttp, build_pagerank
 from gossamer.testing import KeepOpen, Pause, Raw, Repeat, Reply, Reset, Web
 
 pytestmark = pytest.mark.req("D4", "D15")

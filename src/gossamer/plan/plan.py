@@ -2,21 +2,24 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gossamer.config import CrawlOptions
 from gossamer.content import Markers
-from gossamer.coordinator.stored_options import pack_options
-from gossamer.download import FetchOptions, user_agent
 from gossamer.errors import UsageError
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import choose
 from gossamer.model import Url
+from gossamer.plan.stored_options import pack_options
 from gossamer.policy import AddressPolicy
 from gossamer.stores.embedded.directory import name_for
 from gossamer.stores.rules import StoreRules
 from gossamer.urls import Domains, Scope, host_key, parse_seed
+
+if TYPE_CHECKING:
+    from gossamer.download import FetchOptions
 
 FIXED = ("seeds", "scope", "depth", "include", "exclude", "markers")
 """The options that make a crawl what it is: they cannot change while it goes on."""
@@ -60,8 +63,11 @@ class Plan:
         """What the crawl is called."""
         return self.options.name or name_for(self.seeds[0])
 
-    def fetch_options(self) -> FetchOptions:
+    def fetch_options(self) -> "FetchOptions":
         """Return the client's options."""
+        # Only those who fetch wait for the client's library to load.
+        from gossamer.download import FetchOptions, user_agent  # noqa: PLC0415
+
         options = self.options
         # Silence runs out before the whole does, and so is known for what it is: it is tried again.
         phase_s = 0.8 * options.timeout_s
@@ -75,7 +81,7 @@ class Plan:
             connections=options.connections,
         )
 
-    def store_rules(self, *, strict: bool, lease_s: float | None = None) -> StoreRules:
+    def store_rules(self, *, strict: bool) -> StoreRules:
         """Return what the store goes by."""
         options = self.options
         return StoreRules(
@@ -85,7 +91,7 @@ class Plan:
                 delay_s=options.delay_s,
                 host_connections=options.host_connections,
                 worker_queue=options.worker_queue,
-                lease_s=SchedulerRules().lease_s if lease_s is None else lease_s,
+                lease_s=options.lease_s,
             ),
             max_depth=options.depth,
             max_pages=options.max_pages,
@@ -94,11 +100,6 @@ class Plan:
             ttl_s=options.ttl_s,
             similarity=options.similarity,
         )
-
-    def slots(self) -> list[int]:
-        """Return how many requests each worker may have under way."""
-        share, rest = divmod(self.options.connections, self.options.workers)
-        return [share + (number < rest) for number in range(self.options.workers)]
 
     def compare(self, note: bytes) -> None:
         """Refuse to go on with a crawl that was started with different options."""

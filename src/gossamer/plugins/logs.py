@@ -1,33 +1,34 @@
-"""The bridge from Python's logging, which modules and libraries use, to the observer."""
+"""The bridge from Python's logging, which plugins and libraries use, to whoever shows messages."""
 
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gossamer.coordinator import Level, Observer
+Say = Callable[..., None]
+"""Takes a level, `warning` or `error`, a message, and named fields; from any thread."""
 
 
-class ObserverHandler(logging.Handler):
-    """A logging handler that passes every record to an observer."""
+class SayingHandler(logging.Handler):
+    """A logging handler that passes every record on as a message."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, say: Say) -> None:
         super().__init__(logging.WARNING)
-        self._observer = observer
+        self._say = say
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass one record, with its exception on one line."""
-        level: Level = "error" if record.levelno >= logging.ERROR else "warning"
         fields = {} if record.name.startswith("gossamer.") else {"logger": record.name}
-        self._observer.say(level, _text(record), **fields)
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        self._say(level, _text(record), **fields)
 
 
 @contextmanager
-def logging_to(observer: Observer) -> Iterator[None]:
-    """Send warnings and errors of all loggers to the observer only."""
+def logging_to(say: Say) -> Iterator[None]:
+    """Send warnings and errors of all loggers there only."""
     root = logging.getLogger()
     before = root.handlers[:]
-    root.handlers[:] = [ObserverHandler(observer)]
+    root.handlers[:] = [SayingHandler(say)]
     try:
         yield
     finally:

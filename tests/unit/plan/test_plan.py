@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import load
-from gossamer.coordinator import Plan
-from gossamer.coordinator.stored_options import pack_options
 from gossamer.errors import UsageError
+from gossamer.plan import Plan
+from gossamer.plan.stored_options import pack_options
 
 
 def plan(*seeds: str, **options: object) -> Plan:
@@ -29,19 +29,6 @@ def test_a_seed_must_be_a_url(seed: str) -> None:
 def test_a_seed_must_be_in_scope() -> None:
     with pytest.raises(UsageError, match=r"the seed http://a\.test/x is not in scope"):
         plan("http://a.test/x", exclude=["x"])
-
-
-@pytest.mark.req("D1")
-@pytest.mark.parametrize(
-    ("workers", "connections", "slots"),
-    [(1, 100, [100]), (4, 100, [25] * 4), (3, 10, [4, 3, 3]), (5, 5, [1] * 5)],
-)
-def test_the_connections_are_shared_among_the_workers(
-    workers: int, connections: int, slots: list[int]
-) -> None:
-    made = plan(workers=workers, connections=connections)
-    assert made.slots() == slots
-    assert made.fetch_options().connections == connections
 
 
 @pytest.mark.req("D8")

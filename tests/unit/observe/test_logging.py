@@ -4,7 +4,7 @@ import logging
 import pytest
 
 from gossamer.observe import Outlet, PlainLines
-from gossamer.observe.logs import logging_to
+from gossamer.plugins.logs import logging_to
 
 
 class UnprintableLogError(Exception):
@@ -19,7 +19,7 @@ def error() -> io.StringIO:
 
 @pytest.mark.req("D18")
 def test_warnings_of_modules_and_libraries_reach_the_observer(error: io.StringIO) -> None:
-    with logging_to(PlainLines(Outlet(error))):
+    with logging_to(PlainLines(Outlet(error)).say):
         logging.getLogger("gossamer.modules").warning("module %s is slow", "save")
         logging.getLogger("somebody.else").error("it is %d", 7)
         logging.getLogger("gossamer.modules").info("not worth telling")
@@ -30,7 +30,7 @@ def test_warnings_of_modules_and_libraries_reach_the_observer(error: io.StringIO
 
 
 def test_an_exception_is_written_in_one_line(error: io.StringIO) -> None:
-    with logging_to(PlainLines(Outlet(error))):
+    with logging_to(PlainLines(Outlet(error)).say):
         logging.getLogger("gossamer.x").error("failed", exc_info=KeyError("a\nb"))
         logging.getLogger("gossamer.x").error("failed", exc_info=UnprintableLogError())
     first, second = error.getvalue().splitlines()
@@ -39,13 +39,13 @@ def test_an_exception_is_written_in_one_line(error: io.StringIO) -> None:
 
 
 def test_a_record_whose_arguments_do_not_fit_is_written_all_the_same(error: io.StringIO) -> None:
-    with logging_to(PlainLines(Outlet(error))):
+    with logging_to(PlainLines(Outlet(error)).say):
         logging.getLogger("gossamer.x").warning("%d pages", "many")
     assert "%d pages ('many',)" in error.getvalue()
 
 
 def test_afterwards_logging_is_as_it_was(error: io.StringIO) -> None:
     before = logging.getLogger().handlers[:]
-    with logging_to(PlainLines(Outlet(error))):
+    with logging_to(PlainLines(Outlet(error)).say):
         assert logging.getLogger().handlers != before
     assert logging.getLogger().handlers == before

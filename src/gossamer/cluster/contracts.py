@@ -1,0 +1,78 @@
+"""What a worker process and whoever started it say to each other, over the channel they share."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from gossamer.channel import Contract
+from gossamer.model import Event, NameTable
+from gossamer.modules import ModuleReport
+from gossamer.modules.remote import PAGE_MODULES
+from gossamer.stores.contract import WorkerReport
+from gossamer.stores.local import STORE
+
+StreamName = Literal["stdout", "stderr"]
+Level = Literal["info", "warning", "error"]
+
+
+class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker process is to do."""
+
+    number: int
+    slots: int
+    """How many requests it may have under way."""
+    options: bytes
+    """Those of the crawl, packed."""
+    own_options: dict[str, str]
+    """Where its store and its directory are: what is not stored with the crawl."""
+    modules: tuple[str, ...]
+    """The names of those that it loads."""
+    coordinator_has_modules: bool
+    wants_events: bool
+    clock_offset_s: float
+    lease_s: float
+    resumed_from: int = 0
+    gaps: frozenset[int] = frozenset()
+    dns: NameTable | None = None
+
+
+class WorkerControl(Protocol):
+    """What a worker can be told."""
+
+    async def begin(self, order: WorkerOrder) -> None:
+        """Begin to work."""
+
+    async def set_slots(self, slots: int) -> None:
+        """Have at most so many requests under way; done when there are no more."""
+
+    async def stop(self) -> None:
+        """Finish what is in progress, and end."""
+
+    async def leave(self) -> None:
+        """Give back what is in progress, and end; what the modules have seen is still settled."""
+
+
+class WorkerFeed(Protocol):
+    """What a worker tells; nothing of it is answered."""
+
+    async def alive(self, report: WorkerReport, modules: list[ModuleReport]) -> None:
+        """Say that it is alive, several times a second."""
+
+    async def events(self, events: list[Event]) -> None:
+        """Tell steps of the crawl."""
+
+    async def say(self, level: Level, words: str, fields: dict[str, str]) -> None:
+        """Pass on a message."""
+
+    async def output(self, stream: StreamName, text: str) -> None:
+        """Pass on what was printed."""
+
+    async def failed(self, kind: str, words: str) -> None:
+        """Tell why the crawl cannot go on; the worker ends."""
+
+
+CONTROL: Contract[WorkerControl] = Contract(WorkerControl)
+FEED: Contract[WorkerFeed] = Contract(WorkerFeed)
+CONTRACTS: Sequence[Contract[Any]] = (CONTROL, FEED, STORE, PAGE_MODULES)
+"""Both ends of a worker's channel know these, in this order."""

@@ -1,0 +1,306 @@
+"""The launcher: a process that has loaded what a worker needs, and forks workers from itself.
+
+A worker that starts by itself takes longer to load its libraries than to fetch a page; a forked one
+begins at once, and shares the memory of what was loaded. The launcher has one thread and no event
+loop, so it can fork at any time. It tells how its workers ended, and which pages they had in hand;
+when whoever it works for is gone, it ends them, and itself.
+
+It is itself forked from a command that has done little yet, and loads beside it; or it is started
+by a program that may have threads, which must not fork.
+"""
+
+import asyncio
+import gc
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import msgspec
+
+from gossamer.errors import CrawlError
+
+if TYPE_CHECKING:  # what workers need is loaded by the launcher, and by no other process
+    from gossamer.worker.crash_note import CrashNote
+
+COMMAND: Final = struct.Struct(">cq")
+"""What is asked of the launcher, and of which process."""
+START, KILL = b"S", b"K"
+LEAVE_WITHIN_S: Final = 1.5
+"""How long workers may take to end by themselves when their coordinator is gone."""
+CLOSE_WITHIN_S: Final = 5.0
+
+
+class ProcessStarted(msgspec.Struct, tag=True, frozen=True):
+    """A worker process is there."""
+
+    pid: int
+
+
+class ProcessEnded(msgspec.Struct, tag=True, frozen=True):
+    """A worker process has ended."""
+
+    pid: int
+    code: int
+    """Its exit code, or the signal that ended it as a negative number."""
+    in_hand: list[int] = []
+    """The URLs whose pages it had in hand."""
+
+
+LauncherEvent = ProcessStarted | ProcessEnded
+
+
+class Launcher:
+    """The launcher, as seen by whoever it works for; to be closed."""
+
+    def __init__(self, control: socket.socket, pid: int) -> None:
+        self._control = control
+        self._pid = pid
+        self._buffer = bytearray()
+        self._starting: deque[asyncio.Future[int]] = deque()
+        """Who waits for a process, in the order of the requests; also those who gave up."""
+        self._ended: asyncio.Queue[ProcessEnded | None] = asyncio.Queue()
+        self._is_attached = False
+
+    @classmethod
+    def fork(cls) -> "Launcher":
+        """Fork it from this process, which must have no other thread."""
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if not pid:
+            _become(theirs, ours)
+        theirs.close()
+        return cls(ours, pid)
+
+    @classmethod
+    def spawn(cls) -> "Launcher":
+        """Start it as a program of its own; raise OSError if that fails."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            number = theirs.fileno()
+            command = [sys.executable, "-P", "-m", "gossamer.cluster.launcher", str(number)]
+            try:
+                process = subprocess.Popen(  # noqa: S603 -- our own program
+                    command, pass_fds=[number], stdin=subprocess.DEVNULL
+                )
+            except OSError:
+                ours.close()
+                raise
+        process.returncode = 0  # we wait for it ourselves
+        return cls(ours, process.pid)
+
+    async def start(self, lock: int | None = None) -> tuple[int, socket.socket]:
+        """Start a worker; return its process id, and our end of its socket.
+
+        The worker keeps the descriptor of a lock until it ends, whatever becomes of us.
+        """
+        self._attach()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                descriptors = [theirs.fileno(), *([] if lock is None else [lock])]
+                socket.send_fds(self._control, [COMMAND.pack(START, 0)], descriptors)
+            except OSError as error:
+                ours.close()
+                raise CrawlError(_DEAD) from error
+        started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._starting.append(started)
+        try:
+            return await started, ours
+        except BaseException:
+            ours.close()  # nobody will talk to that worker, which ends it
+            raise
+
+    def kill(self, pid: int) -> None:
+        """Kill a worker, if it has not ended yet."""
+        with suppress(OSError):
+            self._control.send(COMMAND.pack(KILL, pid))
+
+    async def next_end(self) -> ProcessEnded:
+        """Wait for the next worker to end."""
+        self._attach()
+        ended = await self._ended.get()
+        if ended is None:
+            raise CrawlError(_DEAD)
+        return ended
+
+    async def close(self) -> None:
+        """End it, with all workers that are left."""
+        if self._is_attached:
+            asyncio.get_running_loop().remove_reader(self._control)
+            self._is_attached = False
+        await asyncio.to_thread(self.let_go)
+
+    def let_go(self) -> None:
+        """End it, from outside the event loop; nothing happens if it has ended."""
+        self._control.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+    def _attach(self) -> None:
+        if not self._is_attached:
+            self._is_attached = True
+            self._control.setblocking(False)
+            asyncio.get_running_loop().add_reader(self._control, self._hear)
+
+    def _hear(self) -> None:
+        try:
+            data = self._control.recv(65_536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._control)
+            self._is_attached = False
+            while self._starting:
+                if not (waiting := self._starting.popleft()).done():
+                    waiting.set_exception(CrawlError(_DEAD))
+            self._ended.put_nowait(None)
+            return
+        self._buffer += data
+        for line in _lines(self._buffer):
+            event = msgspec.json.decode(line, type=LauncherEvent)
+            if isinstance(event, ProcessStarted):
+                if not (waiting := self._starting.popleft()).done():
+                    waiting.set_result(event.pid)
+            else:
+                self._ended.put_nowait(event)
+
+
+_DEAD: Final = (
+    "the process that starts the workers has died: run the same command again, which continues"
+)
+
+
+def _lines(buffer: bytearray) -> Iterator[bytes]:
+    """Yield the complete lines in a buffer, and remove them from it."""
+    while (end := buffer.find(b"\n")) >= 0:
+        yield bytes(buffer[:end])
+        del buffer[: end + 1]
+
+
+class LauncherProcess:
+    """The launcher itself."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._workers: dict[int, CrashNote] = {}
+        self._news, self._wake = socket.socketpair()
+        for one in (self._news, self._wake):
+            one.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake.fileno())
+
+    def serve(self) -> None:
+        """Fork workers until nobody wants any more; then end those that are left."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ)
+            selector.register(self._news, selectors.EVENT_READ)
+            while self._attend({key.fileobj for key, _ in selector.select()}):
+                self._collect()
+        self._end_all()
+
+    def _attend(self, ready: set[object]) -> bool:
+        """Do what is asked for; False when nobody is there any more."""
+        if self._news in ready:
+            self._news.recv(4096)
+        if self._control not in ready:
+            return True
+        try:
+            asked, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 2)
+        except ConnectionError:
+            return False
+        if not asked:
+            return False
+        what, pid = COMMAND.unpack(asked)
+        if what == START:
+            self._start(descriptors)
+        elif pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+        return True
+
+    def _start(self, descriptors: Sequence[int]) -> None:
+        """Fork a worker, which keeps the descriptors: its end of the channel, and a lock."""
+        from gossamer.worker.crash_note import CrashNote  # noqa: PLC0415
+
+        note = CrashNote()
+        pid = os.fork()
+        if not pid:
+            self._control.close()
+            for one in descriptors:  # a program that a module starts must not have them
+                os.set_inheritable(one, False)
+            _work(socket.socket(fileno=descriptors[0]), note)
+        for one in descriptors:
+            os.close(one)
+        self._workers[pid] = note
+        self._tell(ProcessStarted(pid))
+
+    def _collect(self) -> None:
+        """Tell who has ended."""
+        with suppress(ChildProcessError):
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = found
+                note = self._workers.pop(pid)
+                code = os.waitstatus_to_exitcode(status)
+                self._tell(ProcessEnded(pid, code, note.suspects() if code else []))
+
+    def _tell(self, event: LauncherEvent) -> None:
+        with suppress(OSError):  # nobody is there any more, which the next read shows
+            self._control.sendall(msgspec.json.encode(event) + b"\n")
+
+    def _end_all(self) -> None:
+        """Give the workers a moment to leave, and end who stays."""
+        deadline = time.monotonic() + LEAVE_WITHIN_S
+        while self._workers and time.monotonic() < deadline:
+            self._collect()
+            time.sleep(0.01)
+        for pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._workers:
+            os.waitpid(pid, 0)
+
+
+def _become(control: socket.socket, other: socket.socket | None = None) -> NoReturn:
+    """Be the launcher, in a process that is one now."""
+    try:
+        if other is not None:
+            other.close()
+        os.setsid()  # Ctrl-C is for whoever we work for, who then tells the workers
+        _load()
+        LauncherProcess(control).serve()
+    finally:
+        os._exit(0)
+
+
+def _load() -> None:
+    """Load what workers need, once for all of them."""
+    from gossamer.cluster import worker_process  # noqa: PLC0415
+
+    worker_process.warm_up()
+    gc.freeze()  # what is loaded now stays: the collector need not scan it, nor copy its pages
+
+
+def _work(end: socket.socket, note: "CrashNote") -> NoReturn:
+    """Be a worker, in a process that was just forked."""
+    from gossamer.cluster import worker_process  # noqa: PLC0415
+
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        code = worker_process.run_worker(end, note)
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _become(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,228 @@
+"""A worker as a process: it is told what to do over its channel, and keeps nothing."""
+
+import asyncio
+import os
+import resource
+import signal
+import socket
+from contextlib import AsyncExitStack
+from itertools import chain, repeat
+from typing import Final
+
+import uvloop
+
+from gossamer.channel import Channel, Served
+from gossamer.channel.channel import methods_of
+from gossamer.cluster.contracts import CONTRACTS, CONTROL, FEED, WorkerOrder
+from gossamer.cluster.printed import EventFeed, printing_to
+from gossamer.cluster.vital_signs import VitalSigns
+from gossamer.cluster.worker_role import WorkerRole
+from gossamer.config import load
+from gossamer.content import Analyser, AnalysisRules, RawPage
+from gossamer.errors import CrawlError, GossamerError
+from gossamer.model import Url
+from gossamer.modules import ModuleContext, ModuleRunner, load_modules
+from gossamer.modules.remote import PAGE_MODULES, WorkerModules
+from gossamer.plan import Plan, clock_at
+from gossamer.plan.stored_options import unpack_options
+from gossamer.plugins import describe
+from gossamer.stores.contract import Store
+from gossamer.stores.local import STORE
+from gossamer.stores.registry import kind_of, open_to_join
+from gossamer.worker.context import ProcessContext, open_worker_context
+from gossamer.worker.crash_note import CrashNote
+
+EXIT_FAILED: Final = 1
+EXIT_OUT_OF_MEMORY: Final = 12
+SPARE_MEMORY: Final = 2 * 1024**3
+"""How much address space a worker may take beyond what it had when its modules were open: a page
+whose tree explodes is an error then, and not the end of the machine."""
+SIGNS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
+"""How soon whoever started the worker hears of it: at first quickly, as others may be needed."""
+JOIN_EVERY_S: Final = 1.0
+"""How often the store hears of it, also when all of its slots are in use."""
+REACH_WITHIN_S: Final = 60.0
+"""How long a store that does not answer is waited for."""
+LEAVE_WITHIN_S: Final = 1.0
+"""How long it may take to give back what it has when its coordinator is gone."""
+
+
+def warm_up() -> None:
+    """Load every library that a page needs."""
+    page = RawPage(Url("http://localhost/"), "text/html", b"<p>" + b"word " * 100)
+    Analyser(AnalysisRules(similarity=0.9)).analyse(page)
+
+
+def run_worker(end: socket.socket, note: CrashNote) -> int:
+    """Work until told to stop, or until whoever started us is gone; return the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator, who tells us
+    try:
+        return uvloop.run(WorkerProcess(note).run(end))
+    except MemoryError:
+        # Nothing is given back: the note says whose page it was, and the rest is taken back.
+        os._exit(EXIT_OUT_OF_MEMORY)
+
+
+class WorkerProcess:
+    """One worker, at its end of the channel."""
+
+    def __init__(self, note: CrashNote) -> None:
+        self._note = note
+        self._order: asyncio.Queue[WorkerOrder] = asyncio.Queue()
+        self._role: WorkerRole | None = None
+        self._stopped = False
+
+    # -- what it is told -------------------------------------------------------------------------
+
+    async def begin(self, order: WorkerOrder) -> None:
+        """Begin to work."""
+        self._order.put_nowait(order)
+
+    async def set_slots(self, slots: int) -> None:
+        """Have at most so many requests under way; done when there are no more."""
+        if self._role is not None:
+            await self._role.set_slots(slots)
+
+    async def stop(self) -> None:
+        """Finish what is in progress, and end."""
+        self._stop()
+
+    async def leave(self) -> None:
+        """Give back what is in progress, and end."""
+        self._stopped = True
+        if self._role is not None:
+            self._role.leave()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        if self._role is not None:
+            self._role.stop()
+
+    # -- what it does ----------------------------------------------------------------------------
+
+    async def run(self, end: socket.socket) -> int:
+        """Work to the end; return the exit code."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._stop)
+        control = Served(contract=CONTROL, target=methods_of(CONTROL, self), at_once=None)
+        channel = await Channel.open(end, CONTRACTS, [control])
+        work = asyncio.create_task(self._work(channel))
+        await asyncio.wait([work, channel.closed], return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():  # nobody is there any more
+            work.cancel()
+            await asyncio.wait([work], timeout=LEAVE_WITHIN_S)
+            return EXIT_FAILED
+        code = self._conclude(work, channel)
+        await channel.close()
+        return code
+
+    def _conclude(self, work: "asyncio.Task[None]", channel: Channel) -> int:
+        """Tell what broke, if it was not the end; return the exit code."""
+        error = work.exception()
+        if error is None:
+            return 0
+        if isinstance(error, MemoryError):
+            raise error
+        if not isinstance(error, GossamerError):
+            # A mistake of ours: the page is not to blame, and the crawl cannot go on.
+            error = CrawlError(f"a worker broke: {describe(error)}")
+        channel.notify(FEED.methods["failed"], type(error).__name__, str(error))
+        return EXIT_FAILED
+
+    async def _work(self, channel: Channel) -> None:
+        order = await self._order.get()
+        own = load(order.own_options, {}).options
+        plan = Plan(unpack_options(order.options, own))
+        runner = ModuleRunner(load_modules(order.modules))
+        async with AsyncExitStack() as stack:
+            stack.enter_context(printing_to(channel))
+            store = await self._open_store(plan, channel, stack)
+            await runner.open(_module_context(plan, order))
+            stack.push_async_callback(runner.close)
+            _limit_memory()
+            elsewhere = PAGE_MODULES.proxy(channel) if order.coordinator_has_modules else None
+            context = ProcessContext(
+                modules=WorkerModules(runner, elsewhere),
+                clock=clock_at(order.clock_offset_s),
+                lease_s=order.lease_s,
+                watch=EventFeed(channel) if order.wants_events else None,
+                dns=order.dns,
+                note=self._note,
+            )
+            self._role = WorkerRole(
+                order.number,
+                await open_worker_context(plan, store, context, stack),
+                order.slots,
+                polls=kind_of(plan.options.store).shared,
+            )
+            if self._stopped:
+                self._role.stop()
+            signs = [
+                asyncio.create_task(_give_signs(channel, runner)),
+                asyncio.create_task(_join_regularly(store, order)),
+            ]
+            try:
+                await self._role.run()
+            finally:
+                for one in signs:
+                    one.cancel()
+                await asyncio.gather(*signs, return_exceptions=True)
+        channel.notify(FEED.methods["alive"], VitalSigns().report(), runner.report())
+
+    async def _open_store(self, plan: Plan, channel: Channel, stack: AsyncExitStack) -> Store:
+        """Reach the store: directly where it is a server, else through the coordinator.
+
+        A server that is away for a moment is waited for, as by all who work with it already.
+        """
+        if not kind_of(plan.options.store).shared:
+            return STORE.proxy(channel)
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + REACH_WITHIN_S
+        while True:
+            try:
+                joining = open_to_join(plan.options.store, plan.name)
+                return await stack.enter_async_context(joining)
+            except CrawlError:
+                if self._stopped or loop.time() >= give_up_at:
+                    raise
+            channel.notify(FEED.methods["alive"], VitalSigns().report(), [])
+            await asyncio.sleep(SIGNS_AFTER_S[-1])
+
+
+async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
+    """Say several times a second that we are alive, and how we are."""
+    signs = VitalSigns()
+    for pause_s in chain(SIGNS_AFTER_S, repeat(SIGNS_AFTER_S[-1])):
+        await asyncio.sleep(pause_s)
+        channel.notify(FEED.methods["alive"], signs.report(), runner.report())
+
+
+async def _join_regularly(store: Store, order: WorkerOrder) -> None:
+    """Tell the store that we are alive, also when all slots are in use; it may be away."""
+    signs, clock = VitalSigns(), clock_at(order.clock_offset_s)
+    while True:
+        await store.join(order.number, clock(), signs.report())
+        await asyncio.sleep(JOIN_EVERY_S)
+
+
+def _module_context(plan: Plan, order: WorkerOrder) -> ModuleContext:
+    return ModuleContext(
+        directory=plan.directory,
+        crawl=plan.name,
+        worker=order.number,
+        resumed_from=order.resumed_from,
+        gaps=order.gaps,
+        shared=True,
+    )
+
+
+def _limit_memory() -> None:
+    """Let what explodes be an error: a `MemoryError` in this process, which others survive."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            pages = int(file.read().split()[0])
+    except OSError:  # not Linux: what is in use is not known, and counts little there
+        return
+    limit = pages * resource.getpagesize() + SPARE_MEMORY
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or limit < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

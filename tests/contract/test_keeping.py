@@ -1,0 +1,70 @@
+"""A page that claims its number in the call that settles it ends as if it had asked before."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import pytest
+from tests.contract.driver import OpenStore, StoreDriver
+from tests.contract.samples import digest_of, link
+
+from gossamer.content.similarity import Sketch
+from gossamer.model import Outcome
+from gossamer.stores.contract import HostFeedback, KeptPage, Settled, Settlement, Task
+
+pytestmark = pytest.mark.req("D9", "B1")
+
+MakeSketch: TypeAlias = Callable[..., Sketch]
+
+
+def keep(
+    driver: StoreDriver,
+    task: Task,
+    content: str,
+    sketch: Sketch | None = None,
+    links: Sequence[str] = (),
+) -> Settled:
+    page = KeptPage(
+        page_id=0, size=10, digest=digest_of(content), content=b"", fetched_at=driver.now
+    )
+    settlement = Settlement(
+        task=task,
+        outcome=Outcome.FETCHED,
+        size=10,
+        page=page,
+        links=[link(name) for name in links],
+        feedback=HostFeedback(ended=driver.now),
+    )
+    return driver.setup.run(driver.store.keep(settlement, sketch, driver.now))
+
+
+def test_pages_get_their_numbers_and_a_repeated_one_names_the_first(
+    open_store: OpenStore, make_sketch: MakeSketch
+) -> None:
+    driver = open_store(similarity=0.9)
+    driver.add_seeds("a/", "b/", "c/", "d/")
+    first, same, similar, other = driver.take()
+    assert keep(driver, first, "one", make_sketch("news"), ["a/1"]).new_links == [link("a/1").key]
+    assert keep(driver, same, "one", make_sketch("news"), ["a/2"]).accepted
+    assert keep(driver, similar, "like one", make_sketch("news", 10), ["a/3"]).accepted
+    assert keep(driver, other, "two", make_sketch("sports")).accepted
+    records = driver.records()
+    assert [records[name].page_id for name in ("a/", "b/", "c/", "d/")] == [1, None, None, 2]
+    assert records["b/"].outcome is Outcome.DUPLICATE
+    assert records["b/"].detail == "the same content as page 1"
+    assert records["c/"].outcome is Outcome.SIMILAR
+    assert records["c/"].detail == "96 % like page 1"
+    assert [records[name].duplicate_of for name in ("b/", "c/")] == [1, 1]
+    assert sorted(records) == ["a/", "a/1", "b/", "c/", "d/"], (
+        "links of repeated pages are not added"
+    )
+    driver.assert_counts_agree()
+
+
+def test_whoever_has_lost_its_lease_changes_nothing(open_store: OpenStore) -> None:
+    driver = open_store()
+    driver.add_seeds("a/")
+    (task,) = driver.take()
+    driver.dismiss(0)
+    assert not keep(driver, task, "one", links=["a/1"]).accepted
+    assert driver.page_numbers() == []
+    assert sorted(driver.records()) == ["a/"]

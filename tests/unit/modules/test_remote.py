@@ -1,0 +1,176 @@
+"""Modules of the coordinator, as workers in other processes use them."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.content import parse
+from gossamer.errors import CrawlError
+from gossamer.model import Page, Url
+from gossamer.modules import Module, ModuleRunner
+from gossamer.modules.remote import DEPTHS_REMEMBERED, PageMessage, ServedModules, WorkerModules
+
+MakePage = Callable[..., Page]
+
+
+def travelled(page: Page) -> Page:
+    """Return the page as it is at the other end of a channel."""
+    message = msgspec.msgpack.encode(PageMessage.of(page))
+    return msgspec.msgpack.decode(message, type=PageMessage).page()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("text/html; charset=koi8-r", "<title>x</title><p>Привет</p>".encode("koi8-r")),
+        ("text/html", '<meta charset="utf-8"><p>Grüße &amp; mehr</p>'.encode()),
+        ("", b"<p>without a type</p><script>hidden</script>"),
+        ("text/plain", b"a < b\x00\xff"),
+        ("text/html", b""),
+    ],
+)
+def test_a_page_that_travels_has_the_same_fields_and_text(
+    make_page: MakePage, content_type: str, body: bytes
+) -> None:
+    url = Url("http://a.test/ü?q=1")
+    page = make_page(
+        7,
+        url=url,
+        depth=3,
+        status=203,
+        content_type=content_type,
+        encoding="koi8-r",
+        title="t\u2028",
+        body=body,
+        links=(Url("http://b.test/"), Url("http://c.test/")),
+        fetched_at=1234.5,
+        read_text=lambda: parse(body, url=url, content_type=content_type or None).text,
+    )
+    arrived = travelled(page)
+    for name in set(Page.__struct_fields__) - {"read_text"}:
+        assert getattr(arrived, name) == getattr(page, name), name
+    assert arrived.text == page.text
+
+
+def test_a_page_has_no_field_that_does_not_travel() -> None:
+    assert set(Page.__struct_fields__) - set(PageMessage.__struct_fields__) == {"read_text"}
+
+
+@settings(max_examples=50, deadline=None)
+@given(told=st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))
+def test_depths_told_in_any_order_only_fall_and_end_with_the_smallest(
+    told: list[tuple[int, int]],
+) -> None:
+    heard: list[tuple[int, int]] = []
+
+    async def depth_changed(page_id: int, depth: int) -> None:
+        for _ in range(depth % 3):
+            await asyncio.sleep(0)
+        heard.append((page_id, depth))
+
+    async def program() -> None:
+        module = Module(name="x", depth_changed=depth_changed, on_loop=True)
+        served = ServedModules(ModuleRunner([module]))
+        await asyncio.gather(*(served.depth_changed(*one) for one in told))
+
+    asyncio.run(program())
+    for page_id in {page_id for page_id, _ in told}:
+        depths = [depth for page, depth in heard if page == page_id]
+        assert depths == sorted(set(depths), reverse=True)
+        assert depths[-1] == min(depth for page, depth in told if page == page_id)
+
+
+def test_depths_of_any_number_of_pages_take_little_memory() -> None:
+    async def program() -> None:
+        served = ServedModules(ModuleRunner([]))
+        for page_id in range(DEPTHS_REMEMBERED + 10):
+            await served.depth_changed(page_id, 1)
+        assert len(served._depths) == DEPTHS_REMEMBERED
+
+    asyncio.run(program())
+
+
+class Elsewhere:
+    """The modules of a coordinator."""
+
+    def __init__(self, error: CrawlError | None = None, *, waits: bool = False) -> None:
+        self.seen: list[object] = []
+        self.was_cancelled = False
+        self._error, self._waits = error, waits
+
+    async def deliver(self, page: PageMessage) -> None:
+        self.seen.append(page.id)
+        try:
+            await asyncio.sleep(60 if self._waits else 0)
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        if self._error is not None:
+            raise self._error
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        self.seen.append((page_id, depth))
+
+
+def own(seen: list[object], error: Exception | None = None) -> ModuleRunner:
+    def page(one: Page) -> None:
+        seen.append(one.id)
+        if error is not None:
+            raise error
+
+    return ModuleRunner(
+        [
+            Module(
+                name="own",
+                page=page,
+                depth_changed=lambda *told: seen.append(told),
+                on_loop=True,
+            )
+        ]
+    )
+
+
+def test_a_worker_shows_a_page_to_its_own_modules_and_to_those_elsewhere(
+    make_page: MakePage,
+) -> None:
+    seen: list[object] = []
+    elsewhere = Elsewhere()
+
+    async def program() -> None:
+        modules = WorkerModules(own(seen), elsewhere)
+        await modules.deliver(make_page(4))
+        await modules.depth_changed(4, 1)
+
+    asyncio.run(program())
+    assert seen == elsewhere.seen == [4, (4, 1)]
+
+
+def test_a_module_elsewhere_ends_the_crawl_on_purpose(make_page: MakePage) -> None:
+    with pytest.raises(CrawlError, match="the disk is full"):
+        asyncio.run(
+            WorkerModules(own([]), Elsewhere(CrawlError("the disk is full"))).deliver(make_page())
+        )
+
+
+def test_if_its_own_module_ends_the_crawl_nobody_waits_for_those_elsewhere(
+    make_page: MakePage,
+) -> None:
+    async def program() -> None:
+        elsewhere = Elsewhere(waits=True)
+
+        async def slowly(_page: Page) -> None:
+            await asyncio.sleep(0.01)
+            raise CrawlError("the disk is full")
+
+        runner = ModuleRunner([Module(name="own", page=slowly, on_loop=True)])
+        async with asyncio.timeout(5):
+            with pytest.raises(CrawlError, match="the disk is full"):
+                await WorkerModules(runner, elsewhere).deliver(make_page())
+            await asyncio.sleep(0)
+        assert elsewhere.was_cancelled
+
+    asyncio.run(program())
