@@ -10,6 +10,9 @@ SERVERS := .cache/servers/.ready
 .DEFAULT_GOAL := help
 ROUNDS ?= 10
 
+# Processes of a crawl start faster with the bytecode of the last one.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo test chaos check format bench bench-redis eval-duplicates requirements docs clean
 
 help:  ## say what there is
@@ -51,10 +54,11 @@ format: $(READY)  ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run
+bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=python of another version
 	$(BIN)/python tests/perf/bench_page.py
 	$(BIN)/python tests/perf/bench_similarity.py
-	$(BIN)/python tests/perf/bench_crawl.py
+	PYTHONPATH=tools $(BIN)/python tests/perf/bench_crawl.py
+	PYTHONPATH=tools $(BIN)/python tests/perf/bench_processes.py $(BASELINE)
 
 bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, with a Redis of its own
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_redis

@@ -12,13 +12,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
+
+from memory_watch import MemoryWatch
 
 from gossamer.download import Accept, Client, FetchOptions
 from gossamer.model import Url
@@ -99,31 +100,6 @@ class Server:
         return paths
 
 
-class MemoryWatch(threading.Thread):
-    """Notes the most memory that a process and its descendants held together, while it lives."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self._pid = pid
-        self.peak_bytes = 0
-
-    def run(self) -> None:
-        while pages := sum(_resident_pages(self._pid)):
-            self.peak_bytes = max(self.peak_bytes, pages * os.sysconf("SC_PAGE_SIZE"))
-            time.sleep(0.02)
-
-
-def _resident_pages(pid: int) -> Iterator[int]:
-    """Give the resident size of a process and its descendants; nothing where there is no /proc."""
-    try:
-        yield int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            for child in (thread / "children").read_text().split():
-                yield from _resident_pages(int(child))
-    except (OSError, IndexError):
-        return  # it has ended
-
-
 def measure(crawler: Crawler, server: Server) -> CrawlRun:
     """Crawl the site once, from nothing."""
     with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
@@ -136,7 +112,7 @@ def measure(crawler: Crawler, server: Server) -> CrawlRun:
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-        memory.join()
+        memory.stop()
         if process.returncode:
             sys.exit(f"{crawler.name} failed with exit code {process.returncode}")
         largest = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
