@@ -38,6 +38,22 @@ class Poisoned:
         if page.url.endswith("/poison"):
             os._exit(3)
 """
+BLOATS = """\
+from gossamer.content import analysis
+
+parse = analysis.parse
+
+def parse_with_a_huge_tree(body, *, url, **named):
+    if url.endswith("/poison"):
+        bytearray(8_000_000_000)
+    return parse(body, url=url, **named)
+
+analysis.parse = parse_with_a_huge_tree
+
+class Poisoned:
+    def page(self, page):
+        pass
+"""
 BURSTS = """\
 class Poisoned:
     on_loop = True
@@ -100,9 +116,10 @@ def assert_given_up(gossamer: "Gossamer", url: str, store: list[str]) -> None:
         ("sqlite", CRASHES, "died (signal 9) and is replaced"),
         ("sqlite", ABORTS, "died (signal 6) and is replaced"),
         ("sqlite", EXITS, "died (exit code 3) and is replaced"),
+        ("sqlite", BLOATS, "died (exit code 12) and is replaced"),
         ("redis", CRASHES, "died (signal 9) and is replaced"),
     ],
-    ids=["crashes", "aborts", "exits", "crashes-redis"],
+    ids=["crashes", "aborts", "exits", "bloats", "crashes-redis"],
     indirect=["store"],
 )
 def test_a_page_that_ends_its_worker_costs_itself_only(
