@@ -59,9 +59,11 @@ class SqlitePages(SqliteHosts):
         return None if row is None else bytes(row[0])
 
     def confirm_depth_changes(self, pages: Iterable[tuple[int, int]]) -> None:
-        """Note the depths of pages that were reported to the modules."""
+        """Note the depths of pages that were reported to the modules: the smallest counts."""
         self._batch.write()
-        self._db.executemany("UPDATE pages SET reported_depth = ?2 WHERE id = ?1", pages)
+        self._db.executemany(
+            "UPDATE pages SET reported_depth = ?2 WHERE id = ?1 AND reported_depth > ?2", pages
+        )
 
     def pending_depth_changes(self) -> list[tuple[int, int]]:
         """Return the pages whose depth was not reported to the modules yet, with that depth."""
