@@ -72,7 +72,12 @@ class Launcher:
 
     @classmethod
     def fork(cls) -> "Launcher":
-        """Fork it from this process, which must have no other thread."""
+        """Fork it from this process, which must have no other thread.
+
+        The libraries of macOS do not bear that: there it is a program of its own.
+        """
+        if sys.platform == "darwin":
+            return cls.spawn()
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if not pid:

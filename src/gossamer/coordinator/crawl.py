@@ -197,9 +197,13 @@ class Crawl:
         )
 
     def _in_order(self, reports: Sequence[ModuleReport]) -> list[ModuleReport]:
-        """Return the reports in the order in which the modules were given."""
+        """Return the reports in the order of the modules, of those that see pages or failed."""
         found = {report.name: report for report in reports}
-        return [found[one.name] for one in self._modules if one.name in found]
+        return [
+            found[one.name]
+            for one in self._modules
+            if one.name in found and (one.page is not None or found[one.name].errors)
+        ]
 
     async def _begin(self, store: Store, *, begun: bool) -> None:
         """Add the seeds of a new crawl, and keep its options, of which some may have changed."""
