@@ -166,6 +166,8 @@ class Worker:
         for work in self._tasks:
             work.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if isinstance(self._error, MemoryError):
+            return  # a page was too much for us: it is taken back as that of a worker that died
         now = self._context.clock()
         for task in self._left:
             # Its host may have been asked a moment ago: whoever goes on begins with a pause.
