@@ -1,19 +1,17 @@
 """A worker that joins a shared crawl from anywhere: a process that is replaced when it dies."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 
-from gossamer.cluster.contracts import WorkerOrder
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
+from gossamer.cluster.orders import order_for
 from gossamer.cluster.staffing import Staffing, cores
 from gossamer.cluster.worker_handle import Listener, WorkerServices
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
 from gossamer.modules import Module, ModuleContext, ModuleRunner
 from gossamer.modules.remote import ServedModules
 from gossamer.plan import steady_clock
-from gossamer.plan.stored_options import pack_options
 
 CHECK_EVERY_S = 0.25
 
@@ -39,21 +37,7 @@ class JoinedWorker:
         self._runner = ModuleRunner(in_here)
         clock = steady_clock()
         options = member.plan.options
-        order = WorkerOrder(
-            number=number,
-            slots=1,
-            options=pack_options(options),
-            own_options={
-                "store": options.store.url,
-                "name": member.plan.name,
-                "dir": str(member.plan.directory),
-            },
-            modules=tuple(one.name for one in in_worker),
-            coordinator_has_modules=bool(in_here),
-            wants_events=False,
-            clock_offset_s=clock() - time.monotonic(),
-            lease_s=options.lease_s,
-        )
+        order = order_for(member.plan, in_worker, clock, coordinator_has_modules=bool(in_here))
         workers = cores() if options.workers is None else max(1, options.workers)
         plan = WorkforcePlan(
             order=order,

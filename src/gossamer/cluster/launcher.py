@@ -36,7 +36,6 @@ COMMAND: Final = struct.Struct(">cq")
 START, KILL = b"S", b"K"
 LEAVE_WITHIN_S: Final = 1.5
 """How long workers may take to end by themselves when their coordinator is gone."""
-CLOSE_WITHIN_S: Final = 5.0
 
 
 class ProcessStarted(msgspec.Struct, tag=True, frozen=True):

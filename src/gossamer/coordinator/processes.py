@@ -1,6 +1,5 @@
 """The workers of a crawl as processes of this machine: what they are told, and what they find."""
 
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -8,6 +7,7 @@ import msgspec
 
 from gossamer.cluster.contracts import WorkerOrder
 from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.orders import order_for
 from gossamer.cluster.staffing import Staffing
 from gossamer.cluster.worker_handle import WorkerServices
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
@@ -16,7 +16,6 @@ from gossamer.model import NameTable
 from gossamer.modules import Module, ModuleRunner
 from gossamer.modules.remote import ServedModules
 from gossamer.plan import Plan
-from gossamer.plan.stored_options import pack_options
 from gossamer.stores.opening import OpenedCrawl
 
 
@@ -69,22 +68,16 @@ async def open_processes(
 
 
 async def _order(setting: ProcessSetting) -> WorkerOrder:
-    plan = setting.plan
     numbering = await setting.opened.store.numbering()
-    return WorkerOrder(
-        number=0,
-        slots=1,
-        options=pack_options(plan.options),
-        own_options={
-            "store": plan.options.store.url or str(plan.options.store),
-            "name": plan.name,
-            "dir": str(plan.directory),
-        },
-        modules=tuple(one.name for one in setting.modules),
+    order = order_for(
+        setting.plan,
+        setting.modules,
+        setting.clock,
         coordinator_has_modules=setting.runner is not None,
         wants_events=setting.observer.wants_events,
-        clock_offset_s=setting.clock() - time.monotonic(),
-        lease_s=plan.options.lease_s,
+    )
+    return msgspec.structs.replace(
+        order,
         resumed_from=numbering.last_page,
         gaps=numbering.gaps,
         dns=None if setting.dns is None else dict(setting.dns),
