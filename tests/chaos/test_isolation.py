@@ -177,7 +177,9 @@ def test_a_page_that_hangs_its_worker_holds_up_no_other_host(
     asked = Counter((one.host, one.path) for one in web.requests if one.path != "/robots.txt")
     assert asked.pop(("bad.test", "/poison")) == 3
     assert len(asked) == 4 + 1 + GOOD_PAGES
-    assert set(asked.values()) == {1}
+    # After the first death the page may be with the worker of the other host, whose request in
+    # progress dies with it and is made again; `verify` shows that each page is kept once.
+    assert asked.total() <= len(asked) + 2
     hung_at, again_at, _ = (one.started for one in web.requests if one.path == "/poison")
     starts = [one.started for one in web.requests_to("good.test")]
     starts = [hung_at, *(one for one in starts if hung_at < one < again_at), again_at]
