@@ -82,10 +82,10 @@ def test_a_page_with_more_links_than_any_queue_holds(web: Web, crawl: Crawl) -> 
 @pytest.mark.req("D7", "B3")
 def test_the_backlogs_of_a_few_hosts_leave_room_for_many(web: Web, crawl: Crawl) -> None:
     names = [f"h{number}.test" for number in range(12)]
-    urls = [f"http://{name}/{page}" for page in range(12) for name in names]
+    urls = [f"http://{name}/{page}" for page in range(6) for name in names]
     for url in urls:
         _, _, name, page = url.split("/")
-        web.site(name).reply(f"/{page}", Reply(body=url, delay_s=0.1))
+        web.site(name).reply(f"/{page}", Reply(body=url, delay_s=0.3))
     crawled = crawl(*urls, worker_queue=24)
     assert crawled.summary.snapshot.pages == len(urls)
     assert most_at_once(web.requests) == len(names)
