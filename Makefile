@@ -58,6 +58,7 @@ bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=pyt
 	$(BIN)/python tests/perf/bench_page.py
 	$(BIN)/python tests/perf/bench_similarity.py
 	PYTHONPATH=tools $(BIN)/python tests/perf/bench_crawl.py
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.outputs
 	PYTHONPATH=tools $(BIN)/python tests/perf/bench_processes.py $(BASELINE)
 
 bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, with a Redis of its own
@@ -73,6 +74,7 @@ requirements: $(READY) $(DOCS) $(SERVERS)  ## print the table of requirements an
 
 docs: $(READY)  ## write the pages that follow from the code
 	$(BIN)/python tools/write_configuration.py
+	$(BIN)/python tools/write_reference.py
 
 clean:  ## remove everything that was set up
 	rm -rf $(VENV) .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -7,8 +7,20 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("version", "model", "errors", "channel", "config", "urls", "plugins", "policy", "download"),
-    *("content", "frontier", "stores", "modules", "plan", "worker", "cluster", "coordinator"),
+    *("version", "kinds", "document", "model", "errors", "channel", "config", "urls", "plugins"),
+    "policy",
+    *("codings", "download"),
+    *(
+        "content",
+        "frontier",
+        "stores",
+        "modules",
+        "outputs",
+        "plan",
+        "worker",
+        "cluster",
+        "coordinator",
+    ),
     *("transfer", "views", "observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}

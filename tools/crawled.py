@@ -9,9 +9,9 @@ import msgspec
 from gossamer.coordinator import Summary, crawl
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import ModuleLike
-from gossamer.stores.contract import UrlRecord
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.url_record import UrlRecord
 from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web
 

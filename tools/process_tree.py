@@ -1,7 +1,8 @@
 """The processes of a machine as a tree: who started whom, and who is still there.
 
 A forked process has the command line of its parent, so that of a worker says nothing about it; but
-the launcher is the child of the command, and workers are children of the launcher.
+the launcher is the child of the command, and workers are children of the launcher. Whoever writes
+outputs is one too, and has a name.
 """
 
 import os
@@ -9,6 +10,8 @@ import signal
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
+
+from gossamer.cluster.launcher import WRITER_NAME
 
 
 def is_alive(pid: int) -> bool:
@@ -31,8 +34,12 @@ def descendants(pid: int) -> list[int]:
 
 def workers_of(pid: int) -> list[int]:
     """Return the worker processes of a command."""
-    tree = _tree()
-    return [worker for launcher in tree[pid] for worker in tree[launcher]]
+    return [one for one in _launched(pid) if _name(one) != WRITER_NAME]
+
+
+def writers_of(pid: int) -> list[int]:
+    """Return the processes that write the outputs of a command."""
+    return [one for one in _launched(pid) if _name(one) == WRITER_NAME]
 
 
 def kill_all(pids: list[int]) -> None:
@@ -40,6 +47,19 @@ def kill_all(pids: list[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _launched(pid: int) -> list[int]:
+    """Return what the launcher of a command has forked."""
+    tree = _tree()
+    return [one for launcher in tree[pid] for one in tree[launcher]]
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()
+    except OSError:  # it has ended
+        return ""
 
 
 def _tree() -> defaultdict[int, list[int]]:

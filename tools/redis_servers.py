@@ -187,11 +187,17 @@ class StartServer(msgspec.Struct):
     servers: list[RedisServer] = msgspec.field(default_factory=list)
 
     def __call__(
-        self, *settings: str, folder: Path | None = None, ports: Sequence[str] = ()
+        self,
+        *settings: str,
+        folder: Path | None = None,
+        ports: Sequence[str] = (),
+        arguments: Sequence[str] = (),
     ) -> RedisServer:
         """Start one more, with the data of a folder."""
         folder = folder or self.folder / f"redis-{len(self.servers)}"
-        server = RedisServer(folder, *settings, program=self.program, ports=ports)
+        server = RedisServer(
+            folder, *settings, program=self.program, arguments=arguments, ports=ports
+        )
         self.servers.append(server)
         return server.start()
 

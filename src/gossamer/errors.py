@@ -3,10 +3,29 @@
     GossamerError
     ├── UsageError         an argument, option or setting is wrong; exit code 2
     ├── CrawlError         the crawl could not continue; exit code 1
+    │   └── NoSeedFetchedError   to Python what exit code 3 is to a shell
     └── PageRefusedError   nobody takes pages any more; stays inside the crawl
 
 Every message is one sentence for a person: what was wrong, where, and what to do about it.
+The exit codes of the commands are here, too.
 """
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command ended, for whoever started it; docs/exit-codes.md says it to people."""
+
+    DONE = 0
+    """The crawl ended: no URLs were left, or a budget was used up."""
+    FAILED = 1
+    WRONG_USE = 2
+    NO_SEED = 3
+    """No seed could be fetched."""
+    MODULE_FAILED = 4
+    """A module failed on every page, could not be closed, or was given up."""
+    INTERRUPTED = 130
 
 
 class GossamerError(Exception):
@@ -19,6 +38,16 @@ class UsageError(GossamerError):
 
 class CrawlError(GossamerError):
     """The crawl failed and cannot continue; what it delivered before is complete."""
+
+
+class NoSeedFetchedError(CrawlError):
+    """None of the seeds could be fetched."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        listed = "; ".join(f"{seed}: {reason}" for seed, reason in reasons.items())
+        super().__init__(f"no seed could be fetched: {listed}")
+        self.reasons = dict(reasons)
+        """For each seed, in words, what went wrong with it."""
 
 
 class PageRefusedError(GossamerError):

@@ -14,10 +14,13 @@ from subprocess import PIPE, Popen
 
 import msgspec
 import pytest
-import zstandard
+from crawled import read_urls
 from process_tree import children, workers_of
+from tests.chaos import scraper
 
-from gossamer.stores.contract import UrlState
+from gossamer.codings import read_content
+from gossamer.stores.embedded.sqlite.queries import read_results
+from gossamer.stores.url_record import UrlState
 from gossamer.testing import Pause, Raw, RawStep, Reply, Web
 from gossamer.testing.traffic import traffic_of
 
@@ -219,14 +222,16 @@ def read_result(directory: Path, *, with_parts: bool = False) -> SmallCrawlResul
     with closing(sqlite3.connect(f"file:{directory}/crawl.sqlite?mode=ro", uri=True)) as db:
         urls = db.execute("SELECT url, state, outcome, depth FROM urls").fetchall()
         pages = db.execute(
-            "SELECT pages.id, urls.page, urls.url, depth, body FROM pages "
+            "SELECT pages.id, urls.page, urls.url, depth, content FROM pages "
             "JOIN urls ON urls.id = pages.url JOIN contents ON contents.page = pages.id "
             "ORDER BY pages.id"
         ).fetchall()
+        found, results = [*read_urls(directory).values()], read_results(db, 0, 10_000)
+    scraper.assert_each_is_there_once(found, results)
     assert {place for _, place, *_ in urls} <= {UrlState.DONE, UrlState.TOO_DEEP}
     assert [page[:2] for page in pages] == [(number, number) for number in range(1, len(pages) + 1)]
     assert sum(outcome == "fetched" for *_, outcome, _ in urls) == len(pages)
-    kept = [(url, depth, zstandard.decompress(body)) for _, _, url, depth, body in pages]
+    kept = [(url, depth, read_content(content).body()) for _, _, url, depth, content in pages]
     parts = [*(directory / "pages").glob(".*.part")] if with_parts else []
     files = {*(directory / "pages").iterdir()} - {*parts}
     saved = {int(entry.name): entry.read_bytes() for entry in files}
@@ -253,6 +258,7 @@ class SmallCrawl:
         self.web = web
         describe(web)
         modules = ["--module", "save", "--module", f"{UNEVEN}:Uneven"]
+        modules += ["--module", scraper.SPEC]
         pace = ["--delay", "0s", "--host-connections", str(CONNECTIONS), "--workers", "2"]
         limits = ["--depth", "6", "--max-page-bytes", "50kB"]
         self._command = ["crawl", f"{web.base_url}/", *modules, *pace, *limits]

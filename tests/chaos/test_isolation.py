@@ -158,7 +158,8 @@ def test_a_page_that_hangs_its_worker_holds_up_no_other_host(
 ) -> None:
     """The worker is ended when it was silent for too long, three times; the other one goes on.
 
-    That one may be the next to have the page, if it has just nothing else in its queue.
+    That one does not get the page, as whoever replaces the dead has less to do: unless both have
+    just nothing, since the router of a shared store comes a moment after a settlement.
     """
     bad, good = web.site("bad.test"), web.site("good.test")
     bad.page("/", links=["/poison", "/1", "/2", "/3"], text="bad")
@@ -177,9 +178,8 @@ def test_a_page_that_hangs_its_worker_holds_up_no_other_host(
     asked = Counter((one.host, one.path) for one in web.requests if one.path != "/robots.txt")
     assert asked.pop(("bad.test", "/poison")) == 3
     assert len(asked) == 4 + 1 + GOOD_PAGES
-    # After the first death the page may be with the worker of the other host, whose request in
-    # progress dies with it and is made again; `verify` shows that each page is kept once.
-    assert asked.total() <= len(asked) + 2
+    is_shared = "--store" in store
+    assert asked.total() <= len(asked) + (2 if is_shared else 0)
     hung_at, again_at, _ = (one.started for one in web.requests if one.path == "/poison")
     starts = [one.started for one in web.requests_to("good.test")]
     starts = [hung_at, *(one for one in starts if hung_at < one < again_at), again_at]

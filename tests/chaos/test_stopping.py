@@ -75,7 +75,7 @@ def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
     site.reply("/endless", Reply(body="late", delay_s=20), Reply(body="at last"))
     site.page("/b")
     site.page("/c")
-    run = gossamer.start(*crawl_of(web, tmp_path))
+    run = gossamer.start(*crawl_of(web, tmp_path), "--workers", "1")  # each asks for robots.txt
     run.wait_for(lambda: tmp_path.joinpath("pages/3").exists())
     run.signal(signal.SIGINT)
     run.wait_for(lambda: "press Ctrl-C again to quit now" in run.output)

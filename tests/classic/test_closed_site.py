@@ -228,8 +228,8 @@ def test_a_later_page_that_fails_is_said_and_skipped(web: Web, crawl: Crawl) -> 
     [
         ("/missing", "404"),
         ("/broken", "the server failed"),
-        ("/image", "neither HTML nor text"),
-        ("/liar", "neither HTML nor text"),
+        ("/image", "content type is not accepted"),
+        ("/liar", "by its bytes it is"),
         ("/private", "Disallow: /private"),
         ("/out", "to http://b.test/, which is out of scope"),
         ("/round", "in a circle"),

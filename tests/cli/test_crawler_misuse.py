@@ -1,11 +1,14 @@
 """Bad input: one line on standard error that says what is wrong and how to fix it, exit code 2."""
 
+import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
+from gossamer.cli import classic
 from gossamer.testing import Web
 
 Command = Callable[..., CompletedProcess[str]]
@@ -27,13 +30,19 @@ def test_the_number_of_arguments(command: Command, count: int) -> None:
     assert_refused(command("crawler", *["x"] * count), "usage: crawler seedURL", f"not {count}")
 
 
+def read_variables() -> set[str]:
+    """Return the variables that the command asks its environment for."""
+    return set(re.findall(r'environment\.get\("([A-Z_]+)"', inspect.getsource(classic)))
+
+
 @pytest.mark.req("C1")
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_is_no_error(command: Command, flag: str) -> None:
     finished = command("crawler", flag)
     assert finished.returncode == 0
     assert finished.stdout.startswith("usage: crawler seedURL pageDirectory maxDepth\n")
-    assert "CRAWLER_INTERNAL" in finished.stdout
+    assert "nofollow" in finished.stdout
+    assert read_variables() == set(re.findall(r"[A-Z_]{10,}", finished.stdout))
     assert finished.stderr == ""
 
 

@@ -81,7 +81,7 @@ def test_so_is_one_to_another_spelling_of_the_same_page(inspect: Inspect) -> Non
         ("/out", "out of scope: it redirects to http://b.test/, which is out of scope"),
         ("/round", "/round, in a circle"),
         ("/missing", "not found: the server answered 404"),
-        ("/broken", "server error: the server failed (500)"),
+        ("/broken", "server error: the server failed (500 Internal Server Error)"),
     ],
 )
 def test_a_page_that_is_not_to_be_had(inspect: Inspect, path: str, words: str) -> None:

@@ -258,7 +258,8 @@ def test_config(gossamer: Gossamer, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert rows["max-pages"] == ["5", "--max-pages"]
     assert rows["depth"] == ["3", *f"{file}, line 1".split()]
     assert rows["delay"] == ["2s", "GOSSAMER_DELAY"]
-    assert rows["ttl"] == ["1h", "default"]
+    assert rows["revisit"] == ["never", "default"]
+    assert rows["keep"] == ["auto", "default"]
     assert "hush" not in told.out
     settings = {one["name"]: one for one in gossamer("config", "--json").objects}
     assert settings["delay"]["value_text"] == "2s"
@@ -266,7 +267,7 @@ def test_config(gossamer: Gossamer, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_modules_and_scorers(gossamer: Gossamer) -> None:
     modules = gossamer("modules")
-    assert modules.lines[0].split() == ["module", "from", "what", "it", "does"]
+    assert modules.lines[0].split() == ["module", "from", "options", "what", "it", "does"]
     assert [line.split()[0] for line in modules.lines[1:4]] == ["noop", "save", "stats"]
     assert gossamer("modules", "--json").objects[0]["name"] == "noop"
     assert any(

@@ -5,6 +5,7 @@ import pytest
 
 from gossamer.cli import status as command
 from gossamer.cli.status import WORKERS_SHOWN, status_lines
+from gossamer.coordinator import SeedReport
 from gossamer.views.status import CrawlStatus
 from gossamer.views.workers import WorkerEntry
 
@@ -17,6 +18,7 @@ WORKER = WorkerEntry(
     memory=104_000_000,
     busy=0.97,
     silent_s=5.0,
+    dead_in_s=25.0,
 )
 AWAY = msgspec.structs.replace(WORKER, number=2, pid=12, machine="b.test", busy=0.0)
 SILENT = msgspec.structs.replace(AWAY, number=3, silent_s=12.3)
@@ -32,16 +34,24 @@ STATUS = CrawlStatus(
     finished=0,
     too_deep=0,
     pages=0,
+    visits=0,
     bytes=0,
+    received=0,
     max_pages=None,
     max_bytes=None,
     outcomes={},
+    causes=[],
+    seeds=SeedReport(),
+    max_page_bytes=None,
     url_states={"unscored": 0},
     hosts=0,
     busiest_hosts=[],
     workers=[],
+    resting_s=0.0,
     depths=[],
     queues=[],
+    url_queue=None,
+    url_queue_peak=0,
     started_at=None,
     last_at=None,
 )
@@ -88,3 +98,10 @@ def test_the_name_of_a_machine_does_not_steer_the_terminal() -> None:
     (_, line) = lines_of(hostile)
     assert line.isprintable()
     assert len(line) < 120
+
+
+def test_a_standstill_is_told_below_the_state() -> None:
+    resting = msgspec.structs.replace(STATUS, resting_s=24.2, workers=[WORKER])
+    silent = msgspec.structs.replace(STATUS, workers=[WORKER, SILENT])
+    assert list(status_lines(resting))[2].strip().startswith("waiting 24s: the store was restarted")
+    assert "waiting up to 25s: worker 3 of 1,204 hosts is silent" in list(status_lines(silent))[2]

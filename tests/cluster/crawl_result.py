@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.config import StoreAddress
-from gossamer.stores.contract import PageRecord, UrlRecord
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis.reader import open_redis_reader
+from gossamer.stores.registry import open_for_reading
+from gossamer.stores.results import Result
+from gossamer.stores.url_record import PageRecord, UrlRecord
 from gossamer.testing import RequestRecord, Web
 
 
@@ -24,14 +24,16 @@ class CrawlResult(msgspec.Struct, frozen=True):
     """URL, depth and body."""
 
 
-async def read_all(url: str, name: str) -> tuple[list[UrlRecord], list[PageRecord], list[bytes]]:
-    """Return every URL, every page, and the bodies of the pages."""
-    request = ReadRequest(address=StoreAddress("redis", url=url), name=name)
-    async with open_redis_reader(request) as reader:
+async def read_all(
+    request: ReadRequest,
+) -> tuple[list[UrlRecord], list[PageRecord], list[bytes], list[Result]]:
+    """Return every URL, every page, the bodies of the pages, and the log of results."""
+    async with open_for_reading(request) as reader:
         records = [one.record async for one in reader.urls()]
         pages = [page async for page in reader.pages()]
         bodies = [await reader.content(page.id) or b"" for page in pages]
-    return records, pages, bodies
+        results = await reader.results(0, await reader.last_result())
+    return records, pages, bodies, results
 
 
 def saved_files(folder: Path) -> dict[int, bytes]:

@@ -13,10 +13,14 @@ from pathlib import Path
 import pytest
 from process_tree import is_alive, kill_all, workers_of
 from redis_servers import LOOPBACK, PATIENCE_S, wait_until
+from tests.chaos import scraper
 from tests.cluster.crawl_result import CrawlResult, as_result, impolite, read_all, saved_files
 from tests.cluster.small_web import HOSTS
 
-from gossamer.stores.contract import UrlState
+from gossamer.config import load
+from gossamer.stores.reading import ReadRequest
+from gossamer.stores.results import Result
+from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
 from gossamer.testing import Web
 
 DELAY_S = 0.1
@@ -81,6 +85,8 @@ class ProcessCrawl:
     def run(self, command: str, *arguments: object, **environment: str) -> GossamerProcess:
         """Start a command about this crawl, with variables of its environment."""
         words = [command, *map(str, arguments), "--name", self.name]
+        if self.url == "redis:" and command not in {"crawl", "worker", "migrate"}:
+            words += ["--dir", str(self.folder)]
         variables = {"GOSSAMER_STORE": self.url, **environment}
         output = self.folder / f"output-{len(self._runs)}"
         self._runs.append(GossamerProcess(output, words, variables))
@@ -160,7 +166,8 @@ class ProcessCrawl:
         A process that stands still in the moment before it saves a page does so late, under a
         number that may be another page's by then: as many files may differ.
         """
-        records, pages, bodies = asyncio.run(read_all(self.url, self.name))
+        records, pages, bodies, results = self._read()
+        scraper.assert_each_is_there_once(records, results)
         assert {record.state for record in records} <= {UrlState.DONE, UrlState.TOO_DEEP}
         assert [page.id for page in pages] == [*range(1, len(pages) + 1)]
         assert Counter(page.url for page in pages).most_common(1)[0][1] == 1
@@ -173,6 +180,19 @@ class ProcessCrawl:
         assert saved.keys() == wanted.keys()
         assert sum(saved[number] != wanted[number] for number in wanted) <= late_files
         return as_result(self.web, records, found)
+
+    def records(self) -> list[UrlRecord]:
+        """Return all URLs in the store."""
+        return self._read()[0]
+
+    def log(self) -> list[Result]:
+        """Return the log of results."""
+        return self._read()[3]
+
+    def _read(self) -> tuple[list[UrlRecord], list[PageRecord], list[bytes], list[Result]]:
+        store = load({"store": self.url}, {}).options.store
+        request = ReadRequest(address=store, name=self.name, directory=self.folder)
+        return asyncio.run(read_all(request))
 
     def saved(self) -> dict[int, bytes]:
         """Return the files of the pages by their numbers."""
@@ -192,4 +212,5 @@ def seed_and_options(
     limits = ["--scope", "any", "--depth", "5", "--similarity", "1"]
     own = ["--allow-network", f"{LOOPBACK}/32", "--allow-network", "::1/128"]
     rest = ["--workers", str(workers), "--dir", str(folder), "--module", "save"]
-    return [seed, *feedback, *limits, *own, *rest]
+    records = ["--module", scraper.SPEC]
+    return [seed, *feedback, *limits, *own, *rest, *records]

@@ -30,10 +30,10 @@ def test_a_module_by_name_runs_in_worker_processes(
     seed = f"http://{HOSTS[0]}:{web.address[1]}/"
     given = options(server, "by-name", tmp_path / "here")
 
-    summary = asyncio.run(gossamer.crawl(seed, module="save", **given))
+    summary = asyncio.run(gossamer.crawl(seed, module="save:folder=html", **given))
 
     assert summary.ended_by == "complete"
-    saved = {int(file.name) for file in (tmp_path / "here" / "pages").iterdir()}
+    saved = {int(file.name) for file in (tmp_path / "here" / "html").iterdir()}
     assert saved == set(range(1, summary.snapshot.pages + 1))
     assert not (tmp_path / "here" / "crawl.sqlite").exists()
     again = asyncio.run(gossamer.crawl(seed, module="save", **given))

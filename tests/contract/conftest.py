@@ -75,6 +75,7 @@ def open_store(setup: StoreSetup) -> OpenStore:
         scheduler = {
             name: rules.pop(name) for name in SchedulerRules.__struct_fields__ if name in rules
         }
+        assert rules.keys() <= {*StoreRules.__struct_fields__}
         everything = {"scheduler": scheduler, **rules}
         driver = StoreDriver(setup, msgspec.convert(everything, StoreRules, strict=False))
         driver.join(*range(workers))

@@ -3,29 +3,25 @@
 from collections.abc import Callable, Sequence
 
 import msgspec
-import zstandard
-from tests.contract.samples import digest_of, domain_of, link, name_of
+from tests.contract.samples import digest_of, domain_of, link, name_of, own_of
 from tests.contract.stores import StoreSetup
 
+from gossamer.codings import ContentPacker
 from gossamer.content.similarity import Sketch
-from gossamer.model import Candidate, HostKey, Outcome, Snapshot, Url
+from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot, Url
 from gossamer.stores import Store, StoreRules
-from gossamer.stores.contract import (
-    Claim,
-    HostFeedback,
-    HostView,
-    KeptPage,
-    Settled,
-    Settlement,
-    Task,
-    UrlRecord,
-    UrlState,
-    WorkerReport,
-    WorkerView,
-)
+from gossamer.stores.claim import THIS_PAGE, Claim, KeptPage, StoredBody
+from gossamer.stores.contract import Settled, Settlement, Task
+from gossamer.stores.figures import HostView, WorkerReport, WorkerView
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.results import Record, Result
+from gossamer.stores.retrying import RetryRequest
+from gossamer.stores.url_record import UrlRecord, UrlState
 
 START = 1_000_000.0
 QUEUES = tuple(range(10))
+WHATEVER = {THIS_PAGE: own_of()}
+"""An own content that is that of every page."""
 WAITING = {UrlState.UNSCORED, UrlState.QUEUED, UrlState.ASSIGNED}
 
 
@@ -47,10 +43,10 @@ class StoreDriver:
         for worker in workers:
             self._run(self.store.join(worker, self.now, report))
 
-    def dismiss(self, worker: int, *in_hand: str | None) -> None:
+    def dismiss(self, worker: int, *in_hand: str | None, received: int = 0) -> None:
         records = self.records()
         ids = [records[name].id for name in in_hand if name is not None]
-        self._run(self.store.dismiss(worker, ids, self.now))
+        self._run(self.store.dismiss(worker, ids, self.now, received))
 
     def workers(self) -> list[WorkerView]:
         return self._run(self.store.workers(self.now))
@@ -78,8 +74,8 @@ class StoreDriver:
     def assign(self, orders: Sequence[Sequence[int]]) -> int:
         return self._run(self.store.route(orders, self.now))
 
-    def lease(self, worker: int = 0, limit: int = 100) -> list[Task]:
-        return self._run(self.store.lease(worker, limit, self.now)).tasks
+    def lease(self, worker: int = 0, limit: int = 100, *, referrers: bool = False) -> list[Task]:
+        return self._run(self.store.lease(worker, limit, self.now, referrers)).tasks
 
     def wake_at(self, worker: int = 0) -> float | None:
         leased = self._run(self.store.lease(worker, 0, self.now))
@@ -96,8 +92,24 @@ class StoreDriver:
         (task,) = [task for task in self.take(worker) if name_of(task.url) == name]
         return task
 
-    def claim(self, task: Task, content: str | None = None, sketch: Sketch | None = None) -> Claim:
-        return self._run(self.store.claim(task, digest_of(content or task.url), sketch, self.now))
+    def claim(
+        self,
+        task: Task,
+        content: str | None = None,
+        sketch: Sketch | None = None,
+        own: dict[int, bytes] | None = WHATEVER,
+    ) -> Claim:
+        """Claim a number; unless it is said, the own content is known and that of every page."""
+        digest = digest_of(content or task.url)
+        return self._run(self.store.claim(task, digest, sketch, self.now, own))
+
+    def content(self, number: int) -> bytes | None:
+        """Return the body of a page; None if it has expired."""
+        answer = self.setup.answer(number)
+        return None if answer is None else answer.body
+
+    def stored_body(self, number: int) -> StoredBody:
+        return self._run(self.store.stored_body(number))
 
     def settle(
         self,
@@ -106,10 +118,18 @@ class StoreDriver:
         *,
         feedback: HostFeedback | None = None,
         size: int = 0,
+        received: int = 0,
         retry: bool = False,
+        records: Sequence[Record] = (),
     ) -> Settled:
         settlement = Settlement(
-            task=task, outcome=outcome, feedback=feedback, size=size, retry=retry
+            task=task,
+            outcome=outcome,
+            feedback=feedback,
+            size=size,
+            received=received,
+            retry=retry,
+            records=records,
         )
         return self.settle_as(settlement)
 
@@ -123,18 +143,22 @@ class StoreDriver:
         *,
         content: str | None = None,
         sketch: Sketch | None = None,
+        own: dict[int, bytes] | None = WHATEVER,
         feedback: HostFeedback | None = None,
         size: int = 100,
+        received: int = 0,
+        records: Sequence[Record] = (),
+        row: bytes | None = None,
+        packed: bytes | None = None,
     ) -> Settled:
         """Claim a number for the page and settle it."""
-        claim = self.claim(task, content, sketch)
+        claim = self.claim(task, content, sketch, own)
         assert claim.page_id is not None
-        body = (content or task.url).encode()
         page = KeptPage(
             page_id=claim.page_id,
             size=size,
             digest=digest_of(content or task.url),
-            content=zstandard.compress(body),
+            content=packed or ContentPacker().pack((content or task.url).encode()),
             fetched_at=self.now,
         )
         settlement = Settlement(
@@ -143,7 +167,10 @@ class StoreDriver:
             page=page,
             links=[link(name) for name in links],
             size=size,
+            received=received,
             feedback=feedback or HostFeedback(ended=self.now),
+            records=records,
+            row=row,
         )
         return self.settle_as(settlement)
 
@@ -166,8 +193,25 @@ class StoreDriver:
         feedback = feedback or HostFeedback(ended=self.now)
         return self.settle(task, Outcome.SERVER_ERROR, retry=True, feedback=feedback)
 
-    def release(self, task: Task, feedback: HostFeedback | None = None) -> bool:
-        return self._run(self.store.release(task, feedback, self.now))
+    def retry_failed(self, *outcomes: Outcome, hosts: Sequence[str] = ()) -> int:
+        """Let everything wait again that has ended so."""
+        wanted = RetryRequest(
+            outcomes=frozenset(outcomes), hosts=frozenset(HostKey(f"{host}.test") for host in hosts)
+        )
+        retried, next_id = 0, 1
+        while next_id:
+            answer = self._run(self.store.retry_failed(wanted, next_id, self.now))
+            retried += answer.urls
+            next_id = answer.next_id or 0
+        return retried
+
+    def release(
+        self,
+        task: Task,
+        feedback: HostFeedback | None = None,
+        receipt: Receipt | None = None,
+    ) -> bool:
+        return self._run(self.store.release(task, feedback, self.now, receipt))
 
     def acquire_slot(self, host: str) -> float | None:
         key = HostKey(f"{host}.test")
@@ -182,6 +226,9 @@ class StoreDriver:
 
     def reap(self) -> int:
         return self._run(self.store.reap(self.now))
+
+    def expire(self) -> int:
+        return self._run(self.store.expire(self.now))
 
     def commit(self) -> None:
         self._run(self.store.commit())
@@ -199,11 +246,20 @@ class StoreDriver:
         scheduler = msgspec.structs.replace(self.rules.scheduler, delay_s=delay_s)
         return msgspec.structs.replace(self.rules, scheduler=scheduler)
 
-    def pending_depth_changes(self) -> list[tuple[int, int]]:
-        return self._run(self.store.pending_depth_changes())
+    def pending_depth_changes(self, limit: int = 1000) -> list[tuple[int, int]]:
+        return self._run(self.store.pending_depth_changes(limit))
 
     def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         self._run(self.store.confirm_depth_changes(pages))
+
+    def relaxing(self) -> bool:
+        """Tell whether depths may still decrease over links that were found."""
+        return self.snapshot().relaxing
+
+    def relax(self) -> None:
+        """Follow up all shorter paths."""
+        while self.relaxing():
+            assert self.route(1)
 
     def hosts(self, limit: int) -> list[HostView]:
         return self._run(self.store.hosts(limit, self.now))
@@ -246,6 +302,12 @@ class StoreDriver:
     def gaps(self) -> frozenset[int]:
         return self.setup.gaps()
 
+    def results(self, after: int = 0, limit: int = 10_000) -> list[Result]:
+        return self.setup.results(after, limit)
+
+    def drop_rows(self, upto: int) -> None:
+        self._run(self.store.drop_rows(upto))
+
     def page_numbers(self) -> list[int]:
         return [page.id for page in self.setup.pages()]
 
@@ -259,7 +321,9 @@ class StoreDriver:
         for record in records:
             assert (record.outcome is not None) == (record.state is UrlState.DONE)
             assert (record.finished_at is not None) == (record.state is UrlState.DONE)
-        assert snapshot.pages == len(list(self.setup.pages()))
+        pages = list(self.setup.pages())
+        assert snapshot.pages == len(pages) == sum(one.page_id is not None for one in records)
+        assert snapshot.visits == sum(page.visits for page in pages)
 
 
 OpenStore = Callable[..., StoreDriver]

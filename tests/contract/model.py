@@ -18,11 +18,18 @@ from tests.contract.model_state import (
     domain_of,
     host_of,
     likeness,
+    own_likeness,
 )
 
-from gossamer.model import Outcome
+from gossamer.frontier.host_limits import HostLimits, depth_limit
+from gossamer.model import Outcome, Receipt
+from gossamer.policy.auto_delay import auto_delay_s
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import HostFeedback, Task
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.results import Record
+
+NOTHING = Receipt()
 
 
 class Model:
@@ -42,6 +49,8 @@ class Model:
         self.lost_slots: set[str] = set()
         """The hosts of which one was taken back."""
         self.last_lease: dict[str, int] = {}
+        self.lags = False
+        """Whether the store has shorter paths to follow, which are followed here at once."""
 
     @property
     def urls(self) -> dict[str, ModelUrl]:
@@ -51,7 +60,19 @@ class Model:
         return self.kept.hosts.setdefault(host_of(name), ModelHost())
 
     def delay(self, name: str) -> float:
-        return max(self.rules.scheduler.delay_s, self.host(name).crawl_delay)
+        adapted = self.host(name).delay if self.limits(name).auto_delay else 0.0
+        return max(self.least_delay(name), adapted)
+
+    def least_delay(self, name: str) -> float:
+        return max(self.limits(name).delay_s, self.host(name).crawl_delay)
+
+    def limits(self, name: str) -> HostLimits:
+        return self.rules.scheduler.limits(f"{host_of(name)}.test")
+
+    def pages_of(self, name: str) -> int:
+        """Return how many pages of the host are kept."""
+        pages = (one for one, url in self.urls.items() if url.page is not None)
+        return sum(host_of(one) == host_of(name) for one in pages)
 
     def in_progress(self, name: str) -> int:
         held = sum(host_of(other) == host_of(name) for other in self.held)
@@ -63,7 +84,7 @@ class Model:
         return sum(host_of(other) == host_of(name) for other in ours)
 
     def slots(self, name: str) -> int:
-        return 1 if self.delay(name) > 0 else self.rules.scheduler.host_connections
+        return self.limits(name).slots(self.delay(name), self.pages_of(name))
 
     def is_shared(self, name: str) -> bool:
         """Several workers may serve a host that may be asked several things at once."""
@@ -71,20 +92,27 @@ class Model:
 
     # -- links -----------------------------------------------------------------------------------
 
-    def is_within(self, depth: int) -> bool:
-        return self.rules.max_depth is None or depth <= self.rules.max_depth
+    def is_within(self, name: str, depth: int) -> bool:
+        rules, host = self.rules.scheduler.host_rules, f"{host_of(name)}.test"
+        limit = depth_limit(host, rules, self.rules.max_depth)
+        return limit is None or depth <= limit
+
+    def state_at(self, name: str, depth: int) -> str:
+        """Return the state in a store that takes the URL to be at that depth so far."""
+        state = self.urls[name].state
+        return "too_deep" if state == "waiting" and not self.is_within(name, depth) else state
 
     def add(self, names: list[str], depth: int, hops: int, now: float, *, seeds: bool) -> None:
         for name in names:
             if name not in self.urls:
-                state = "waiting" if self.is_within(depth) else "too_deep"
+                state = "waiting" if self.is_within(name, depth) else "too_deep"
                 self.urls[name] = ModelUrl(state, depth, hops)
         for name in names:
             self.bring_nearer(name, depth, hops)
         self.relax()
         for name in names:
             url = self.urls[name]
-            if not seeds and url.finished_at <= now - self.rules.ttl_s:
+            if not seeds and url.finished_at <= now - self.rules.revisit_s:
                 self.visit_again(name)
 
     def bring_nearer(self, name: str, depth: int, hops: int) -> bool:
@@ -92,7 +120,7 @@ class Model:
         if (depth, hops) >= (url.depth, url.hops):
             return False
         url.depth, url.hops = depth, hops
-        if url.state == "too_deep" and self.is_within(depth):
+        if url.state == "too_deep" and self.is_within(name, depth):
             url.state = "waiting"
         return True
 
@@ -116,18 +144,30 @@ class Model:
         url, host, domain = self.urls[name], self.host(name), domain_of(name)
         assert url.state == "waiting"
         assert task.lease > self.last_lease.get(domain, -1)
-        assert (task.depth, task.hops, task.attempt) == (url.depth, url.hops, url.attempts + 1)
+        path, exact = (task.depth, task.hops), (url.depth, url.hops)
+        assert path >= exact if self.lags else path == exact
+        assert task.attempt == url.attempts + 1
+        assert task.delay_s == self.delay(name)
+        assert task.spent == self.limits(name).spent(self.pages_of(name), 0)
         assert now >= host.next_start, f"{name} is asked {host.next_start - now} s too early"
         assert self.in_progress(name) < self.slots(name)
         if self.is_shared(name):
-            share = math.ceil(self.slots(name) / len(self.alive))
+            share = math.ceil(self.limits(name).connections / len(self.alive))
             assert self.in_hand(name, worker) < share, "more than its share of a host"
         else:
             self.check_domain(domain, worker, now)
-        reserved = len(self.held) + 1
-        page_bytes = min(self.rules.max_page_bytes, self.rules.max_bytes)
-        assert len(self.kept.pages) + reserved <= self.rules.max_pages
-        assert self.kept.bytes + reserved * page_bytes <= self.rules.max_bytes
+        self.check_budgets(task)
+
+    def check_budgets(self, task: Task) -> None:
+        """Check that a task may receive what is left, and no more than it needs."""
+        rules = self.rules
+        assert self.kept.visits + len(self.held) < rules.max_pages
+        assert max(self.kept.received, self.kept.short_at) < rules.max_bytes
+        reserved = sum(held.task.max_bytes for held in self.held.values())
+        left = rules.max_bytes - self.kept.received - reserved
+        assert task.max_bytes == min(left, rules.max_task_bytes) > 0
+        assert task.is_last == (task.max_bytes < rules.max_task_bytes)
+        assert not (task.is_last and self.held), "others may return what it needs"
 
     def check_domain(self, domain: str, worker: int, now: float) -> None:
         """Check that the worker may have a host of the domain, which is not shared."""
@@ -146,8 +186,9 @@ class Model:
             self.owner[domain_of(name)] = worker
         self.held[name] = HeldTask(task, worker, now + self.rules.scheduler.lease_s, shared)
 
-    def end(self, name: str, now: float) -> HeldTask:
+    def end(self, name: str, now: float, received: int = 0) -> HeldTask:
         held = self.held.pop(name)
+        self.kept.received += min(received, held.task.max_bytes)
         self.lost.append(held.task)
         if not held.shared:
             self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_ttl_s
@@ -158,19 +199,31 @@ class Model:
         if feedback.crawl_delay_s is not None:
             host.crawl_delay = feedback.crawl_delay_s
         host.failures = host.failures + 1 if feedback.failed else 0
-        pause = self.delay(name)
+        if self.limits(name).auto_delay:
+            host.delay = auto_delay_s(
+                self.delay(name),
+                self.limits(name).delay_s,
+                took_s=feedback.took_s,
+                failed=feedback.failed,
+                overloaded=feedback.overloaded,
+            )
+        pause = self.least_delay(name)
+        if pause > 0:
+            pause = max(pause, feedback.took_s)
         if feedback.failed:
-            pause = max(pause, min(300.0, max(pause, 0.5) * 2 ** (host.failures - 1)))
+            pause = max(
+                pause, min(300.0, max(self.least_delay(name), 0.5) * 2 ** (host.failures - 1))
+            )
         if feedback.retry_after_s is not None:
             pause = max(pause, min(feedback.retry_after_s, 3600.0))
-        host.next_start = max(host.next_start, feedback.ended + pause)
+        host.next_start = max(host.next_start, feedback.ended + max(pause, self.delay(name)))
 
     def wait_again(self, name: str) -> None:
         self.urls[name].state = "waiting"
 
     def give_up_claim(self, held: HeldTask, name: str) -> None:
         """The page is not kept: its number is free, and its duplicates must be seen again."""
-        if held.number is None:
+        if held.number is None or held.again:
             return
         for other in self.held.values():
             if other.refused_by == name:
@@ -179,28 +232,54 @@ class Model:
             if url.state == "finished" and url.duplicate_of == held.number:
                 self.visit_again(other_name)
 
-    def comparable(self, content: str, now: float) -> dict[int, float]:
-        """Return the pages, kept or claimed, that this content repeats, and how exactly."""
+    def contents(self, now: float) -> dict[int, str]:
+        """Return what the pages say that a new one is compared with, kept or claimed."""
         others = {
             number: kept
             for number, (_, kept, at) in self.kept.pages.items()
-            if at > now - self.rules.ttl_s
+            if at > now - self.rules.keep_s
         }
-        others |= {
+        return others | {
             other.number: other.content
             for other in self.held.values()
-            if other.number is not None and other.content is not None
+            if other.number is not None and other.content is not None and not other.again
         }
+
+    def comparable(self, content: str, now: float) -> dict[int, float]:
+        """Return the pages that look like this content, and how much."""
         how = {
             number: SAME if other == content else likeness(content, other)
-            for number, other in others.items()
+            for number, other in self.contents(now).items()
         }
         least = self.rules.similarity or 0.0
         return {number: one for number, one in how.items() if one >= least}
 
-    def leave(self, name: str, feedback: HostFeedback | None, now: float) -> None:
+    def repeated(self, content: str, like: dict[int, float], now: float) -> dict[int, float]:
+        """Return those of the pages that look like this content which it repeats."""
+        said, least = self.contents(now), self.rules.similarity or 0.0
+        return {
+            number: how
+            for number, how in like.items()
+            if how == SAME
+            or (self.is_read(number) and own_likeness(content, said[number]) >= least)
+        }
+
+    def is_read(self, number: int) -> bool:
+        """Tell whether the own content of a page is known."""
+        held = [
+            other.is_read
+            for other in self.held.values()
+            if other.number == number and not other.again
+        ]
+        return held[0] if held else number in self.kept.read
+
+    def leave(
+        self, name: str, feedback: HostFeedback | None, now: float, receipt: Receipt = NOTHING
+    ) -> None:
         """A task is given back."""
-        held = self.end(name, now)
+        held = self.end(name, now, receipt.received)
+        if receipt.short:
+            self.kept.short_at = self.rules.max_bytes
         if feedback is None:
             host = self.host(name)
             host.next_start = max(host.next_start, now + self.delay(name))
@@ -209,16 +288,25 @@ class Model:
         self.wait_again(name)
         self.give_up_claim(held, name)
 
-    def finish(self, name: str, outcome: Outcome, now: float) -> HeldTask:
-        held = self.end(name, now)
-        url = self.urls[name]
+    def finish(
+        self,
+        name: str,
+        outcome: Outcome,
+        now: float,
+        received: int = 0,
+        records: tuple[Record, ...] = (),
+    ) -> HeldTask:
+        held = self.end(name, now, received)
+        url, page = self.urls[name], held.number if outcome is Outcome.FETCHED else None
+        if page is not None or records:
+            self.kept.results.append((name, page, records))
         url.state, url.outcome, url.finished_at, url.attempts = (
             "finished",
             outcome,
             now,
             url.attempts + 1,
         )
-        url.targets, url.redirect, url.page, url.duplicate_of = [], False, None, None
+        url.targets, url.redirect, url.duplicate_of = [], False, None
         return held
 
     # -- the end of a process --------------------------------------------------------------------
@@ -267,21 +355,22 @@ class Model:
             if seen_at + lease_s <= now and worker not in busy:
                 self.forget(worker)
 
-    def take_back(self, name: str, now: float, *, died: bool) -> None:
+    def take_back(self, name: str, now: float, received: int = 0, *, died: bool) -> None:
         """A lease is taken from a worker, which may have died of the URL."""
         url = self.urls[name]
-        self.leave(name, None, now)
+        self.leave(name, None, now, Receipt(received))
         url.deaths += died
         if died and url.deaths >= 3:
             url.state, url.outcome, url.finished_at = "finished", Outcome.GAVE_UP, now
-            url.targets, url.redirect, url.page, url.duplicate_of = [], False, None, None
+            url.targets, url.redirect, url.duplicate_of = [], False, None
             url.attempts += 1
 
-    def dismiss(self, worker: int, culprit: str | None, now: float) -> None:
-        """A worker has died, perhaps of a URL."""
+    def dismiss(self, worker: int, culprit: str | None, received: int, now: float) -> None:
+        """A worker has died, perhaps of a URL, and had received so much."""
         for name, held in list(self.held.items()):
             if held.worker == worker:
-                self.take_back(name, now, died=name == culprit)
+                self.take_back(name, now, received, died=name == culprit)
+                received -= min(received, held.task.max_bytes)
         if worker in self.alive:
             self.forget(worker)
 

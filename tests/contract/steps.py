@@ -7,12 +7,16 @@ import msgspec
 import pytest
 from tests.contract.driver import StoreDriver
 from tests.contract.model import Model
-from tests.contract.model_state import CONTENTS, SAME, HeldTask, host_of
-from tests.contract.samples import sketch_of
+from tests.contract.model_state import CONTENTS, OWN, SAME, HeldTask, host_of, own_likeness
+from tests.contract.samples import own_of, sketch_of
 
 from gossamer.content.similarity import Sketch
-from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, Task
+from gossamer.model import Outcome, Receipt
+from gossamer.stores.claim import THIS_PAGE, Claim
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.results import Record
+from gossamer.stores.url_record import UrlState
 
 
 class CheckedStore:
@@ -29,10 +33,13 @@ class CheckedStore:
     # -- the frontier ----------------------------------------------------------------------------
 
     def add_seeds(self, names: list[str]) -> None:
-        before = sum(url.state == "waiting" for url in self.model.urls.values())
+        before = self.driver.records()
         new = self.driver.add_seeds(*names)
         self.model.add(names, 0, 0, self.now, seeds=True)
-        assert new == sum(url.state == "waiting" for url in self.model.urls.values()) - before
+        too_deep = UrlState.TOO_DEEP
+        assert new == sum(
+            name not in before or before[name].state is too_deep for name in set(names)
+        )
 
     def prioritise(self, score: Callable[[], float], times: int) -> None:
         """Score what is new; the same scores may come more than once."""
@@ -57,8 +64,12 @@ class CheckedStore:
         if worker not in self.model.alive:
             return 0
         self.model.alive[worker] = self.now
-        scores = {name: record.score for name, record in self.driver.records().items()}
+        records = self.driver.records()
+        scores = {name: record.score for name, record in records.items()}
+        unscored = sum(record.state is UrlState.UNSCORED for record in records.values())
+        self.model.lags = self.driver.relaxing()
         tasks = self.driver.lease(worker, limit)
+        assert not tasks or unscored < self.model.rules.scheduler.url_queue
         for task in tasks:
             name = self.driver.name(task)
             if self.model.rules.scheduler.strict:
@@ -79,9 +90,12 @@ class CheckedStore:
         assert self.driver.renew(held.task) == []
         held.deadline = self.now + self.model.rules.scheduler.lease_s
 
-    def release(self, name: str, feedback: HostFeedback | None) -> None:
-        assert self.driver.release(self.model.held[name].task, feedback)
-        self.model.leave(name, feedback, self.now)
+    def release(self, name: str, feedback: HostFeedback | None, received: int) -> None:
+        """Give a task back; if it needed more than was left, that is the end of the budget."""
+        task = self.model.held[name].task
+        receipt = Receipt(received, task.is_last and received > 0)
+        assert self.driver.release(task, feedback, receipt)
+        self.model.leave(name, feedback, self.now, receipt)
 
     def come_too_late(self, task: Task) -> None:
         """Try everything with a task that was lost; nothing may come of it."""
@@ -89,7 +103,10 @@ class CheckedStore:
         assert self.driver.renew(task) == [task]
         assert self.driver.claim(task).lost
         assert not self.driver.settle(
-            task, Outcome.GONE, feedback=HostFeedback(ended=self.now)
+            task,
+            Outcome.GONE,
+            feedback=HostFeedback(ended=self.now),
+            records=[Record("late", b"{}")],
         ).accepted
         assert not self.driver.release(task)
         assert list(self.driver.records().values()) == before
@@ -113,19 +130,30 @@ class CheckedStore:
     # -- pages -----------------------------------------------------------------------------------
 
     def claim(self, name: str, content: str) -> None:
-        """Claim a number for a page that says this."""
+        """Claim a number for a page that says this; compare it with others where that is asked."""
         held, model = self.model.held[name], self.model
-        claim = self.driver.claim(held.task, content, sketch_for(content))
+        claim = self.driver.claim(held.task, content, sketch_for(content), None)
         assert not claim.lost
         if held.number is not None:
             assert claim.page_id == held.number, "a second claim got another answer"
             return
+        page = model.urls[name].page
+        assert claim.again == (page is not None)
+        if page is not None:
+            assert claim.page_id == page, "a page that is visited again got another number"
+            held.number, held.content, held.again = page, content, True
+            return
         like = model.comparable(content, self.now)
+        is_read = False
+        if model.rules.similarity is not None and like and SAME not in like.values():
+            assert claim.unread == self._unread(like)
+            claim, is_read = self._claim_again(held, content, claim.unread), True
+            like = model.repeated(content, like, self.now)
         if model.rules.similarity is None or not like:
             taken = set(model.kept.pages) | {other.number for other in model.held.values()}
             free = next(number for number in range(1, 1000) if number not in taken)
             assert claim.page_id == free, "a number was left out or given twice"
-            held.number, held.content = claim.page_id, content
+            held.number, held.content, held.is_read = claim.page_id, content, is_read
             held.duplicate_of = held.refused_by = None
             return
         assert claim.page_id is None
@@ -133,12 +161,31 @@ class CheckedStore:
         best = max(like.values())
         assert like[claim.duplicate_of] == best
         assert claim.similarity == (None if best == SAME else pytest.approx(best))
+        if claim.own_similarity is not None:
+            said = model.contents(self.now)[claim.duplicate_of]
+            assert claim.own_similarity == pytest.approx(own_likeness(content, said))
         if best != SAME:
             assert claim.duplicate_of == min(one for one, how in like.items() if how == best)
         held.duplicate_of = claim.duplicate_of
         held.repeats = Outcome.DUPLICATE if best == SAME else Outcome.SIMILAR
         rivals = {other.number: rival for rival, other in model.held.items()}
         held.refused_by = rivals.get(claim.duplicate_of)
+
+    def _unread(self, like: dict[int, float]) -> tuple[int, ...]:
+        ranked = sorted(like, key=lambda number: (-like[number], number))
+        unknown = [number for number in ranked if not self.model.is_read(number)]
+        return (THIS_PAGE, *unknown[:4])
+
+    def _claim_again(self, held: HeldTask, content: str, unread: tuple[int, ...]) -> Claim:
+        """Claim with the own contents of all pages that are kept; others cannot be read."""
+        own, kept = {THIS_PAGE: own_for(content)}, self.model.kept
+        for number in unread[1:]:
+            is_claimed = any(other.number == number for other in self.model.held.values())
+            assert self.driver.stored_body(number).claimed == is_claimed
+            if not is_claimed:
+                own[number] = own_for(kept.pages[number][1])
+                kept.read.add(number)
+        return self.driver.claim(held.task, content, sketch_for(content), own)
 
     def settle_page(
         self, name: str, content: str, links: list[str], feedback: HostFeedback
@@ -153,15 +200,18 @@ class CheckedStore:
 
     def _settle_duplicate(self, name: str, held: HeldTask, feedback: HostFeedback) -> None:
         model = self.model
-        self.driver.settle(held.task, held.repeats, size=20, feedback=feedback)
+        records = self._records(name)
+        self.driver.settle(
+            held.task, held.repeats, size=20, received=15, feedback=feedback, records=records
+        )
         model.kept.bytes += 20
         model.rest(name, feedback)
         if held.refused_by == "nobody":
-            model.end(name, self.now)
+            model.end(name, self.now, 15)
             model.urls[name].attempts += 1
             model.wait_again(name)
         else:
-            model.finish(name, held.repeats, self.now)
+            model.finish(name, held.repeats, self.now, 15, records)
             model.urls[name].duplicate_of = held.duplicate_of
 
     def _settle_kept(
@@ -171,27 +221,43 @@ class CheckedStore:
         assert number is not None
         assert held.content is not None
         depths = {url.page: url.depth for url in model.urls.values()}
-        sketch = sketch_for(held.content)
+        lags = self.driver.relaxing()
+        sketch, records = sketch_for(held.content), self._records(name)
         settled = self.driver.keep(
-            held.task, links, content=held.content, sketch=sketch, feedback=feedback, size=30
+            held.task,
+            links,
+            content=held.content,
+            sketch=sketch,
+            feedback=feedback,
+            size=30,
+            received=40,
+            own=None,
+            records=records,
         )
         assert settled.accepted
+        assert self.driver.content(number) == held.content.encode()
         model.kept.bytes += 30
+        model.kept.visits += 1
         model.rest(name, feedback)
-        model.finish(name, Outcome.FETCHED, self.now)
+        model.finish(name, Outcome.FETCHED, self.now, 40, records)
         model.kept.pages[number] = (name, held.content, self.now)
+        model.kept.read.discard(number)
+        if held.is_read:
+            model.kept.read.add(number)
         for other in model.held.values():
             if other.refused_by == name:
                 other.refused_by = None
         url = model.urls[name]
         url.page, url.targets = number, links
         model.add(links, url.depth + 1, 0, self.now, seeds=False)
-        depths[number] = held.task.depth
-        assert set(settled.nearer) == {
-            (other.page, other.depth)
-            for other in model.urls.values()
-            if other.page is not None and depths[other.page] > other.depth
-        }
+        depths[number] = model.kept.shown[number] = held.task.depth
+        assert set(settled.nearer) <= set(self.driver.pending_depth_changes())
+        if not lags and not self.driver.relaxing():
+            assert set(settled.nearer) == {
+                (other.page, other.depth)
+                for other in model.urls.values()
+                if other.page is not None and depths[other.page] > other.depth
+            }
 
     def settle_redirect(self, name: str, to: str) -> None:
         model, held = self.model, self.model.held[name]
@@ -203,39 +269,69 @@ class CheckedStore:
         model.add([to], url.depth, url.hops + 1, self.now, seeds=False)
         model.give_up_claim(held, name)
 
-    def settle_without_a_page(self, name: str, feedback: HostFeedback | None) -> None:
-        held = self.model.held[name]
-        assert self.driver.settle(held.task, Outcome.NOT_FOUND, feedback=feedback).accepted
+    def settle_without_a_page(
+        self, name: str, feedback: HostFeedback | None, received: int
+    ) -> None:
+        held, records = self.model.held[name], self._records(name)
+        assert self.driver.settle(
+            held.task, Outcome.NOT_FOUND, received=received, feedback=feedback, records=records
+        ).accepted
         if feedback is not None:
             self.model.rest(name, feedback)
-        self.model.finish(name, Outcome.NOT_FOUND, self.now)
+        self.model.finish(name, Outcome.NOT_FOUND, self.now, received, records)
         self.model.give_up_claim(held, name)
 
-    def settle_for_a_retry(self, name: str, feedback: HostFeedback) -> None:
+    def settle_for_a_retry(self, name: str, feedback: HostFeedback, received: int) -> None:
         held = self.model.held[name]
         assert self.driver.settle(
-            held.task, Outcome.TIMED_OUT, retry=True, feedback=feedback
+            held.task,
+            Outcome.TIMED_OUT,
+            retry=True,
+            received=received,
+            feedback=feedback,
+            records=self._records(name),
         ).accepted
         self.model.rest(name, feedback)
-        self.model.end(name, self.now)
+        self.model.end(name, self.now, received)
         self.model.urls[name].attempts += 1
         self.model.wait_again(name)
         self.model.give_up_claim(held, name)
+
+    def _records(self, name: str) -> tuple[Record, ...]:
+        """Return what a module has extracted of a URL: nothing from every third one."""
+        attempt = self.model.urls[name].attempts
+        count = (len(name) + attempt) % 3
+        return tuple(Record("mine", f'{{"{name}":{attempt}}}'.encode()) for _ in range(count))
+
+    def retry_failed(self, outcome: Outcome, hosts: list[str]) -> None:
+        """Let what has ended so wait again, on some hosts or on all."""
+        model = self.model
+        failed = [
+            name
+            for name, url in model.urls.items()
+            if (url.state, url.outcome) == ("finished", outcome)
+            and (not hosts or host_of(name) in hosts)
+        ]
+        assert self.driver.retry_failed(outcome, hosts=hosts) == len(failed)
+        for name in failed:
+            model.visit_again(name)
+            model.host(name).failures = 0
 
     # -- time and death --------------------------------------------------------------------------
 
     def reap(self) -> None:
         setup = self.driver.setup
         self.driver.reap()
+        self.driver.expire()
         self.model.lapse(self.now)
         if not setup.forgets_the_uncommitted:
             self.model.saved.hosts = copy.deepcopy(self.model.kept.hosts)
 
-    def dismiss(self, worker: int, culprit: str | None, times: int) -> None:
+    def dismiss(self, worker: int, culprit: str | None, received: int, times: int) -> None:
         """Let a worker die, perhaps of a URL; that may be told more than once."""
         for _ in range(times):
-            self.driver.dismiss(worker, culprit)
-        self.model.dismiss(worker, culprit, self.now)
+            self.driver.dismiss(worker, culprit, received=received)
+        self.model.dismiss(worker, culprit, received, self.now)
 
     def check_workers(self) -> None:
         """Check what is told of the workers."""
@@ -279,3 +375,8 @@ class CheckedStore:
 def sketch_for(content: str) -> Sketch | None:
     changed = CONTENTS[content]
     return None if changed is None else sketch_of("the family", changed)
+
+
+def own_for(content: str) -> bytes:
+    changed = OWN[content]
+    return b"" if changed is None else own_of(changed)

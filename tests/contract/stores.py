@@ -13,15 +13,24 @@ from typing import Any, Protocol, TypeVar
 from gossamer.channel import Channel
 from gossamer.config import StoreAddress
 from gossamer.stores import EmbeddedStore, Store, StoreRules
-from gossamer.stores.contract import Attempt, PageRecord, UrlRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.stores.embedded.sqlite.queries import read_attempts, read_content, read_pages
+from gossamer.stores.embedded.sqlite.queries import (
+    read_attempts,
+    read_kept_answer,
+    read_last_result,
+    read_pages,
+    read_results,
+)
+from gossamer.stores.kept_answer import KeptAnswer
 from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.open import delete_crawl
 from gossamer.stores.redis.reader import RedisReader, open_redis_reader
+from gossamer.stores.redis.records import read_url, write_url
+from gossamer.stores.results import Result
+from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 T = TypeVar("T")
 
@@ -56,8 +65,17 @@ class StoreSetup(Protocol):
     def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
 
-    def content(self, page_id: int) -> bytes | None:
-        """Return the content of a page."""
+    def set_attempts(self, url_id: int, count: int) -> None:
+        """Pretend that a URL was tried so often, as the last time."""
+
+    def answer(self, page_id: int) -> KeptAnswer | None:
+        """Return what is kept of the answer for a page."""
+
+    def results(self, after: int, limit: int) -> list[Result]:
+        """Return results of the log."""
+
+    def last_result(self) -> int:
+        """Return the number of the last result."""
 
     def last_page(self) -> int:
         """Return the largest number that was given to a page."""
@@ -102,8 +120,17 @@ class EmbeddedSetup:
     def attempts(self, url_id: int) -> list[Attempt]:
         return read_attempts(self._written(), url_id)
 
-    def content(self, page_id: int) -> bytes | None:
-        return read_content(self._written(), page_id)
+    def set_attempts(self, url_id: int, count: int) -> None:
+        self._written().execute("UPDATE urls SET attempts = ? WHERE id = ?", (count, url_id))
+
+    def answer(self, page_id: int) -> KeptAnswer | None:
+        return read_kept_answer(self._written(), page_id)
+
+    def results(self, after: int, limit: int) -> list[Result]:
+        return read_results(self._written(), after, limit)
+
+    def last_result(self) -> int:
+        return read_last_result(self._written())
 
     def _written(self) -> sqlite3.Connection:
         self.backend._batch.write()
@@ -236,13 +263,33 @@ class RedisSetup:
         return [one.record for one in self.run(listed(self.reader.urls()))]
 
     def pages(self) -> Iterable[PageRecord]:
-        return self.run(listed(self.reader.pages()))
+        pages = self.run(listed(self.reader.pages()))
+        depths = dict(self.run(listed(self.reader.depths())))
+        assert depths == {one.id: one.depth for one in pages}
+        return pages
 
     def attempts(self, url_id: int) -> list[Attempt]:
         return self.run(self.reader.attempts(url_id))
 
-    def content(self, page_id: int) -> bytes | None:
-        return self.run(self.reader.content(page_id))
+    def set_attempts(self, url_id: int, count: int) -> None:
+        async def change() -> None:
+            name = self.reader.crawl.key("urls")
+            packed = await self.reader.crawl.client.hget(name, str(url_id))
+            assert isinstance(packed, bytes)
+            row = read_url(packed)
+            changed = row._replace(attempts=[row.attempts[-1]] * count)
+            await self.reader.crawl.client.hset(name, str(url_id), write_url(changed))
+
+        self.run(change())
+
+    def answer(self, page_id: int) -> KeptAnswer | None:
+        return self.run(self.reader.answer(page_id))
+
+    def results(self, after: int, limit: int) -> list[Result]:
+        return self.run(self.reader.results(after, limit))
+
+    def last_result(self) -> int:
+        return self.run(self.reader.last_result())
 
     def last_page(self) -> int:
         return self.run(self.store.counts()).last_page

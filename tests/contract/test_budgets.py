@@ -1,10 +1,11 @@
 """Pages and bytes in progress plus finished never exceed the budgets."""
 
+import msgspec
 import pytest
-from tests.contract.driver import OpenStore, StoreDriver
+from tests.contract.driver import WAITING, OpenStore, StoreDriver
 
-from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback
+from gossamer.model import Outcome, Receipt
+from gossamer.stores.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("D14")
 
@@ -53,44 +54,83 @@ def test_what_was_not_used_is_returned(open_store: OpenStore, end: str) -> None:
     assert len(driver.take()) == 1
 
 
-def test_a_lease_reserves_the_bytes_of_the_largest_page(open_store: OpenStore) -> None:
-    driver = open_store(max_bytes=1000, max_page_bytes=400)
+def test_a_lease_reserves_what_a_task_may_receive(open_store: OpenStore) -> None:
+    driver = open_store(max_bytes=1000, max_task_bytes=400)
     add_many_seeds(driver)
     first, second = driver.take()
-    driver.keep(first, size=100)
+    assert [(task.max_bytes, task.is_last) for task in (first, second)] == [(400, False)] * 2
+    driver.keep(first, received=100)
     (third,) = driver.take()
-    driver.keep(second, size=400)
-    assert driver.take() == []
-    driver.keep(third, size=50)
-    assert driver.snapshot().bytes == 550
+    driver.keep(second, received=400)
+    assert driver.take() == [], "100 bytes are left, and the third may return 400"
+    driver.keep(third, received=50)
+    assert driver.snapshot().received == 550
+    (fourth,) = driver.take()
+    assert (fourth.max_bytes, fourth.is_last) == (400, False)
+    driver.keep(fourth, received=200)
     (last,) = driver.take()
-    driver.keep(last, size=200)
+    assert (last.max_bytes, last.is_last) == (250, True), "all that is left"
+    assert driver.take() == []
+    driver.keep(last, received=250)
     assert driver.ended_by() == "max-bytes"
+    assert driver.snapshot().received == 1000
 
 
-def test_what_is_downloaded_and_not_kept_counts(open_store: OpenStore) -> None:
-    driver = open_store(max_bytes=1000, max_page_bytes=400, delay_s=0.0)
+def test_whatever_is_received_counts(open_store: OpenStore) -> None:
+    driver = open_store(max_bytes=1000, max_task_bytes=400, delay_s=0.0)
     add_many_seeds(driver)
+    told = HostFeedback(ended=driver.now)
     first, second = driver.take()
-    driver.settle(first, Outcome.NOT_HTML, size=300, feedback=HostFeedback(ended=driver.now))
-    driver.settle(
-        second, Outcome.TIMED_OUT, size=350, retry=True, feedback=HostFeedback(ended=driver.now)
-    )
-    assert driver.snapshot().bytes == 650
-    assert driver.snapshot().pages == 0
+    driver.settle(first, Outcome.NOT_HTML, received=300, feedback=told)
+    driver.settle(second, Outcome.TIMED_OUT, received=350, retry=True, feedback=told)
+    (third,) = driver.take()
+    driver.release(third, told, Receipt(250))
+    (fourth,) = driver.take()
+    assert driver.ended_by() is None
+    driver.settle(fourth, Outcome.NOT_FOUND, received=100, feedback=told)
+    assert (driver.snapshot().received, driver.snapshot().pages) == (1000, 0)
     assert driver.ended_by() == "max-bytes"
+    assert driver.take() == []
 
 
-def test_a_budget_smaller_than_a_page_is_one_page(open_store: OpenStore) -> None:
-    driver = open_store(max_bytes=1000, max_page_bytes=500_000)
+def test_a_budget_smaller_than_a_task_is_used_by_one_at_a_time(open_store: OpenStore) -> None:
+    driver = open_store(workers=2, max_bytes=1000, max_task_bytes=500_000)
     add_many_seeds(driver)
     (task,) = driver.take()
-    assert driver.take() == []
+    assert driver.take(0) + driver.take(1) == []
+    assert driver.wake_at(1) == driver.now, "it only waits for the other one"
     driver.miss(task)
     (task,) = driver.take()
-    driver.keep(task, size=1000)
+    driver.keep(task, received=990)
+    (task,) = driver.take()
+    assert (task.max_bytes, task.is_last) == (10, True)
+    driver.keep(task, received=10)
     assert driver.ended_by() == "max-bytes"
-    assert driver.snapshot().bytes == 1000
+    assert driver.snapshot().received == 1000
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_when_the_rest_is_too_little_the_budget_is_used_up(
+    open_store: OpenStore, clean: bool
+) -> None:
+    driver = open_store(max_bytes=1000, max_task_bytes=600, delay_s=0.0)
+    add_many_seeds(driver)
+    (task,) = driver.take()
+    driver.keep(task, received=600)
+    (last,) = driver.take()
+    assert driver.release(last, HostFeedback(ended=driver.now), Receipt(30, short=True))
+    assert driver.ended_by() == "max-bytes", "and nobody tries again and again"
+    assert driver.take() == []
+    assert (driver.snapshot().received, driver.snapshot().waiting) == (630, 29)
+    driver.commit()
+    (driver.reopen if clean else driver.crash)()
+    assert driver.ended_by() == "max-bytes"
+    driver.rules = msgspec.structs.replace(driver.rules, max_bytes=2000)
+    driver.reopen()
+    assert driver.ended_by() is None, "with a higher limit it goes on"
+    assert driver.state(driver.name(last)) in WAITING, "nothing was lost"
+    driver.now += 1
+    assert [(task.max_bytes, task.attempt) for task in driver.take()] == [(600, 1), (600, 1)]
 
 
 @pytest.mark.parametrize(
@@ -115,21 +155,22 @@ def test_who_waits_for_a_reservation_asks_again_at_once(open_store: OpenStore) -
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_restart_goes_on_counting(open_store: OpenStore, clean: bool) -> None:
-    driver = open_store(max_pages=3, max_bytes=1000, max_page_bytes=300, delay_s=0.0)
+    driver = open_store(max_pages=3, max_bytes=1000, max_task_bytes=300, delay_s=0.0)
     add_many_seeds(driver)
     first, second, _ = driver.take()
-    driver.keep(first, size=120)
-    driver.settle(second, Outcome.NOT_HTML, size=80, feedback=HostFeedback(ended=driver.now))
+    driver.keep(first, size=120, received=60)
+    told = HostFeedback(ended=driver.now)
+    driver.settle(second, Outcome.NOT_HTML, size=80, received=90, feedback=told)
     driver.commit()
     (driver.reopen if clean else driver.crash)()
     snapshot = driver.snapshot()
-    assert (snapshot.pages, snapshot.bytes) == (1, 200)
+    assert (snapshot.pages, snapshot.bytes, snapshot.received) == (1, 200, 150)
     tasks = driver.take()
     assert len(tasks) == 2, "two pages are left, and none is reserved by the dead"
     for task in tasks:
-        driver.keep(task, size=300)
+        driver.keep(task, size=300, received=300)
     assert driver.ended_by() == "max-pages"
-    assert driver.snapshot().bytes == 800
+    assert (driver.snapshot().bytes, driver.snapshot().received) == (800, 750)
 
 
 def test_a_crawl_that_is_complete_says_so_even_if_a_budget_is_used_up(

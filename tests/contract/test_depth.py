@@ -3,6 +3,7 @@
 import heapq
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +15,8 @@ from tests.contract.driver import OpenStore, StoreDriver
 from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import Task, UrlState
+from gossamer.stores.contract import Task
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B2")
 
@@ -152,6 +154,114 @@ def test_a_seed_is_at_depth_0_however_far_away_it_was(open_store: OpenStore) -> 
     assert driver.depths() == {"a/": 0, "a/1": 0, "a/2": 1}
 
 
+def chain(driver: StoreDriver, length: int) -> list[str]:
+    """Visit pages each of which leads to the next, the last one to one that is not visited."""
+    names = ["a/", *(f"a/{page}" for page in range(1, length + 1))]
+    driver.add_seeds("a/", "b/")
+    for name, following in pairwise(names):
+        visit(driver, name, following)
+    return names
+
+
+def moved(driver: StoreDriver, before: dict[str, int]) -> int:
+    """Return how many depths have changed."""
+    return sum(depth != before.get(name, depth) for name, depth in driver.depths().items())
+
+
+def test_what_lies_behind_a_shorter_path_comes_nearer_in_bounded_steps(
+    open_store: OpenStore,
+) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99, relaxed_at_once=5)
+    names = chain(driver, 23)
+    numbers = {driver.name_of(page.url): page.id for page in driver.setup.pages()}
+    before = driver.depths()
+    nearer = visit(driver, "b/", "a/2")
+    assert moved(driver, before) == 6, "the link of the page, and five behind it"
+    assert dict(nearer) == {numbers[f"a/{page}"]: page - 1 for page in range(2, 8)}
+    driver.miss(driver.take_one(names[-1]))
+    assert moved(driver, before) == 6 + 5 + 5, "routing and settling go on with it"
+    assert driver.relaxing()
+    assert driver.ended_by() is None, "no URL is left, but depths are not exact yet"
+    driver.commit()
+    driver.crash()
+    driver.join(0)
+    steps = []
+    while driver.relaxing():
+        assert driver.ended_by() is None
+        before = driver.depths()
+        driver.route()
+        steps.append(moved(driver, before))
+    assert steps == [5, 1]
+    assert driver.depths() == {name: max(0, at - 1) for at, name in enumerate(names)} | {
+        "a/1": 1,
+        "b/": 0,
+    }
+    assert driver.ended_by() == "complete"
+    assert driver.route() == 0
+    expected = {numbers[f"a/{page}"]: page - 1 for page in range(2, 23)}
+    assert dict(driver.pending_depth_changes()) == expected
+    assert len(driver.pending_depth_changes(4)) == 4
+    driver.assert_counts_agree()
+
+
+def test_a_page_with_many_links_is_followed_in_parts(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99, relaxed_at_once=4, max_depth=3)
+    chain(driver, 3)
+    links = [f"c/{page}" for page in range(10)]
+    visit(driver, "a/3", *links)
+    assert all(driver.state(name) is UrlState.TOO_DEEP for name in links)
+    visit(driver, "b/", "a/3")
+    waiting = [driver.snapshot().waiting]
+    while driver.relaxing():
+        driver.route()
+        waiting.append(driver.snapshot().waiting)
+    assert waiting == [4, 8, 10], "they are part of the crawl now"
+    assert sorted(map(driver.name, driver.take())) == links
+    assert {driver.depths()[name] for name in links} == {2}
+
+
+def test_links_that_a_new_visit_replaces_are_followed_before(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, host_connections=99, relaxed_at_once=1, revisit_s=50.0)
+    chain(driver, 8)
+    visit(driver, "b/", "a/3", "a/6")
+    driver.now += 60
+    assert driver.relaxing()
+    assert driver.depths()["a/7"] == 7
+    driver.add_seeds("d/")
+    visit(driver, "d/", "a/6")
+    visit(driver, "a/6")
+    driver.relax()
+    assert driver.depths()["a/7"] == 2, "over the link that was seen before"
+
+
+def test_in_strict_order_nothing_is_handed_out_before_depths_are_exact(
+    open_store: OpenStore,
+) -> None:
+    driver = open_store(delay_s=0.0, worker_queue=1, relaxed_at_once=3, strict=True)
+    driver.add_seeds("a/")
+    names = ["a/", *(f"a/{page}" for page in range(1, 12))]
+    depths = lambda name: float(driver.depths()[name])  # noqa: E731 -- nearest first
+
+    def take() -> list[Task]:
+        driver.score(depths)
+        driver.route()
+        return driver.lease(0, 1)
+
+    for name, following in pairwise(names):
+        (task,) = take()
+        assert driver.name(task) == name
+        driver.keep(task, [following, "a/z"] if name == "a/9" else [following])
+    driver.add_seeds("a/5")
+    assert driver.relaxing()
+    assert take() == []
+    driver.relax()
+    tasks = []
+    while found := take():
+        tasks += found
+        driver.miss(found[0])
+    assert [(driver.name(task), task.depth) for task in tasks] == [("a/z", 5), ("a/11", 6)]
+
+
 Edges = dict[int, tuple[bool, list[int]]]
 """For each page whether it is a redirect, and where it leads."""
 
@@ -206,8 +316,9 @@ class Crowd:
             for worker in rng.sample(range(self.workers), self.workers):
                 held += driver.lease(worker, rng.randint(1, 4))
             rng.shuffle(held)
-            for _ in range(rng.randint(1, len(held))):
+            for _ in range(min(rng.randint(1, 4), len(held))):
                 self.settle(held.pop())
+        self.told.update(driver.pending_depth_changes())
 
     def settle(self, task: Task) -> None:
         name = self.driver.name(task)
@@ -234,6 +345,7 @@ def name_of(node: int) -> str:
     seeds=st.lists(st.integers(0, 1), min_size=1, max_size=2, unique=True),
     max_depth=st.sampled_from([None, 0, 1, 2, 3]),
     workers=st.integers(1, 8),
+    relaxed_at_once=st.sampled_from([1, 2, 200]),
     seed=st.integers(0, 2**32),
 )
 @settings(deadline=None, max_examples=80)
@@ -246,12 +358,14 @@ def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     seeds: list[int],
     max_depth: int | None,
     workers: int,
+    relaxed_at_once: int,
     seed: int,
 ) -> None:
     rules = StoreRules(
         scheduler=SchedulerRules(delay_s=0.0, host_connections=3),
         max_depth=max_depth,
         similarity=None,
+        relaxed_at_once=relaxed_at_once,
     )
     with TemporaryDirectory() as folder:
         driver = make_store(kind, Path(folder), rules)

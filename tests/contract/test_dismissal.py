@@ -4,7 +4,9 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, Task, UrlState
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D16")
 
@@ -138,7 +140,7 @@ def test_one_that_lives_and_is_late_has_not_died(open_store: OpenStore) -> None:
 
 @pytest.mark.req("D14")
 def test_the_budget_is_exact_after_it(open_store: OpenStore) -> None:
-    driver = open_store(delay_s=0.0, max_pages=3, max_bytes=900, max_page_bytes=300)
+    driver = open_store(delay_s=0.0, max_pages=3, max_bytes=900, max_task_bytes=300)
     driver.add_seeds("a/1", "b/1", "c/1", "d/1")
     for worker in range(3):
         assert len(driver.take(worker)) == 3
@@ -148,9 +150,24 @@ def test_the_budget_is_exact_after_it(open_store: OpenStore) -> None:
     tasks = driver.take(4)
     assert {driver.name(task) for task in tasks} == {"b/1", "c/1", "d/1"}
     for task in tasks:
-        driver.keep(task, size=300)
+        driver.keep(task, received=300)
     assert driver.ended_by() == "complete"
-    assert (driver.snapshot().pages, driver.snapshot().bytes) == (3, 900)
+    assert (driver.snapshot().pages, driver.snapshot().received) == (3, 900)
+
+
+@pytest.mark.req("D14")
+def test_what_it_had_received_counts_however_often_it_is_told(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, max_bytes=1000, max_task_bytes=300)
+    driver.add_seeds("a/1", "b/1", "c/1")
+    assert [task.max_bytes for task in driver.take(0)] == [300, 300, 300]
+    for _ in range(2):
+        driver.dismiss(0, received=500)
+    assert driver.snapshot().received == 500
+    assert [task.max_bytes for task in driver.take(1)] == [300]
+    driver.dismiss(1, received=10_000)
+    assert driver.snapshot().received == 800, "no more than it was allowed to receive"
+    (task,) = driver.take(2)
+    assert (task.max_bytes, task.is_last) == (200, True)
 
 
 @pytest.mark.req("B2", "B3")

@@ -27,6 +27,43 @@ def test_a_free_domain_goes_to_the_least_loaded(open_store: OpenStore) -> None:
     assert [len(names(driver, worker)) for worker in range(3)] == [3, 3, 3]
 
 
+def test_what_is_in_progress_counts_as_well(open_store: OpenStore) -> None:
+    """A worker whose queue is empty has something to do all the same."""
+    driver = open_store(workers=2, delay_s=1.0)
+    driver.add_seeds("a/1", "b/1", "c/1", "d/1")
+    driver.score()
+    driver.route()
+    mine = driver.lease(0)
+    driver.miss(driver.lease(1, limit=1)[0])
+    driver.add_seeds("e/1", "f/1")
+    driver.score()
+    driver.route(draws=1)
+    assert len(mine) == 2
+    assert names(driver, 1) == ["d/1", "e/1"]
+    driver.miss(mine[0])
+    driver.route()
+    assert names(driver, 0) == ["f/1"]
+
+
+def test_who_has_little_in_progress_and_a_full_queue_gets_nothing(open_store: OpenStore) -> None:
+    """It goes to another, who has more to do and room."""
+    driver = open_store(workers=2, delay_s=1.0, worker_queue=1)
+    driver.add_seeds("a/1", "b/1")
+    driver.score()
+    driver.route()
+    for number in range(2):  # two in progress at one worker, none at the other
+        driver.add_seeds(f"c{number}/1")
+        driver.score()
+        assert len(driver.lease(0)) == 1
+        driver.route()
+    driver.lease(0)
+    driver.add_seeds("d/1")
+    driver.score()
+    assert driver.route() == 1
+    assert names(driver, 1) == ["b/1"]
+    assert names(driver, 0) == ["d/1"]
+
+
 def test_a_domain_stays_with_its_worker_for_five_minutes(open_store: OpenStore) -> None:
     driver = open_store(workers=2, delay_s=0.0)
     driver.add_seeds("x.a/1")

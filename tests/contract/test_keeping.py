@@ -9,7 +9,10 @@ from tests.contract.samples import digest_of, link
 
 from gossamer.content.similarity import Sketch
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, KeptPage, Settled, Settlement, Task
+from gossamer.stores.claim import THIS_PAGE, KeptPage
+from gossamer.stores.contract import Settled, Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D9", "B1")
 
@@ -42,18 +45,18 @@ def test_pages_get_their_numbers_and_a_repeated_one_names_the_first(
 ) -> None:
     driver = open_store(similarity=0.9)
     driver.add_seeds("a/", "b/", "c/", "d/")
-    first, same, similar, other = driver.take()
+    first, same, alike, other = driver.take()
     assert keep(driver, first, "one", make_sketch("news"), ["a/1"]).new_links == [link("a/1").key]
     assert keep(driver, same, "one", make_sketch("news"), ["a/2"]).accepted
-    assert keep(driver, similar, "like one", make_sketch("news", 10), ["a/3"]).accepted
+    undecided = keep(driver, alike, "like one", make_sketch("news", 10), ["a/3"])
+    assert (undecided.accepted, undecided.unread) == (False, (THIS_PAGE, 1))
     assert keep(driver, other, "two", make_sketch("sports")).accepted
     records = driver.records()
     assert [records[name].page_id for name in ("a/", "b/", "c/", "d/")] == [1, None, None, 2]
     assert records["b/"].outcome is Outcome.DUPLICATE
     assert records["b/"].detail == "the same content as page 1"
-    assert records["c/"].outcome is Outcome.SIMILAR
-    assert records["c/"].detail == "96 % like page 1"
-    assert [records[name].duplicate_of for name in ("b/", "c/")] == [1, 1]
+    assert records["b/"].duplicate_of == 1
+    assert records["c/"].state is UrlState.LEASED, "it is to be compared first"
     assert sorted(records) == ["a/", "a/1", "b/", "c/", "d/"], (
         "links of repeated pages are not added"
     )

@@ -4,7 +4,8 @@ import pytest
 from tests.contract.driver import OpenStore
 
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, UrlState
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B1", "D16")
 

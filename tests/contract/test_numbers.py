@@ -4,7 +4,8 @@ import pytest
 from tests.contract.driver import OpenStore
 
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, UrlState
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B1", "D9")
 
@@ -73,7 +74,7 @@ def test_what_was_claimed_when_the_process_died_is_given_again(open_store: OpenS
 
 
 def test_the_same_content_is_not_kept_twice(open_store: OpenStore) -> None:
-    driver = open_store(ttl_s=100.0)
+    driver = open_store(keep_s=100.0)
     driver.add_seeds("a/", "b/", "c/")
     first, second, third = driver.take()
     driver.keep(first, content="duplicate_of")

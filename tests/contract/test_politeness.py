@@ -4,7 +4,7 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback
+from gossamer.stores.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("B3")
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.stores.contract import HostFeedback, Task
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("D7")
 
@@ -31,6 +32,39 @@ def crawl(driver: StoreDriver, workers: int, links: Callable[[Task], list[str]])
             driver.join(*range(workers))
             driver.reap()
     raise AssertionError(f"it does not come to an end: {driver.store!r}")
+
+
+@pytest.mark.parametrize("strict", [0, 1], ids=["drawn", "strict"])
+def test_while_the_url_queue_is_full_nobody_gets_work(open_store: OpenStore, strict: int) -> None:
+    """It is exceeded by the links of pages under way, and by seeds, and nothing is lost."""
+    driver = open_store(workers=2, url_queue=10, strict=strict, delay_s=0.0, similarity=None)
+    driver.add_seeds(*[f"h{number}/" for number in range(25)])
+    assert driver.lease(0) == []
+    for _ in range(3):
+        driver.prioritise([(one, 50.0) for one in driver.candidates(5)])
+    driver.route()
+    assert driver.lease(0) == [], "ten still wait for their score"
+    assert driver.wake_at(0) == pytest.approx(driver.now + 0.05), "nobody is to blame for that"
+    driver.prioritise([(one, 50.0) for one in driver.candidates(10 if strict else 1)])
+    driver.route()
+    first, second, *others = driver.lease(0) + driver.lease(1)
+    driver.keep(first, [f"a/{number}" for number in range(7)])
+    driver.keep(second, [f"b/{number}" for number in range(7)])
+    assert driver.lease(0) + driver.lease(1) == []
+    for task in others:
+        driver.miss(task)
+    driver.score()
+    driver.route()
+    assert driver.lease(0) + driver.lease(1), "what was scored makes room"
+
+
+def test_a_crawl_with_the_shortest_url_queue_comes_to_its_end(open_store: OpenStore) -> None:
+    driver = open_store(workers=2, url_queue=1, delay_s=0.0, similarity=None)
+    names = [f"h{host}/{page}" for host in range(4) for page in range(10)]
+    driver.add_seeds(*names[:20])
+    seen = [driver.name(task) for task in crawl(driver, 2, lambda _: names)]
+    assert sorted(seen) == sorted(names)
+    assert driver.ended_by() == "complete"
 
 
 @pytest.mark.parametrize("strict", [0, 1], ids=["drawn", "strict"])

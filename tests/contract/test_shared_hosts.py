@@ -7,7 +7,9 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import HostFeedback, Task, UrlState
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D6", "D16")
 

@@ -8,7 +8,9 @@ from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.content.similarity import Sketch
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, Task, UrlState
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")
 
@@ -106,7 +108,7 @@ def test_other_pages_are_kept(open_store: OpenStore, make_sketch: MakeSketch) ->
 def test_likeness_counts_for_its_time(
     open_store: OpenStore, make_sketch: MakeSketch, *, committed: bool
 ) -> None:
-    driver = open_store(similarity=0.9, ttl_s=100.0, delay_s=0.0)
+    driver = open_store(similarity=0.9, keep_s=100.0, delay_s=0.0)
     driver.add_seeds("a/", "b/")
     first, second = driver.take()
     driver.keep(first, sketch=make_sketch("news"))
@@ -125,7 +127,7 @@ def test_likeness_counts_for_its_time(
 def test_what_was_forgotten_is_not_found_again(
     open_store: OpenStore, make_sketch: MakeSketch, *, restart: bool
 ) -> None:
-    driver = open_store(similarity=0.9, ttl_s=100.0, delay_s=0.0, lease_s=1e6)
+    driver = open_store(similarity=0.9, keep_s=100.0, delay_s=0.0, lease_s=1e6)
     driver.add_seeds("a/", "b/", "c/")
     first, second, third = driver.take()
     driver.keep(first, sketch=make_sketch("news"))

@@ -6,7 +6,9 @@ from tests.contract.driver import OpenStore
 from gossamer.frontier import SchedulerRules
 from gossamer.model import Cause, Outcome
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import HostFeedback, Settlement, UrlState
+from gossamer.stores.contract import Settlement
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B1")
 

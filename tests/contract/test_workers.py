@@ -7,13 +7,15 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import LATE_S, HostFeedback, WorkerReport, WorkerView
+from gossamer.stores.contract import LATE_S
+from gossamer.stores.figures import WorkerReport, WorkerView
+from gossamer.stores.host_feedback import HostFeedback
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
 
 
 def test_a_worker_is_seen_with_what_it_has_to_do(open_store: OpenStore) -> None:
-    driver = open_store(workers=0, delay_s=1.0)
+    driver = open_store(workers=0, delay_s=1.0, lease_s=30.0)
     driver.join(0, report=REPORT)
     driver.add_seeds("x.a/1", "y.a/1", "z.a/1", "x.a/2")
     driver.score()
@@ -22,8 +24,8 @@ def test_a_worker_is_seen_with_what_it_has_to_do(open_store: OpenStore) -> None:
     driver.now += 3
     driver.join(2)
     assert driver.workers() == [
-        WorkerView(number=0, hosts=3, in_progress=2, silent_s=3.0, report=REPORT),
-        WorkerView(number=2, hosts=0, in_progress=0, silent_s=0.0),
+        WorkerView(number=0, hosts=3, in_progress=2, silent_s=3.0, dead_in_s=27.0, report=REPORT),
+        WorkerView(number=2, hosts=0, in_progress=0, silent_s=0.0, dead_in_s=30.0),
     ]
 
 

@@ -2,17 +2,25 @@
 
 import asyncio
 import gc
+import re
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import pytest
 import uvloop
+from turbohtml import Document
 
 import gossamer
-from gossamer import CrawlError, Page, UsageError
+from gossamer import CrawlError, Event, EventKind, Outcome, Page, Response, UsageError
+from gossamer.config import load
+from gossamer.content import tree
+from gossamer.coordinator import Crawl
+from gossamer.coordinator.observer import Silence
+from gossamer.plan import Plan
 from gossamer.testing import KeepOpen, Reply, Web, traffic_of
 
 Run: TypeAlias = Callable[[Coroutine[object, object, None]], None]
@@ -264,3 +272,94 @@ def test_it_is_polite_unless_told_otherwise(web: Web, options: Options) -> None:
     polite = {name: value for name, value in options.items() if name != "delay"}
     asyncio.run(gossamer.crawl("http://a.test/", max_pages=2, **polite))
     assert (traffic_of(web.requests, time.monotonic()).min_gap_s or 0) >= 1.0
+
+
+@pytest.mark.req("D12")
+def test_a_page_s_text_is_parsed_once(options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def parse_tree(source: str) -> Document:
+        parsed.append(source)
+        return real(source)
+
+    real = tree.parse_tree
+    monkeypatch.setattr(tree, "parse_tree", parse_tree)
+
+    def read(page: Page) -> None:
+        assert page.text == page.text
+
+    def read_too(page: Page) -> None:
+        assert page.text == msgspec.structs.replace(page).text
+
+    summary = gossamer.crawl_sync("http://a.test/", module=[read, read_too], **options)
+    assert [one.errors for one in summary.modules] == [0, 0]
+    assert len(parsed) == PAGES, "by two modules, in threads of their own"
+
+
+@pytest.mark.req("D12")
+def test_a_reader_may_pause_and_other_modules_have_their_usual_time(
+    web: Web, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Longer than a lease, and longer than any module may take."""
+    monkeypatch.setitem(Crawl.__init__.__kwdefaults__ or {}, "module_limit_s", 0.3)
+    stuck: list[str] = []
+
+    async def never_returns(page: Page) -> None:
+        if page.id == 2:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                stuck.append("was ended")
+                raise
+
+    async def program() -> None:
+        read = []
+        async for page in gossamer.pages(
+            "http://a.test/", module=never_returns, lease=1, max_pages=4, **options
+        ):
+            read.append(page.id)
+            if page.id == 2:
+                await asyncio.sleep(1.5)
+                assert stuck == ["was ended"]
+        assert read == [1, 2, 3, 4]
+
+    asyncio.run(program())
+    assert len(web.requests_to("a.test")) == 5, "robots.txt, and each page once"
+
+
+def test_a_plain_function_is_an_observer(
+    options: Options, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Event] = []
+    gossamer.crawl_sync("http://a.test/", observer=seen.append, **options)
+    fetched = [one.url for one in seen if one.kind is EventKind.FETCHED]
+    assert len(fetched) == len(set(fetched)) == PAGES
+
+    def broken(event: Event) -> None:
+        raise ValueError(f"cannot stand {event.kind}")
+
+    summary = gossamer.crawl_sync("http://a.test/", observer=broken, **options)
+    assert summary.ended_by == "complete"
+    (message,) = [one.getMessage() for one in caplog.records if one.name == "gossamer.observer"]
+    assert "ValueError: cannot stand fetched (test_api.py, line" in message
+
+    async def unawaited(_event: Event) -> None: ...
+
+    for wrong, words in ((unawaited, "async function"), (3, "is a int")):
+        with pytest.raises(UsageError, match=words):
+            gossamer.crawl_sync("http://a.test/", observer=wrong, **options)  # type: ignore[arg-type]
+
+
+def test_what_a_debugger_shows_is_short(web: Web, options: Options) -> None:
+    web.site("a.test").page("/", title="Home", html=b"x" * 400_000)
+    (page,) = gossamer.pages_sync("http://a.test/", **options)
+    assert re.fullmatch(
+        r"<Page 1 http://a\.test/ '.*': depth 0, 400,000 bytes, 0 links>", repr(page)
+    )
+    summary = gossamer.crawl_sync("http://a.test/", **options)
+    assert repr(summary) == "<Summary 'complete': 1 pages, 400,000 bytes in '.'>"
+    response = Response(url=page.url, outcome=Outcome.FETCHED, body=page.body, started=0, ended=1)
+    assert len(repr(response)) < 100
+    plan = Plan(load({"seeds": [f"http://a.test/{n}" for n in range(10_000)]}, {}).options)
+    crawl = Crawl(plan, [], Silence())
+    assert repr(crawl) == "<Crawl 'a.test' from http://a.test/0 and 9,999 more>"

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from crawled import Crawled
+from tests.unit.views.reading import in_directory, status
 
 from gossamer.testing import Reply, Web, most_at_once, traffic_of
 
@@ -77,6 +79,45 @@ def test_a_page_with_more_links_than_any_queue_holds(web: Web, crawl: Crawl) -> 
     )
     assert crawled.summary.ended_by == "complete"
     assert crawled.summary.snapshot.pages == 3001
+
+
+SLOW_SCORER = """\
+import time
+
+class Slow:
+    def score(self, candidates):
+        time.sleep(0.02)
+        {}
+"""
+
+
+@pytest.mark.req("D2", "D7")
+@pytest.mark.parametrize(
+    ("workers", "answer"), [(1, "raise ValueError"), (2, "return [1.0 for _ in candidates]")]
+)
+def test_while_the_url_queue_is_full_no_page_is_begun(
+    web: Web, crawl: Crawl, tmp_path: Path, workers: int, answer: str
+) -> None:
+    """However slow the scorer is, or broken: only the links of pages under way come on top."""
+    (tmp_path / "slow.py").write_text(SLOW_SCORER.format(answer))
+    site = web.site("a.test")
+    site.page("/", links=[f"/{number}" for number in range(12)])
+    for number in range(12):
+        site.page(f"/{number}", links=[f"/{number}/{child}" for child in range(20)])
+    site.under("/", lambda target: Reply(body=target))
+    crawled = crawl(
+        "http://a.test/",
+        scorer=f"{tmp_path / 'slow.py'}:Slow",
+        url_queue=10,
+        workers=workers,
+        connections=2,
+        host_connections=2,
+    )
+    assert crawled.summary.ended_by == "complete"
+    assert crawled.summary.snapshot.pages == 1 + 12 + 12 * 20
+    found = status(in_directory(tmp_path / "crawl"))
+    assert 20 <= found.url_queue_peak < 10 + 2 * 20
+    assert found.url_queue == 10
 
 
 @pytest.mark.req("D7", "B3")

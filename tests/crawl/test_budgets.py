@@ -47,20 +47,83 @@ def test_as_many_pages_as_allowed_and_not_one_more(
     assert sorted(page.id for page in crawled.pages) == list(range(1, max_pages + 1))
 
 
+def bodies_sent(web: Web, sizes: dict[str, int]) -> int:
+    """Return how many bytes of bodies the server has sent, if all were read to their end."""
+    return sum(sizes.get(one.path, len("Not found.\n")) for one in web.requests)
+
+
 @pytest.mark.req("D14")
 @pytest.mark.parametrize("workers", [1, 8])
-def test_not_a_byte_more_than_allowed(web: Web, crawl: Crawl, workers: int) -> None:
+def test_the_bytes_are_used_up_and_never_exceeded(web: Web, crawl: Crawl, workers: int) -> None:
     crawled = crawl(*wide_web(web), workers=workers, max_bytes=25_500, max_page_bytes=BODY_BYTES)
+    snapshot = crawled.summary.snapshot
     assert crawled.summary.ended_by == "max-bytes"
-    assert crawled.summary.snapshot.bytes == 25_000
-    assert pages_asked(web).total() == 25
+    sizes = {f"/{page}": BODY_BYTES for page in range(10)}
+    not_begun = BODY_BYTES  # the last one did not fit, which its header says
+    assert snapshot.received == bodies_sent(web, sizes) - not_begun
+    assert 25_500 - BODY_BYTES < snapshot.received <= 25_500
+    assert pages_asked(web).total() == snapshot.pages + 1
 
 
 @pytest.mark.req("D14")
-def test_a_budget_smaller_than_the_largest_page_is_kept_too(web: Web, crawl: Crawl) -> None:
-    crawled = crawl(*wide_web(web), workers=4, max_bytes=2500, max_page_bytes=2400)
+def test_a_budget_smaller_than_the_largest_page_is_used_up(web: Web, crawl: Crawl) -> None:
+    """24 kB a page, and one page might take half of the budget, but does not."""
+    site = web.site("a.test")
+    for page in range(60):
+        links = "".join(f"<a href='/{other}'>x</a>" for other in range(60))
+        site.reply(f"/{page}", Reply(body=f"{links}{page}".ljust(24_000)))
+    crawled = crawl(
+        "http://a.test/0", workers=4, host_connections=4, max_bytes="1MB", max_page_bytes="500kB"
+    )
+    snapshot = crawled.summary.snapshot
     assert crawled.summary.ended_by == "max-bytes"
-    assert crawled.summary.snapshot.bytes == 1000
+    assert 970_000 < snapshot.received <= 1_000_000
+    assert snapshot.pages == 41
+
+
+def mixed_web(web: Web) -> dict[str, int]:
+    """Describe a host on which little comes to anything; return the size of each answer."""
+    site, sizes = web.site("a.test"), {"/robots.txt": 5_000}
+    site.reply("/robots.txt", Reply(body=b"#" * 5_000, headers={"Content-Type": "text/plain"}))
+    large = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + b"x" * 40_000
+    for number in range(60):
+        replies = {
+            "missing": Reply(status=404, body=b"x" * 20_000),
+            "broken": Reply(status=500, body=b"x" * 3_000),
+            "moved": Reply(status=302, body=b"x" * 9_000, headers={"Location": f"/to{number}"}),
+            "same": Reply(body=b"<p>Everywhere the same</p>".ljust(12_000)),
+            "binary": Reply(body=bytes(range(256)) * 40),
+        }
+        for kind, reply in replies.items():
+            site.reply(f"/{kind}{number}", reply)
+            sizes[f"/{kind}{number}"] = len(reply.body)
+        site.raw(f"/large{number}", large)
+        sizes[f"/large{number}"] = 30_000  # at least: it is broken off there
+    home = "".join(f"<a href='{path}'>x</a>" for path in [*sizes, "/large0"])
+    site.reply("/", Reply(body=home))
+    return {**sizes, "/": len(home)}
+
+
+@pytest.mark.req("D14")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_whatever_is_received_counts(web: Web, crawl: Crawl, workers: int) -> None:
+    """Kept, broken off, repeated, failed, redirects and robots.txt: 4.6 MB, under 1 MB."""
+    sizes = mixed_web(web)
+    crawled = crawl(
+        "http://a.test/",
+        workers=workers,
+        host_connections=4,
+        max_bytes="1MB",
+        max_page_bytes=30_000,
+        similarity=1.0,
+        scorer="fifo",
+    )
+    snapshot = crawled.summary.snapshot
+    assert crawled.summary.ended_by == "max-bytes"
+    assert 950_000 < snapshot.received <= 1_000_000
+    at_most_one_not_begun = max(sizes.values())
+    assert bodies_sent(web, sizes) - at_most_one_not_begun <= snapshot.received
+    assert {"not_found", "too_large", "redirected", "duplicate"} <= set(snapshot.outcomes)
 
 
 @pytest.mark.req("D14")
@@ -96,15 +159,32 @@ def test_a_raised_budget_continues_where_the_crawl_was(web: Web, crawl: Crawl) -
 
 
 @pytest.mark.req("D14", "B1")
+def test_a_robots_txt_that_does_not_fit_ends_the_crawl_and_loses_nothing(
+    web: Web, crawl: Crawl
+) -> None:
+    site = web.site("a.test")
+    site.robots("User-agent: *\nDisallow: /no\n".ljust(3_000))
+    site.page("/", links=["/no"])
+    first = crawl("http://a.test/", max_bytes=2_000)
+    snapshot = first.summary.snapshot
+    assert (first.summary.ended_by, snapshot.waiting, snapshot.received) == ("max-bytes", 1, 0)
+    assert [one.path for one in web.requests] == ["/robots.txt"], "nor is it asked for again"
+    second = crawl("http://a.test/", max_bytes="1MB")
+    assert second.summary.ended_by == "complete"
+    assert second.summary.snapshot.outcomes == {"fetched": 1, "robots_denied": 1}
+
+
+@pytest.mark.req("D14", "B1")
 def test_raised_bytes_continue_too(web: Web, crawl: Crawl) -> None:
     seeds = wide_web(web, hosts=2)
     first = crawl(*seeds, max_bytes=5_000, max_page_bytes=BODY_BYTES)
-    assert (first.summary.ended_by, first.summary.snapshot.bytes) == ("max-bytes", 5_000)
+    assert (first.summary.ended_by, len(first.pages)) == ("max-bytes", 4)
+    asked = len(web.requests)
     same = crawl(*seeds, max_bytes=5_000, max_page_bytes=BODY_BYTES)
-    assert (same.summary.ended_by, same.pages) == ("max-bytes", [])
+    assert (same.summary.ended_by, same.pages, len(web.requests)) == ("max-bytes", [], asked)
     last = crawl(*seeds, max_bytes=1_000_000, max_page_bytes=BODY_BYTES)
     assert (last.summary.ended_by, last.summary.snapshot.bytes) == ("complete", 20_000)
-    assert set(pages_asked(web).values()) == {1}
+    assert sorted(pages_asked(web).values()) == [1] * 19 + [2], "one was broken off"
 
 
 @pytest.mark.req("D14")

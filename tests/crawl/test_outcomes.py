@@ -48,6 +48,16 @@ def test_an_answer_has_its_outcome(
     assert crawled.summary.snapshot.finished == 2
 
 
+@pytest.mark.req("D8")
+@pytest.mark.parametrize(("given", "requests"), [({}, 2), ({"retries": 0}, 1), ({"retries": 3}, 4)])
+def test_a_failure_is_tried_again_as_often_as_wanted(
+    web: Web, crawl: Crawl, given: dict[str, int], requests: int
+) -> None:
+    web.site("a.test").status("/", 500)
+    assert crawl("http://a.test/", **given).outcome("http://a.test/") is Outcome.SERVER_ERROR
+    assert asked(web, "/") == requests
+
+
 @pytest.mark.req("D8", "D19")
 @pytest.mark.parametrize(
     ("steps", "outcome", "requests"),
@@ -69,7 +79,7 @@ def test_a_server_that_misbehaves_costs_two_requests_at_most(
     site.page("/", links=["/x", "/after"])
     site.raw("/x", *steps)
     site.page("/after")
-    crawled = crawl("http://a.test/", timeout="300ms", scorer="fifo")
+    crawled = crawl("http://a.test/", timeout="300ms", max_page_bytes="50kB", scorer="fifo")
     assert crawled.outcome("http://a.test/x") is outcome
     assert asked(web, "/x") == requests
     assert crawled.outcome("http://a.test/after") is Outcome.FETCHED

@@ -9,9 +9,10 @@ from crawled import Crawled
 
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.contract import HostFeedback, Settlement, Task
+from gossamer.stores.contract import Settlement, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.testing import Reply, Reset, Web, most_at_once, traffic_of
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter

@@ -14,6 +14,12 @@ MAX_PAGES = 1_200
 """Of a larger manual a random choice is taken."""
 MAX_BYTES = 400_000
 
+MANUALS = (
+    *("apache2-doc", "libglibmm-2.4-doc", "libglibmm-2.68-doc", "openjdk-17-doc"),
+    *("python-django-doc", "site", "sqlite3-doc"),
+)
+"""The manuals on which definitions are compared."""
+
 _FRAME = "nav, header, footer, aside, [role=navigation], [role=banner], [role=contentinfo]"
 
 
@@ -29,8 +35,7 @@ class ManualPage(msgspec.Struct, frozen=True):
 
 def manuals(only: str | None = None) -> dict[str, list[ManualPage]]:
     """Return the pages of each manual that is there, or of one, by the name of its folder."""
-    folders = sorted(folder for folder in CACHE.glob(only or "[!.]*") if folder.is_dir())
-    read = {folder.name: _pages(folder) for folder in folders}
+    read = {name: _pages(CACHE / name) for name in MANUALS if only in (None, name)}
     return {name: pages for name, pages in read.items() if pages}
 
 

@@ -20,8 +20,9 @@ def evaluate(program: str) -> subprocess.CompletedProcess[str]:
 
 SMALL = """
 import sys
-from tests.eval import corpus, duplicates
-corpus.MAX_PAGES = 200
+from tests.eval import corpus, duplicates, own_contents
+corpus.MAX_PAGES = own_contents.MAX_SITE_PAGES = 200
+own_contents.COPIED = 4
 {change}
 sys.exit(duplicates.main(["--pairs", "800", "--only", "site"]))
 """
@@ -35,8 +36,11 @@ def test_edited_copies_of_real_pages_are_told_apart_at_the_threshold() -> None:
 
 
 def test_a_missed_target_fails_the_evaluation() -> None:
-    change = "duplicates.MIN_RECALL, duplicates.MAX_FALSE, duplicates.MAX_ERROR = 1.1, -1, 0.0001"
+    change = """
+duplicates.MIN_RECALL, duplicates.MAX_FALSE, duplicates.MAX_ERROR = 1.1, -1, 0.0001
+duplicates.MAX_NEAR, own_contents.MAX_WRONG, own_contents.MIN_CAUGHT = -1, -1, 1.1
+"""
     done = evaluate(SMALL.format(change=change))
     assert done.returncode == 1, done.stdout + done.stderr
-    for name in ("recall", "false", "mean error"):
+    for name in ("recall", "false", "mean error", "dropped at", "0 of 200 pages", "100.0% of"):
         assert f"MISSED: {name}" in done.stdout

@@ -25,7 +25,7 @@ from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
 from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, StoreRules, Task, UrlState
-from gossamer.stores.contract import KeptPage
+from gossamer.stores.claim import KeptPage
 from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 

@@ -16,13 +16,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Self
 
-import zstandard
 from redis.asyncio import Redis
 from tests.perf.growing_web import RULES, GrowingCrawl
 from tests.perf.own_redis import own_redis
 from tests.perf.redis_cost import Cost, CostPair, Memory, cost_table, joined, memory_table, picture
 from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
+from gossamer.codings import ContentPacker
 from gossamer.stores.redis import Opening, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.nodes import connect
@@ -83,8 +83,8 @@ def real_bodies() -> list[bytes]:
     files = sorted(SITE.glob("*.html"))
     if not files:
         raise SystemExit("no documentation site: run 'make bench-redis', which fetches it")
-    compressor = zstandard.ZstdCompressor(level=1)
-    return [compressor.compress(file.read_bytes()) for file in files]
+    pack = ContentPacker().pack
+    return [pack(file.read_bytes()) for file in files]
 
 
 async def beside(

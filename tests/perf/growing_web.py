@@ -17,7 +17,9 @@ from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
 from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settlement, Task
+from gossamer.stores.claim import KeptPage
+from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis import RedisStore
 
 ON_A_HOST = 200

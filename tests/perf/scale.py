@@ -15,7 +15,7 @@ class Assumptions(msgspec.Struct, frozen=True, kw_only=True):
 
     urls_per_page: float = 3.0
     """How many URLs are known in the end for each page that is kept."""
-    ttl_s: float = 3600.0
+    keep_s: float = 3600.0
     """How long bodies are kept."""
     load: float = 0.7
     """How busy the server's one thread may be."""
@@ -59,7 +59,7 @@ class ServerCapacity(msgspec.Struct, frozen=True):
 def capacity(memory_bytes: float, given: Assumptions, found: Measured) -> ServerCapacity:
     """Return what one server with so much memory can do; no pages if bodies alone are too much."""
     pages_per_s = given.load * 1e6 / found.server_us
-    bodies = pages_per_s * given.ttl_s * found.body_bytes
+    bodies = pages_per_s * given.keep_s * found.body_bytes
     for_good = given.urls_per_page * found.url_bytes + found.kept_bytes
     room = max(0.0, memory_bytes * given.usable - bodies)
     return ServerCapacity(pages_per_s, bodies, room / for_good)

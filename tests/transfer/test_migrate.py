@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import sqlite3
 import time
+from array import array
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.views.reading import (
     broken,
+    explained,
     in_directory,
     in_redis,
     listed_pages,
@@ -22,9 +24,11 @@ from tests.unit.views.reading import (
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import CrawlDirectory
+from gossamer.stores.embedded.sqlite.band_table import COMPLETE_NOTE
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.rules import PLACEHOLDER
+from gossamer.stores.results import Record, pack_records
 from gossamer.transfer.ends import migration_end
 from gossamer.transfer.migrate import Migrated, migrate
 from gossamer.transfer.restore import Restoration
@@ -32,7 +36,10 @@ from gossamer.transfer.restore import Restoration
 if TYPE_CHECKING:
     from tests.transfer.conftest import CrawlLab
 
-TABLES = ("hosts", "domains", "urls", "attempts", "pages", "contents", "sketches", "notes")
+TABLES = (
+    *("hosts", "domains", "urls", "relaxing", "attempts", "pages", "depth_changes"),
+    *("contents", "sketches", "listings", "results", "notes"),
+)
 
 
 def move(source: str | Path, target: str | Path, crawl: str | None, **how: bool) -> Migrated:
@@ -79,6 +86,10 @@ def straight(lab: "CrawlLab", tmp_path: Path) -> dict[str, tuple[int, str | None
 def test_every_row_comes_back(
     lab: "CrawlLab", crawl: str, interrupted: Path, tmp_path: Path
 ) -> None:
+    records = pack_records([Record("mine", b'{"n":1}'), Record("mine", b"{}")])
+    with closing(sqlite3.connect(interrupted / "crawl.sqlite")) as db, db:
+        db.execute("UPDATE results SET records = ? WHERE number % 3 = 0", (records,))
+        db.execute("UPDATE urls SET given_score = 7.5 WHERE id % 5 = 0")
     before = rows(interrupted)
     found = move(interrupted, lab.url, crawl)
     assert found.urls == len(before["urls"])
@@ -86,9 +97,9 @@ def test_every_row_comes_back(
     assert found.continue_with[-1] == crawl
     back = tmp_path / "back"
     found = move(lab.url, back, crawl)
-    assert found.continue_with == ["gossamer", "crawl", lab.seed, "--dir", str(back)]
+    assert found.continue_with == ["gossamer", "resume", str(back)]
     assert rows(interrupted) == before, "the source stays as it is"
-    assert len(before["sketches"]) == len(before["pages"]) >= 40
+    assert len(before["sketches"]) == len(before["pages"]) == len(before["results"]) >= 40
     after = rows(back)
     for name in TABLES:
         assert after[name] == before[name], name
@@ -107,6 +118,33 @@ def test_deaths_are_kept_and_workers_are_not(
         assert db.execute("SELECT count(*) FROM urls WHERE deaths <> id % 3").fetchone() == (0,)
         query = "SELECT count(*) FROM notes WHERE name = ?"
         assert db.execute(query, (WORKERS_NOTE,)).fetchone() == (0,)
+
+
+@pytest.mark.req("D8", "D9")
+def test_what_pages_are_compared_by_is_kept(
+    lab: "CrawlLab", crawl: str, interrupted: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(interrupted / "crawl.sqlite")) as db, db:
+        db.execute("UPDATE sketches SET own = x'' WHERE page % 3 = 0")
+        db.execute("UPDATE sketches SET own = sample WHERE page % 3 = 1")
+        db.execute(
+            "UPDATE urls SET outcome = 'similar', duplicate_of = 1, similarity = 0.9123, "
+            "own_similarity = 1.0 WHERE page = 2"
+        )
+        (url,) = db.execute("SELECT id FROM urls WHERE page = 2").fetchone()
+        db.execute("UPDATE attempts SET outcome = 'similar' WHERE url = ?", (url,))
+        db.execute("INSERT INTO notes VALUES (?, x'33')", (COMPLETE_NOTE,))
+        before = db.execute("SELECT page, own FROM sketches").fetchall()
+    listed = listed_urls(in_directory(interrupted))
+    assert {one.duplicate_of.similarity for one in listed if one.duplicate_of} >= {0.9123}
+    move(interrupted, lab.url, crawl)
+    assert listed_urls(in_redis(lab.url, crawl)) == listed
+    move(lab.url, tmp_path / "back", crawl)
+    assert listed_urls(in_directory(tmp_path / "back")) == listed
+    with closing(sqlite3.connect(tmp_path / "back" / "crawl.sqlite")) as db:
+        assert db.execute("SELECT page, own FROM sketches").fetchall() == before
+        query = "SELECT count(*) FROM notes WHERE name = ?"
+        assert db.execute(query, (COMPLETE_NOTE,)).fetchone() == (0,), "no band is in the table"
 
 
 @pytest.mark.req("D8", "D12")
@@ -145,11 +183,15 @@ def test_what_was_in_progress_waits_again(
         db.execute("DELETE FROM pages WHERE id = 5")
         db.execute("DELETE FROM contents WHERE page = 5")
         db.execute("DELETE FROM sketches WHERE page = 5")
+        db.execute("DELETE FROM results WHERE page = 5")
         db.execute(
             "UPDATE urls SET outcome = 'duplicate', page = NULL, duplicate_of = 5 WHERE id = ?",
             (gone,),
         )
         db.execute("UPDATE attempts SET outcome = 'duplicate' WHERE url = ?", (gone,))
+        db.execute(
+            "UPDATE notes SET value = CAST(CAST(value AS TEXT) - 1 AS BLOB) WHERE name = 'visits'"
+        )
     move(interrupted, lab.url, crawl)
     assert asyncio.run(lab.crawl(crawl, similarity="0.9")) == "complete"
     shared = in_redis(lab.url, crawl)
@@ -206,17 +248,49 @@ def test_depths_that_modules_do_not_know_are_told_there(
 ) -> None:
     with closing(sqlite3.connect(interrupted / "crawl.sqlite")) as db, db:
         db.execute("UPDATE pages SET reported_depth = reported_depth + 1 WHERE id = 3")
+        db.execute("INSERT INTO depth_changes VALUES (3)")
         (depth,) = db.execute("SELECT reported_depth - 1 FROM pages WHERE id = 3").fetchone()
     move(interrupted, lab.url, crawl)
 
     async def ask() -> list[tuple[int, int]]:
         async with lab.redis_store(crawl, lab.plan()) as store:
-            pending_depth_changes: list[tuple[int, int]] = await store.pending_depth_changes()
+            pending_depth_changes: list[tuple[int, int]] = await store.pending_depth_changes(9)
             return pending_depth_changes
 
     assert asyncio.run(ask()) == [(3, depth)]
     move(lab.url, tmp_path / "back", crawl)
     assert rows(tmp_path / "back")["pages"] == rows(interrupted)["pages"]
+
+
+@pytest.mark.req("B2")
+def test_shorter_paths_that_are_still_to_be_followed_go_with_it(
+    lab: "CrawlLab",
+    crawl: str,
+    interrupted: Path,
+    tmp_path: Path,
+) -> None:
+    """A page has come nearer by much, and of its links the last is as far away as before."""
+    with closing(sqlite3.connect(interrupted / "crawl.sqlite")) as db, db:
+        child, url, parent, depth = db.execute(
+            "SELECT id, url, parent, depth FROM urls WHERE state = 1 ORDER BY id DESC"
+        ).fetchone()
+        (targets,) = db.execute("SELECT targets FROM urls WHERE id = ?", (parent,)).fetchone()
+        done = array("q", targets).index(child)
+        db.execute("UPDATE urls SET depth = depth + 40 WHERE id = ?", (child,))
+        db.execute(
+            "INSERT INTO relaxing SELECT id, depth, hops, ? FROM urls WHERE id = ?", (done, parent)
+        )
+    assert broken(in_directory(interrupted)) == {}
+    assert status(in_directory(interrupted)).relaxing
+    move(interrupted, lab.url, crawl)
+    assert broken(in_redis(lab.url, crawl)) == {}
+    assert status(in_redis(lab.url, crawl)).relaxing
+    assert explained(in_redis(lab.url, crawl), url).relaxing
+    move(lab.url, tmp_path / "back", crawl)
+    assert rows(tmp_path / "back")["relaxing"] == rows(interrupted)["relaxing"] != []
+    assert asyncio.run(lab.crawl(crawl, similarity="0.9")) == "complete"
+    assert endings(in_redis(lab.url, crawl))[url][0] == depth
+    assert not status(in_redis(lab.url, crawl)).relaxing
 
 
 def test_a_crawl_that_somebody_works_on_stays_where_it_is(
@@ -310,6 +384,10 @@ def test_budgets_hold_after_a_move(lab: "CrawlLab", crawl: str, tmp_path: Path) 
     limits = {"max-pages": 60}
     asyncio.run(lab.crawl_file(begun / "crawl.sqlite", 40, **limits))
     move(begun, lab.url, crawl)
+    before, after = status(in_directory(begun)), status(in_redis(lab.url, crawl))
+    assert (after.received, after.bytes) == (before.received, before.bytes)
+    assert after.received > after.bytes > 0
+    assert after.url_queue_peak == before.url_queue_peak > 0
     assert asyncio.run(lab.crawl(crawl, **limits)) == "max-pages"
     shared = in_redis(lab.url, crawl)
     assert broken(shared) == {}
@@ -326,3 +404,22 @@ def test_there_must_be_a_crawl(lab: "CrawlLab", crawl: str, tmp_path: Path) -> N
     with pytest.raises(UsageError, match="is no name"):
         migration_end(StoreAddress("redis", url=lab.url), "a b")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sitemaps_and_what_was_given_with_links_move_too(
+    lab: "CrawlLab", crawl: str, interrupted: Path, tmp_path: Path
+) -> None:
+    directory, back = interrupted, tmp_path / "back"
+    with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
+        db.execute("UPDATE urls SET given_score = 7.5 WHERE id = 2")
+        db.executemany(
+            "INSERT INTO listings VALUES (?, ?, ?, ?)",
+            [(3, 86_400.0, None, None), (4, None, 1.0, None), (5, None, None, "a.test")],
+        )
+        db.execute("INSERT OR REPLACE INTO notes VALUES ('listed', x'32'), ('reading', x'31')")
+    move(directory, lab.url, crawl)
+    move(lab.url, back, crawl)
+    before, after = rows(directory), rows(back)
+    assert after["listings"] == before["listings"] != []
+    assert [row[-1] for row in after["urls"]] == [row[-1] for row in before["urls"]]
+    assert status(in_directory(back)).listed == 2

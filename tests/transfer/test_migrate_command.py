@@ -23,7 +23,7 @@ def test_there_and_back(lab: "CrawlLab", crawl: str, tmp_path: Path) -> None:
     target = str(tmp_path / "one")
     told = gossamer("migrate", lab.url, target, "--name", crawl)
     assert (told.returncode, told.stderr) == (0, "")
-    assert f"continue with: gossamer crawl {lab.seed} --dir {tmp_path / 'one'}\n" in told.stdout
+    assert f"continue with: gossamer resume {tmp_path / 'one'}\n" in told.stdout
     again = gossamer("migrate", lab.url, target, "--name", crawl)
     assert again.returncode == 2
     assert "--replace" in again.stderr

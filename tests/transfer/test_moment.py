@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,15 +61,15 @@ def test_what_is_done_behind_the_copy_is_in_it(
     async def program() -> tuple[int, int]:
         async with lab.redis_store(crawl, plan := lab.plan()) as store, lab.client() as client:
             await lab.work(store, plan, 20)
-            keep_pages = exporting._Copy._keep_pages
+            copy_pages = exporting._Copy._copy_pages
             worked: list[str] = []
 
-            async def work_meanwhile(self: exporting._Copy, records: Mapping[int, bytes]) -> None:
-                await keep_pages(self, records)
+            async def work_meanwhile(self: exporting._Copy, numbers: Iterable[int]) -> None:
+                await copy_pages(self, numbers)
                 if not worked:
                     worked.append(await lab.work(store, plan))
 
-            monkeypatch.setattr(exporting._Copy, "_keep_pages", work_meanwhile)
+            monkeypatch.setattr(exporting._Copy, "_copy_pages", work_meanwhile)
             urls = await check(lab.url, crawl)
             return urls, int(await client.hget(key(crawl, "counts"), "urls") or 0)
 

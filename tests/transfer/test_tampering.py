@@ -57,6 +57,10 @@ async def drop_a_page(client: Redis, crawl: str) -> None:
     await client.hdel(key(crawl, "pages"), "3")
 
 
+async def drop_a_result(client: Redis, crawl: str) -> None:
+    await client.rpop(key(crawl, "results"))
+
+
 async def drop_a_body(client: Redis, crawl: str) -> None:
     await client.delete(f"{key(crawl, 'content')}3")
 
@@ -126,6 +130,7 @@ async def spoil_a_host(client: Redis, crawl: str) -> None:
         (change_a_depth, "depth"),
         (change_a_key, "filing"),
         (drop_a_page, "fetched"),
+        (drop_a_result, "results"),
         (drop_a_body, "contents"),
         (change_a_body, "bodies"),
         (drop_links, "path"),

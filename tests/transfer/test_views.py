@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def comparable(status: CrawlStatus) -> dict[str, Any]:
     """Return what two crawls of one web have in common, whatever the order."""
     found = msgspec.to_builtins(status)
-    for name in ("where", "started_at", "last_at", "busiest_hosts"):
+    for name in ("where", "started_at", "last_at", "busiest_hosts", "url_queue_peak"):
         del found[name]
     return dict(found)
 

@@ -15,7 +15,11 @@ from gossamer.testing import Web
 def quick() -> FetchOptions:
     """Options of a client with little patience, so that tests need little too."""
     return FetchOptions(
-        connect_timeout_s=0.4, first_byte_timeout_s=0.3, silence_timeout_s=0.3, total_timeout_s=0.8
+        connect_timeout_s=0.4,
+        first_byte_timeout_s=0.3,
+        silence_timeout_s=0.3,
+        total_timeout_s=0.8,
+        max_body_bytes=500_000,
     )
 
 
@@ -23,7 +27,11 @@ def quick() -> FetchOptions:
 def patient() -> FetchOptions:
     """Options of a client that would wait far longer than anything takes on a busy machine."""
     return FetchOptions(
-        connect_timeout_s=40, first_byte_timeout_s=40, silence_timeout_s=40, total_timeout_s=40
+        connect_timeout_s=40,
+        first_byte_timeout_s=40,
+        silence_timeout_s=40,
+        total_timeout_s=40,
+        max_body_bytes=500_000,
     )
 
 

@@ -172,7 +172,7 @@ def peak_kib():
 
 async def run(web):
     policy = AddressPolicy.parse(["127.0.0.0/8"])
-    async with Client(FetchOptions(), policy, web.dns) as client:
+    async with Client(FetchOptions(max_body_bytes=500_000), policy, web.dns) as client:
         urls = [Url(f"http://a.test/{path}") for path in ("bomb", "nested") * 15]
         responses = await asyncio.gather(*map(client.fetch, urls))
     assert {response.cause for response in responses} == {Cause.BODY_TOO_LARGE}

@@ -9,6 +9,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Self, cast
 
@@ -105,7 +106,13 @@ class Channel(asyncio.Protocol):
         """Open a channel over one end of a socket pair."""
         channel = cls(contracts, served, max_message=max_message, on_batch=on_batch)
         end.setblocking(False)
-        await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=end)
+        try:
+            await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=end)
+        except BaseException:
+            # Cancelled meanwhile: uvloop drops a connection that was made, and tells nobody.
+            if channel._serving is not None:
+                channel._serving.cancel()
+            raise
         return channel
 
     async def call(self, method: Method, arguments: msgspec.Struct) -> Any:  # noqa: ANN401
@@ -315,7 +322,8 @@ class Channel(asyncio.Protocol):
             self._flushing.cancel()
         self._flushing, self._is_urgent = None, False
         if self._outbox and self._transport is not None and not self._transport.is_closing():
-            self._transport.write(b"".join(self._outbox))
+            with suppress(RuntimeError):  # uvloop's, of a socket that has just failed
+                self._transport.write(b"".join(self._outbox))
         self._outbox.clear()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gossamer.coordinator import ClassicCrawl, ClassicPlan, ClassicSettings
-from gossamer.errors import CrawlError, UsageError
+from gossamer.errors import CrawlError, ExitCode, UsageError
 from gossamer.model import Event, Outcome, Url
 from gossamer.modules import PageDirectory
 from gossamer.observe import progress_line
@@ -21,7 +21,8 @@ HELP = f"""\
 
 Save every internal page within maxDepth links of seedURL as the files pageDirectory/1, 2, 3 …: the
 URL, the depth, then the page. At least one second passes between two fetches, and robots.txt is
-obeyed.
+obeyed. A page that says nofollow, in a robots meta tag or in its X-Robots-Tag header, is saved, and
+its links are not followed.
 
   seedURL        where to begin; must be internal
   pageDirectory  an existing, writable directory without numbered files
@@ -33,12 +34,10 @@ Environment:
   GOSSAMER_ALLOW_NETWORK  private addresses that may be contacted, such as 10.0.0.0/8 (none)
   GOSSAMER_CONTACT        how site owners can reach you, sent with every request
 
-Exit: 0 the crawl ended, 1 it failed, 2 wrong use, 130 interrupted.
+Exit: 0 the crawl ended, 1 it failed or the seed has no page, 2 wrong use, 130 interrupted.
 """
 DEFAULT_INTERNAL = "http://cs50tse.cs.dartmouth.edu/tse/"
 MAX_DEPTH = 10
-
-EXIT_FAILED, EXIT_WRONG_USE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def run() -> None:
@@ -57,15 +56,17 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         pages = PageDirectory(Path(arguments[1]), first_id=read_first_id(environment), fresh=True)
         return asyncio.run(crawl(plan, settings, pages))
     except UsageError as error:
-        return fail(str(error), EXIT_WRONG_USE)
+        return fail(str(error), ExitCode.WRONG_USE)
     except CrawlError as error:
-        return fail(str(error), EXIT_FAILED)
+        return fail(str(error), ExitCode.FAILED)
     except MemoryError:
-        return fail("out of memory; the files written so far are whole", EXIT_FAILED)
+        return fail("out of memory; the files written so far are whole", ExitCode.FAILED)
     except BrokenPipeError:
         # Whoever read the progress is gone; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return fail("standard output was closed; the files written so far are whole", EXIT_FAILED)
+        return fail(
+            "standard output was closed; the files written so far are whole", ExitCode.FAILED
+        )
 
 
 def fail(sentence: str, code: int) -> int:
@@ -134,7 +135,7 @@ async def crawl(plan: ClassicPlan, settings: ClassicSettings, pages: PageDirecto
             "still to visit; the files are whole",
             file=sys.stderr,
         )
-        return EXIT_INTERRUPTED
+        return ExitCode.INTERRUPTED
     print(f"crawler: {summary(classic, pages)}", file=sys.stderr)
     return 0
 

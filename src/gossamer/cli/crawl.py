@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from gossamer.cli.crawling import run_crawl
+from gossamer.cli.crawling import crawl_with
 from gossamer.cli.options import with_options
-from gossamer.cluster.launcher import Launcher
 from gossamer.config import load
+from gossamer.coordinator.seed_source import check_seed_files
 
 
 @with_options
@@ -23,9 +23,5 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """
     options = load({"seeds": seeds or None, **given}, os.environ, config).options
-    # Forked now, it shares what is loaded, and loads what only workers need beside this process.
-    launcher = Launcher.fork()
-    try:
-        return run_crawl(options, launcher)
-    finally:
-        launcher.let_go()
+    check_seed_files(options.seed_files)  # before anything is made
+    return crawl_with(options)

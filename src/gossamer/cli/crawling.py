@@ -14,14 +14,25 @@ from gossamer.cli.signals import run_until_signalled
 from gossamer.cluster.launcher import Launcher
 from gossamer.config import CrawlOptions
 from gossamer.coordinator import Crawl, Observer, Summary
+from gossamer.errors import ExitCode
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.plan import Plan
+from gossamer.plan.continuing import command_to_continue, crawl_words
+from gossamer.stores.retrying import RetryRequest
 
-EXIT_INTERRUPTED = 130
+
+def crawl_with(options: CrawlOptions, retry: RetryRequest | None = None) -> int:
+    """Crawl with worker processes, and return the exit code; first have failed URLs wait again."""
+    # Forked now, it shares what is loaded, and loads what only workers need beside this process.
+    launcher = Launcher.fork()
+    try:
+        return run_crawl(options, launcher, retry)
+    finally:
+        launcher.let_go()
 
 
-def run_crawl(options: CrawlOptions, launcher: Launcher) -> int:
+def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | None = None) -> int:
     """Crawl, show the progress, and return the exit code."""
     plan = Plan(options)
     modules = load_modules(options.module)  # reports a wrong one before anything starts
@@ -33,33 +44,40 @@ def run_crawl(options: CrawlOptions, launcher: Launcher) -> int:
 
         async def run() -> Summary:  # a scorer may ask for the event loop when it is made
             crawl = Crawl(plan, modules, observer, launcher=lambda: launcher)
+            if retry is not None:
+                crawl.retry(retry)
             return await run_until_signalled(crawl, partial(observer.say, "info"))
 
         try:
             summary = uvloop.run(run())
         except asyncio.CancelledError:
-            observer.say("warning", f"stopped at once; continue with: {_same_command(options)}")
-            return EXIT_INTERRUPTED
-        return _conclude(summary, options, observer)
+            again = command_to_continue(plan, "interrupted", os.environ)
+            words = "stopped at once" + (f"; continue with: {again}" if again else "")
+            observer.say("warning", words)
+            return ExitCode.INTERRUPTED
+        return _conclude(_with_commands(summary, plan), observer)
 
 
-def _conclude(summary: Summary, options: CrawlOptions, observer: Observer) -> int:
+def _conclude(summary: Summary, observer: Observer) -> int:
     """Show the summary and return the exit code."""
     if summary.was_over:
         budget = summary.ended_by in {"max-pages", "max-bytes"}
         raising = f"raise --{summary.ended_by} to continue, or " if budget else ""
         observer.say("info", f"this crawl is finished; {raising}use --fresh to start over")
-    interrupted = summary.ended_by == "interrupted"
-    if interrupted:
-        summary = msgspec.structs.replace(summary, continue_with=_same_command(options))
     observer.close(summary)
-    return EXIT_INTERRUPTED if interrupted else 0
+    return summary.exit_code
 
 
-def _same_command(options: CrawlOptions) -> str:
-    """Return the command that continues this crawl, with its secrets hidden."""
-    words = [word for word in sys.argv[1:] if word != "--fresh"]
-    secrets = {options.store.url: str(options.store), options.pagerank_key or "": "***"}
-    for secret, shown in secrets.items():
-        words = [word.replace(secret, shown) if secret else word for word in words]
-    return shlex.join(["gossamer", *words])
+def _with_commands(summary: Summary, plan: Plan) -> Summary:
+    """Return the summary with the commands that get at the pages, if only the store has them."""
+    store = plan.options.store
+    if plan.options.module != ("noop",) or plan.options.output or store.scheme == "memory":
+        return summary
+    words = ["--store", str(store)] if store.path or store.is_server else ["--dir", plan.directory]
+    words += ["--name", plan.name] if store.is_server else []
+    replay = ["gossamer", "replay", *crawl_words(plan, os.environ), "--module", "save"]
+    return msgspec.structs.replace(
+        summary,
+        list_with=shlex.join(["gossamer", "pages", *map(str, words)]),
+        save_with=shlex.join(replay),
+    )

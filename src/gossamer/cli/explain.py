@@ -6,19 +6,24 @@ from collections.abc import Iterator
 
 from gossamer.cli.output import columns, moment, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.cli.status import RELAXING
+from gossamer.config.host_table import shown_table
 from gossamer.model import Url
 from gossamer.observe import printable
 from gossamer.observe.figures import counted, size, span
-from gossamer.stores.contract import PageRecord
 from gossamer.stores.reading import ReadRequest
+from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
 from gossamer.views.explain import Explanation, Waits
 from gossamer.views.explain import explain as explained
+from gossamer.views.repetition import RepeatedPage
 from gossamer.views.stored_crawl import open_crawl
 
 LONGEST = 10_000
 STEPS_SHOWN = 12
 """A longer path is shown without its middle."""
+ATTEMPTS_SHOWN = 12
+"""Of more attempts the last ones are shown."""
 
 
 def explain(
@@ -57,8 +62,11 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
     if found.waits:
         yield from section("waits for", _obstacles(found, found.waits))
     yield from section("scope", _scope(found))
+    if found.host_rules:
+        yield from section("host rules", columns(_host_rules(found)))
     if found.path:
-        yield from section("path", columns(_path(found), right=[0]))
+        path = columns(_path(found), right=[0])
+        yield from section("path", [*path, RELAXING] if found.relaxing else path)
     if found.found_at is not None:
         yield from section("found", [moment(found.found_at)])
     if found.score is not None:
@@ -67,9 +75,15 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
         yield from section("attempts", columns(_attempts(found)))
     if found.page:
         yield from section("page", _page(found.page))
-    if found.repeats:
-        url = printable(found.repeats.url, LONGEST)
-        yield from section("repeats", [url, *_page(found.repeats)])
+    if found.duplicate_of:
+        yield from section("repeats", _repeated(found.duplicate_of))
+
+
+def _repeated(page: RepeatedPage) -> Iterator[str]:
+    if page.url is not None:
+        yield printable(page.url, LONGEST)
+    whole, own = (f"{100 * share:.4g} %" for share in (page.similarity, page.own_similarity))
+    yield f"page {page.id}; {whole} of the whole text is alike, {own} of the own content"
 
 
 def _state(found: Explanation) -> Iterator[str]:
@@ -85,18 +99,28 @@ def _state(found: Explanation) -> Iterator[str]:
                     else "no page of the crawl links to it"
                 )
         case "waiting":
-            yield "waiting"
+            yield "waiting to be visited again" if found.page else "waiting"
         case "in_progress":
             was = "was in progress when its process ended: it will be fetched again"
             yield "in progress" if found.crawl == "running" else was
         case "too_deep":
             yield (
                 f"too deep: it is {counted(found.depth or 0, 'link')} away from a seed, and "
-                f"--depth is {found.max_depth}"
+                f"{_depth_rule(found)} {found.max_depth}"
             )
         case "finished":
             outcome = str(found.outcome).replace("_", " ")
             yield outcome + (f": {printable(found.detail, LONGEST)}" if found.detail else "")
+
+
+def _depth_rule(found: Explanation) -> str:
+    patterns = (one.pattern for one in found.host_rules if one.key == "depth")
+    pattern = next(patterns, None)
+    return "--depth is" if pattern is None else f"the depth of {shown_table(pattern)} is"
+
+
+def _host_rules(found: Explanation) -> list[list[str]]:
+    return [[f"{one.key} {one.value}", shown_table(one.pattern)] for one in found.host_rules]
 
 
 def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
@@ -106,7 +130,7 @@ def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
     why = f", after {failures} in a row" if waits.host_failures else ""
     asked = f"{printable(found.host or '')} may be asked again in {span(waits.host_ready_in_s)}"
     words = {
-        "no-process": "a process: none is running; the same command continues the crawl",
+        "no-process": "a process: none is running; 'gossamer resume' continues the crawl",
         "max-pages": "a larger --max-pages: the page budget is used up",
         "max-bytes": "a larger --max-bytes: the byte budget is used up",
         "score": f"its score: {ahead} {come} first",
@@ -116,9 +140,11 @@ def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
     }
     for obstacle in waits.obstacles:
         yield words[obstacle]
+    pause = f"with {span(waits.host_delay_s)} between requests to its host"
     if waits.at_least_s > waits.host_ready_in_s:
-        pause = f"with {span(waits.host_delay_s)} between requests to its host"
         yield f"altogether at least {span(waits.at_least_s)}, {pause}"
+    elif waits.host_ready_in_s > 0 and waits.host_delay_s > 0:
+        yield pause
     elif not waits.obstacles:
         yield "a free connection"
 
@@ -142,8 +168,9 @@ def _path(found: Explanation) -> list[list[str]]:
 
 
 def _attempts(found: Explanation) -> list[list[str]]:
-    rows = []
-    for one in found.attempts:
+    earlier = len(found.attempts) - ATTEMPTS_SHOWN
+    rows = [[f"… {earlier:,} earlier …", "", "", ""]] if earlier > 0 else []
+    for one in found.attempts[-ATTEMPTS_SHOWN:]:
         status = "" if one.status is None else str(one.status)
         words = one.detail or (str(one.cause) if one.cause else "")
         outcome = one.outcome.replace("_", " ")
@@ -154,4 +181,5 @@ def _attempts(found: Explanation) -> list[list[str]]:
 def _page(page: PageRecord) -> Iterator[str]:
     kind = f", {printable(page.content_type)}" if page.content_type else ""
     title = f", titled {printable(page.title, 100)}" if page.title else ""
-    yield f"number {page.id}, {size(page.bytes)}{kind}{title}"
+    visits = f", {counted(page.visits, 'visit')}" if page.visits > 1 else ""
+    yield f"number {page.id}, {size(page.bytes)}{kind}{title}{visits}"

@@ -12,12 +12,14 @@ from gossamer.cli import classic
 from gossamer.cli.inspection import PageReport, Report, inspect_url
 from gossamer.cli.output import put_found
 from gossamer.cli.parameters import Json
-from gossamer.content import Markers
+from gossamer.config import load
+from gossamer.content import AnalysisRules, Markers
+from gossamer.errors import ExitCode
 from gossamer.model import Outcome
 from gossamer.policy import AddressPolicy
+from gossamer.policy.link_kinds import HYPERLINKS, kinds_to_follow
+from gossamer.policy.media_types import PAGES
 from gossamer.urls import Scope, ScopeKind, parse_seed, shown
-
-EXIT_FAILED = 1
 
 Repeated = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 """An option that may be given several times."""
@@ -31,6 +33,7 @@ def inspect(
     include: Repeated = (),
     exclude: Repeated = (),
     markers: str | None = None,
+    follow: str | None = None,
     allow_network: Repeated = (),
     contact: str | None = None,
     json: Json = False,
@@ -51,6 +54,9 @@ def inspect(
         A regular expression that links must not match; may be repeated.
     markers
         Take links only from between two of these comments, such as '<!-- CONTENT -->'.
+    follow
+        The kinds of links to show, separated by commas, such as a,iframe,next; by default those
+        that a crawl follows.
     allow_network
         A private network, address, address:port or host that may be contacted; may be repeated.
         GOSSAMER_ALLOW_NETWORK is read as well.
@@ -58,17 +64,21 @@ def inspect(
         How site owners can reach you; sent with each request. Default: GOSSAMER_CONTACT.
     """
     seed = parse_seed(url)
+    options = load({"follow": follow}, {}).options
     networks = [*allow_network, *classic.listed_networks(os.environ)]
     inspection = inspect_url(
         seed,
         Scope.for_seeds(scope, [seed], include, exclude),
         AddressPolicy.parse(networks).allowing_seed(seed),
         contact=contact or os.environ.get("GOSSAMER_CONTACT") or None,
-        markers=Markers.parse(markers) if markers else None,
+        rules=AnalysisRules(
+            markers=Markers.parse(markers) if markers else None,
+            follow=kinds_to_follow(options.follow, PAGES),
+        ),
     )
     report = asyncio.run(inspection)
     put_found(report, report_lines, json=json)
-    return 0 if report.hops[-1].outcome is Outcome.FETCHED else EXIT_FAILED
+    return 0 if report.hops[-1].outcome is Outcome.FETCHED else ExitCode.FAILED
 
 
 def report_lines(report: Report) -> Iterator[str]:
@@ -86,8 +96,8 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def _page_lines(page: PageReport) -> Iterator[str]:
-    different = list(dict.fromkeys((link.verdict, link.url, link.why) for link in page.links))
-    counts = Counter(verdict for verdict, _, _ in different)
+    different = list({(link.url, link.kind): link for link in page.links}.values())
+    counts = Counter(link.verdict for link in different)
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     what = f"{page.bytes:,} bytes of {page.kind} in {page.encoding}, {page.words:,} words"
     yield f"  page      {what}"
@@ -97,7 +107,8 @@ def _page_lines(page: PageReport) -> Iterator[str]:
         yield "            the page asks for its links not to be followed"
     if page.markers_missing:
         yield "            the page has no content markers, so no link counts"
-    for verdict, url, why in different:
-        sign = {"in scope": "+", "out of scope": "-"}.get(verdict, "?")
-        because = f"  ({why})" if sign == "-" else ""
-        yield f"    {sign} {url if sign != '?' else shown(url)}{because}"
+    for link in different:
+        sign = {"in scope": "+", "out of scope": "-"}.get(link.verdict, "?")
+        kind = "" if link.kind in HYPERLINKS else f"  [{link.kind}]"
+        because = f"  ({link.why})" if sign == "-" else ""
+        yield f"    {sign} {link.url if sign != '?' else shown(link.url)}{kind}{because}"

@@ -4,13 +4,14 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.content import Markers, parse
+from gossamer.content import Analyser, AnalysisRules, FoundLink, parse
 from gossamer.coordinator.memory_crawl import MemoryCrawl
 from gossamer.download import PRODUCT, Client, FetchOptions, user_agent
+from gossamer.kinds import LinkKind
 from gossamer.model import Outcome, Response, Url
 from gossamer.modules import ModuleRunner
 from gossamer.policy import AddressPolicy, may_follow
-from gossamer.stores.contract import UrlRecord
+from gossamer.stores.url_record import UrlRecord
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.robots import PoliteRobots
@@ -36,6 +37,7 @@ class SeenLink(msgspec.Struct, frozen=True, kw_only=True):
     """A link of the page and what a crawl would do with it."""
 
     url: str
+    kind: LinkKind
     verdict: Literal["in scope", "out of scope", "no web address"]
     why: str
 
@@ -66,7 +68,7 @@ async def inspect_url(
     addresses: AddressPolicy,
     *,
     contact: str | None,
-    markers: Markers | None,
+    rules: AnalysisRules,
 ) -> Report:
     """Visit the URL and its redirects, no links, and report each step."""
     answers: dict[Url, Response] = {}
@@ -78,6 +80,7 @@ async def inspect_url(
         context = msgspec.structs.replace(
             crawl.context(client, link_filter, ModuleRunner([])),
             on_response=lambda response: answers.update({response.url: response}),
+            analyser=Analyser(rules),
         )
         await crawl.run(url, context)
     visited = [record for record in crawl.records() if record.outcome is not None]
@@ -86,7 +89,7 @@ async def inspect_url(
     if last.outcome is Outcome.REDIRECTED:  # to where we had been
         hops[-1] = msgspec.structs.replace(last, detail=f"{last.detail}, in a circle")
     is_page = last.outcome is Outcome.FETCHED
-    return Report(hops=hops, page=_page(answers[last.url], scope, markers) if is_page else None)
+    return Report(hops=hops, page=_page(answers[last.url], scope, rules) if is_page else None)
 
 
 def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> Hop:
@@ -105,10 +108,10 @@ def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> 
     )
 
 
-def _page(response: Response, scope: Scope, markers: Markers | None) -> PageReport:
+def _page(response: Response, scope: Scope, rules: AnalysisRules) -> PageReport:
     headers = response.headers
     kind = headers.get("content-type")
-    page = parse(response.body, url=response.url, content_type=kind, markers=markers)
+    page = parse(response.body, url=response.url, content_type=kind, rules=rules, headers=headers)
     return PageReport(
         bytes=len(response.body),
         kind=page.kind.value,
@@ -117,13 +120,15 @@ def _page(response: Response, scope: Scope, markers: Markers | None) -> PageRepo
         words=len(page.text.split()),
         follow=may_follow(PRODUCT, headers.get_all("x-robots-tag"), page.metas),
         markers_missing=page.markers_missing,
-        links=[_seen(link.url, link.href, scope) for link in page.links],
+        links=[_seen(link, scope) for link in page.links],
     )
 
 
-def _seen(url: Url | None, href: str, scope: Scope) -> SeenLink:
+def _seen(link: FoundLink, scope: Scope) -> SeenLink:
+    url, kind = link.url, link.kind
     if url is None:
-        return SeenLink(url=href, verdict="no web address", why="not an http or https URL")
+        why = "not an http or https URL"
+        return SeenLink(url=link.href, kind=kind, verdict="no web address", why=why)
     verdict = scope.judge(url)
     words: Literal["in scope", "out of scope"] = "in scope" if verdict else "out of scope"
-    return SeenLink(url=url, verdict=words, why=verdict.explain(url))
+    return SeenLink(url=url, kind=kind, verdict=words, why=verdict.explain(url))

@@ -8,16 +8,20 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError
 
 import gossamer
-from gossamer.errors import GossamerError, UsageError
+from gossamer.errors import ExitCode, GossamerError, UsageError
 
-EXIT_FAILED, EXIT_WRONG_USE, EXIT_INTERRUPTED = 1, 2, 130
 STDERR = 2
 
 COMMANDS = {
     "crawl": ("crawl:crawl", "Crawl from the seeds, politely: every page in scope once."),
+    "resume": ("resume:resume", "Go on with a crawl, as it was or with some options changed."),
+    "retry": ("retry:retry", "Try the URLs of a crawl again that have failed, and go on."),
+    "replay": ("replay:replay", "Show the kept pages of a crawl to a module."),
     "status": ("status:status", "Show the state of a crawl, while it runs or afterwards."),
     "pages": ("pages:pages", "List the pages that a crawl kept, or every URL it knows."),
+    "export": ("export:export", "Write what came out of a crawl to files: tables and more."),
     "explain": ("explain:explain", "Show why a URL was or was not fetched, or what it waits for."),
+    "crawls": ("crawls:crawls", "List the crawls of a store or a directory, or delete one."),
     "frontier": ("roles:frontier", "Score the URLs of a shared crawl and assign them to workers."),
     "worker": ("roles:worker", "Fetch pages for a shared crawl, from any machine."),
     "health": (
@@ -33,6 +37,10 @@ COMMANDS = {
     "demo": ("demo:demo", "Crawl a small site that Gossamer serves itself."),
 }
 """The subcommands, imported on use: none loads the libraries of the others."""
+EXIT_CODES = (
+    "Exit codes: 0 done, also by a budget; 1 error; 2 wrong use; 3 no seed could be fetched; 4 a "
+    "module failed on every page, could not be closed or was given up; 130 interrupted."
+)
 
 
 def run() -> NoReturn:
@@ -44,13 +52,13 @@ def run() -> NoReturn:
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        fail(f"{' '.join(str(error).split())} See 'gossamer --help'.", EXIT_WRONG_USE)
+        fail(f"{' '.join(str(error).split())} See 'gossamer --help'.", ExitCode.WRONG_USE)
     except UsageError as error:
-        fail(str(error), EXIT_WRONG_USE)
+        fail(str(error), ExitCode.WRONG_USE)
     except GossamerError as error:
-        fail(str(error), EXIT_FAILED)
+        fail(str(error), ExitCode.FAILED)
     except KeyboardInterrupt:
-        fail("interrupted", EXIT_INTERRUPTED)
+        fail("interrupted", ExitCode.INTERRUPTED)
     sys.exit(code)
 
 
@@ -79,5 +87,6 @@ def make_app() -> App:
         help_format="plaintext",
     )
     for name, (function, summary) in COMMANDS.items():
-        app.command(f"gossamer.cli.{function}", name=name, help=summary)
+        end = EXIT_CODES if name == "crawl" else ""
+        app.command(f"gossamer.cli.{function}", name=name, help=summary, help_epilogue=end)
     return app

@@ -14,7 +14,7 @@ from gossamer.observe.figures import count, counted
 from gossamer.transfer.ends import migration_end
 from gossamer.transfer.migrate import migrate as migrated
 
-SCHEME = re.compile(r"[a-z]+:")
+SCHEME = re.compile(r"[a-z+]+:")
 SHOW_EVERY_S = 1.0
 
 
@@ -39,7 +39,7 @@ def migrate(
     """Copy a crawl from one store to another, where it can continue; the source is not changed.
 
     Stop the crawl before. A store is redis://HOST, or sqlite:PATH or just PATH for the directory or
-    the file of a crawl.
+    the file of a crawl. A crawl can be copied out of a Redis of its own, not into one.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def migrate(
         [
             f"copied {printable(found.source, 500)} to {printable(found.target, 500)}: {what}",
             f"continue with: {shlex.join(found.continue_with)}",
-            "add the other options of the crawl; the results of modules are not copied",
+            "the results of modules are not copied: gossamer replay makes them again",
         ]
     )
     return 0

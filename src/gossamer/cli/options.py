@@ -1,19 +1,21 @@
 """The options of a crawl as command-line flags."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, TypeVar
 
 import cyclopts
 
-from gossamer.config import OPTIONS, Group, Option
+from gossamer.config import OPTIONS, RETIRED, Group, Option
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
-def with_options(command: Command) -> Command:
+def with_options(command: Command, unchangeable: Collection[str] = ()) -> Command:
     """Give a command with `**given` one flag for each option of a crawl.
 
+    A command that goes on with a crawl has options that cannot change: they are not in its help,
+    and the command says what is wrong with them. The others are stored, so they have no defaults.
     Only the flags that were given are passed, so that `load` can distinguish them from defaults.
     """
     own = [
@@ -21,12 +23,25 @@ def with_options(command: Command) -> Command:
         for parameter in inspect.signature(command).parameters.values()
         if parameter.kind is not parameter.VAR_KEYWORD
     ]
-    flags = [_flag(option) for option in OPTIONS if option.name != "seeds"]
-    vars(command)["__signature__"] = inspect.Signature([*own, *flags])
+    flags = [
+        _flag(option, show=option.name not in unchangeable, show_default=not unchangeable)
+        for option in OPTIONS
+        if option.name != "seeds" and not option.is_table
+    ]
+    retired = [_retired(name) for name in RETIRED]
+    vars(command)["__signature__"] = inspect.Signature([*own, *flags, *retired])
     return command
 
 
-def _flag(option: Option) -> inspect.Parameter:
+def _retired(name: str) -> inspect.Parameter:
+    """Return a flag that help does not show, so that `load` can say what took its place."""
+    hidden = cyclopts.Parameter(name=f"--{name}", show=False)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str, hidden]
+    )
+
+
+def _flag(option: Option, *, show: bool, show_default: bool) -> inspect.Parameter:
     is_switch = isinstance(option.default, bool)
     is_list = isinstance(option.default, tuple)
     given = bool if is_switch else tuple[str, ...] if is_list else str
@@ -37,7 +52,9 @@ def _flag(option: Option) -> inspect.Parameter:
         help=option.help,
         metavar=option.kind.metavar,
         negative=f"--no-{option.name}" if is_switch else "",
-        show_default=False if default in {"none", "false"} else default,
+        allow_leading_hyphen="|-" in option.kind.metavar,
+        show=show,
+        show_default=show_default and default not in {"none", "false"} and default,
     )
     return inspect.Parameter(
         option.name.replace("-", "_"),

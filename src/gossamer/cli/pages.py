@@ -13,8 +13,8 @@ from gossamer.errors import UsageError
 from gossamer.model import Outcome
 from gossamer.observe import printable
 from gossamer.observe.figures import count
-from gossamer.stores.contract import UrlState
 from gossamer.stores.reading import ReadRequest, state_of
+from gossamer.stores.url_record import UrlState
 from gossamer.views.pages import UrlEntry, list_urls, read_body
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
 
@@ -25,8 +25,8 @@ LONGEST = 10_000
 
 
 def pages(
-    *,
     directory: Directory = None,
+    *,
     store: StoreUrl = None,
     name: CrawlName = None,
     every: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
@@ -85,7 +85,7 @@ async def _list_urls(
 
 async def _page_lines(crawl: StoredCrawl) -> AsyncIterator[str]:
     last = await crawl.reader.last_page()
-    largest = (crawl.options and crawl.options.max_page_bytes) or 0
+    largest = (crawl.options and crawl.options.max_body_bytes) or 0
     wide, wider = max(4, len(str(last))), max(5, len(count(largest)))
     yield f"{'page':>{wide}}  depth  {'bytes':>{wider}}  URL"
     async for one in crawl.reader.pages():

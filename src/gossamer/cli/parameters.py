@@ -6,13 +6,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.config import StoreAddress, load
+from gossamer.config import LogFormat, StoreAddress, load
 from gossamer.stores.reading import ReadRequest
 
 
-def value(name: str, words: str) -> Parameter:
-    """Return an option with a value."""
-    return Parameter(name=name, help=words, show_default=False)
+def value(name: str | list[str], words: str) -> Parameter:
+    """Return an option with a value; of several the option is repeated."""
+    return Parameter(name=name, help=words, negative="", show_default=False)
 
 
 def switch(name: str | list[str], words: str) -> Parameter:
@@ -32,7 +32,7 @@ StoreUrl = Annotated[
     str | None,
     value(
         "--store",
-        "The store of the crawl, if it is not in a directory: redis://HOST, or sqlite:PATH.",
+        "The store of the crawl, if it is not in a directory: redis://HOST or sqlite:PATH.",
     ),
 ]
 CrawlName = Annotated[
@@ -40,6 +40,10 @@ CrawlName = Annotated[
     value("--name", "The name of the crawl in a shared store; by default the only one there."),
 ]
 Json = Annotated[bool, switch("--json", "Print one JSON object.")]
+LogFormatChoice = Annotated[
+    LogFormat, value("--log-format", "Tell as text for people, or as json for programs.")
+]
+Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
 JsonLines = Annotated[bool, switch("--json", "Print one JSON object a line.")]
 
 # Commands that take part in a shared crawl

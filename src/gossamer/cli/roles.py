@@ -19,11 +19,10 @@ from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
 from gossamer.config import load
 from gossamer.coordinator import Observer
-from gossamer.errors import UsageError
+from gossamer.errors import ExitCode, UsageError
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
-
-EXIT_INTERRUPTED = 130
+from gossamer.observe.summary import module_failures
 
 Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
 
@@ -32,16 +31,24 @@ def frontier(
     *,
     store: SharedStoreUrl = None,
     crawl: SharedCrawlName = None,
+    pagerank_key: Annotated[
+        str | None,
+        value(
+            "--pagerank-key",
+            "The key for the PageRank service, if the crawl needs it; prefer the variable "
+            "GOSSAMER_PAGERANK_KEY, which other users of the machine cannot see.",
+        ),
+    ] = None,
     insecure_store: Insecure = False,
     quiet: Quiet = False,
 ) -> int:
     """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by."""
 
-    async def make_role(member: Membership, _: Observer) -> Role:
-        return FrontierProcess(member.plan, member.store, member.notes)
+    async def make_role(member: Membership, observer: Observer) -> Role:
+        return FrontierProcess(member.plan, member.store, member.notes, observer.say)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    return _run({**given, "quiet": quiet or None}, make_role)
+    return _run({**given, "pagerank_key": pagerank_key, "quiet": quiet or None}, make_role)
 
 
 def worker(
@@ -60,13 +67,15 @@ def worker(
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
-    A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves.
+    A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves. For a
+    crawl on this machine with a Redis of its own its directory is enough (--dir).
     """
     if number is not None and number < 0:
         raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
 
     async def make_role(member: Membership, observer: Observer) -> Role:
         modules = load_modules(member.plan.options.module)
+        member.plan.request_rules(os.environ)  # reports a missing secret before it joins
         me = await member.notes.new_worker() if number is None else number
         observer.say("info", f"worker {me} joins the crawl {member.plan.name}")
         return JoinedWorker(member, me, modules, observer, launcher)
@@ -93,6 +102,9 @@ def _run(
         try:
             ended_by = uvloop.run(run_until_signalled(participant, say))
         except asyncio.CancelledError:
-            return EXIT_INTERRUPTED
+            return ExitCode.INTERRUPTED
         say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
-        return 0
+        failures = module_failures(participant.report())
+        for words in failures:
+            observer.say("error", words)
+        return ExitCode.MODULE_FAILED if failures else ExitCode.DONE

@@ -8,6 +8,9 @@ from gossamer.cli.output import columns, moment, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, size, span
+from gossamer.observe.reasons import outcome_reasons, seed_reasons, sitemap_words
+from gossamer.observe.standstill import standstill
+from gossamer.observe.summary import scorer_words
 from gossamer.observe.workers import (
     WORKER_HEADING,
     first_workers,
@@ -24,18 +27,19 @@ WORKERS_SHOWN = 20
 
 STATES = {
     "running": "running",
-    "crashed": "killed: the same command continues it",
+    "crashed": "killed: 'gossamer resume' continues it",
     "complete": "finished: no URLs left",
     "max-pages": "finished: the page budget is used up",
     "max-bytes": "finished: the byte budget is used up",
-    "interrupted": "interrupted: the same command continues it",
+    "interrupted": "interrupted: 'gossamer resume' continues it",
 }
 """The words for a state of a crawl, or for what ended it."""
+RELAXING = "these may still decrease: a shorter path was found, and is being followed"
 
 
 def status(
-    *,
     directory: Directory = None,
+    *,
     store: StoreUrl = None,
     name: CrawlName = None,
     json: Json = False,
@@ -55,18 +59,33 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     """Yield the status for people."""
     yield printable(status.where)
     yield from section("state", [STATES.get(status.state) or STATES[status.ended_by or ""]])
-    yield from section("pages", [count(status.pages) + _of(count, status.max_pages)])
-    yield from section("bytes", [size(status.bytes) + _of(size, status.max_bytes)])
+    if why := standstill(status.resting_s, status.workers):
+        yield from section("", [why])
+    if status.visits > status.pages:
+        yield from section("pages", [count(status.pages)])
+        yield from section("visits", [count(status.visits) + _of(count, status.max_pages)])
+    else:
+        yield from section("pages", [count(status.pages) + _of(count, status.max_pages)])
+    received = size(status.received) + _of(size, status.max_bytes)
+    yield from section("bytes", [f"{received} received, {size(status.bytes)} of pages"])
     yield from section("URLs", [_urls(status)])
+    yield from section("URL queue", [_url_queue(status)])
     yield from section("hosts", [count(status.hosts)])
+    if status.scorer is not None:
+        yield from section("scorer", [scorer_words(status.scorer)])
     if status.started_at is not None and status.last_at is not None:
         took = span(status.last_at - status.started_at)
         times = f"{moment(status.started_at)} to {moment(status.last_at)} ({took})"
         yield from section("time", [times])
-    outcomes = [[count(urls), name.replace("_", " ")] for name, urls in status.outcomes.items()]
-    yield from section("outcomes", columns(outcomes, right=[0]))
+    yield from section("seeds", seed_reasons(status.seeds))
+    if words := sitemap_words(status.listed, status.outcomes):
+        yield from section("sitemaps", [words])
+    outcomes = outcome_reasons(status.outcomes, status.causes, status.max_page_bytes)
+    yield from section("outcomes", columns([list(one) for one in outcomes], right=[0]))
+    yield from section("outputs", columns(_outputs(status)))
     yield ""
-    yield from section("depths", columns(_depths(status), right=[0, 1, 2, 3]))
+    depths = columns(_depths(status), right=[0, 1, 2, 3])
+    yield from section("depths", [*depths, RELAXING] if status.relaxing else depths)
     if any(queue.waiting for queue in status.queues):
         yield ""
         yield from section("queues", columns(_queues(status), right=[0, 1, 2]))
@@ -93,6 +112,17 @@ def _urls(status: CrawlStatus) -> str:
     return ", ".join(figures)
 
 
+def _outputs(status: CrawlStatus) -> list[list[str]]:
+    return [
+        [
+            "finished" if one.finished else "in progress",
+            f"{count(one.written)} of {counted(one.results, 'result')}",
+            printable(one.target),
+        ]
+        for one in status.outputs
+    ]
+
+
 def _depths(status: CrawlStatus) -> list[list[str]]:
     rows = [["depth", "URLs", "finished", "pages"]]
     for one in status.depths[:DEPTHS_SHOWN]:
@@ -113,12 +143,20 @@ def _queues(status: CrawlStatus) -> list[list[str]]:
     return [*rows, ["", "no score yet", count(unscored)]] if unscored else rows
 
 
+def _url_queue(status: CrawlStatus) -> str:
+    waiting, peak = count(status.url_states["unscored"]), count(status.url_queue_peak)
+    limit = "" if status.url_queue is None else f" (limit {count(status.url_queue)})"
+    return f"{waiting} waiting for their score, {peak} at the most{limit}"
+
+
 def _hosts(status: CrawlStatus) -> list[list[str]]:
     rows = [["URLs", "host", ""]]
     for one in status.busiest_hosts:
         words = []
         if status.state == "running":
             words.append(f"ready in {span(one.next_in_s)}" if one.next_in_s > 0 else "ready")
+        if one.delay_s:
+            words.append(f"{span(one.delay_s)} between requests")
         if one.failures:
             words.append(counted(one.failures, "failed request"))
         left = count(one.waiting + one.in_progress)

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 
 from gossamer.cli.output import put_found
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.errors import ExitCode
 from gossamer.observe import printable
-from gossamer.observe.figures import count, counted
+from gossamer.observe.figures import count, visited
 from gossamer.stores.reading import ReadRequest
 from gossamer.views.crawl_tables import open_tables
 from gossamer.views.verify import Verification
 from gossamer.views.verify import verify as verified
 
-EXIT_BROKEN = 1
-
 
 def verify(
-    *,
     directory: Directory = None,
+    *,
     store: StoreUrl = None,
     name: CrawlName = None,
     json: Json = False,
@@ -29,7 +28,7 @@ def verify(
     """
     found = asyncio.run(_check(crawl_to_read(directory, store, name)))
     put_found(found, verification_lines, json=json)
-    return 0 if found.sound else EXIT_BROKEN
+    return 0 if found.sound else ExitCode.FAILED
 
 
 async def _check(request: ReadRequest) -> Verification:
@@ -43,7 +42,7 @@ def verification_lines(found: Verification) -> Iterator[str]:
     broken = [finding for finding in found.findings if finding.broken]
     if not broken:
         snapshot = ", in a consistent snapshot of the running crawl" if found.running else ""
-        pages = counted(found.pages, "page")
+        pages = visited(found.pages, found.visits)
         yield f"{where}: all {checks} checks passed on {pages}{snapshot}"
         return
     yield f"{where}: {len(broken)} of {checks} checks failed"

@@ -8,8 +8,9 @@ import msgspec
 from gossamer.channel import Contract
 from gossamer.model import Event, NameTable
 from gossamer.modules import ModuleReport
+from gossamer.modules.hooks import Hooks
 from gossamer.modules.remote import PAGE_MODULES
-from gossamer.stores.contract import WorkerReport
+from gossamer.stores.figures import WorkerReport
 from gossamer.stores.local import STORE
 
 StreamName = Literal["stdout", "stderr"]
@@ -28,10 +29,13 @@ class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
     """Where its store and its directory are: what is not stored with the crawl."""
     modules: tuple[str, ...]
     """The names of those that it loads."""
-    coordinator_has_modules: bool
+    coordinator_hooks: Hooks | None
+    """Those of the modules in the process that started it; None: there are none."""
     wants_events: bool
     clock_offset_s: float
     lease_s: float
+    identity: str = ""
+    """That of the crawl, by which modules know its results."""
     resumed_from: int = 0
     gaps: frozenset[int] = frozenset()
     dns: NameTable | None = None

@@ -9,8 +9,10 @@ from gossamer.errors import CrawlError
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Scorer
+from gossamer.modules import ModuleReport
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.scoring import load_scorer
+from gossamer.plan.watched_scorer import Say, WatchedScorer
 from gossamer.stores.contract import Store
 from gossamer.stores.opening import Leadership
 
@@ -76,14 +78,14 @@ class FrontierRole:
     async def _lead(self) -> None:
         options = self._plan.options
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=self._scorer.strict)
-        frontier = Frontier(
-            self._store, self._scorer, draw, self._clock, lambda: None, options.url_queue
-        )
+        frontier = Frontier(self._store, self._scorer, draw, self._clock, lambda: None)
         reap_at, poll_interval = 0.0, PollInterval()
         while True:
             now = self._clock()
             if now >= reap_at:
                 await self._store.reap(now)
+                while await self._store.expire(now):
+                    pass  # each is a step of its own
                 reap_at = now + self._reap_every_s
             found = await frontier.step()
             pause_s = poll_interval.pause_s(found=found)
@@ -94,10 +96,15 @@ class FrontierRole:
 class FrontierProcess:
     """The frontier of a shared crawl as a process of its own, with a scorer of its own."""
 
-    def __init__(self, plan: Plan, store: Store, leadership: Leadership) -> None:
+    def __init__(self, plan: Plan, store: Store, leadership: Leadership, say: Say) -> None:
         self._scorer = load_scorer(plan)
-        self._role = FrontierRole(plan, store, leadership, self._scorer)
+        watched = WatchedScorer(self._scorer, store, say)
+        self._role = FrontierRole(plan, store, leadership, watched)
         self.stop = self._role.stop
+
+    def report(self) -> list[ModuleReport]:
+        """Return nothing: a frontier has no modules."""
+        return []
 
     async def run(self) -> str:
         """Work until the end of the crawl; return what ended it, or `interrupted`."""

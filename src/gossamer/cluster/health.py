@@ -3,7 +3,7 @@
 from typing import Literal
 
 from gossamer.cluster.frontier_role import ROLE
-from gossamer.cluster.membership import crawl_name, shared_address
+from gossamer.cluster.membership import find_shared_crawl
 from gossamer.config import CrawlOptions
 from gossamer.errors import CrawlError
 from gossamer.stores.opening import OPTIONS_NOTE
@@ -17,7 +17,7 @@ async def check_health(
     own: CrawlOptions, role: Literal["frontier", "worker"] | None, number: int | None = None
 ) -> str:
     """Return in a sentence that all is well; raise `CrawlError` if it is not."""
-    address, name = shared_address(own), crawl_name(own)
+    address, name = await find_shared_crawl(own)
     async with CrawlNotes(address, name) as notes:
         if await notes.get(OPTIONS_NOTE) is None:
             # Roles may be started before the crawl: they wait for it, in good health.

@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.orders import order_for
 from gossamer.cluster.staffing import Staffing, cores
 from gossamer.cluster.worker_handle import Listener, WorkerServices
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
-from gossamer.modules import Module, ModuleContext, ModuleRunner
+from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.modules.remote import ServedModules
 from gossamer.plan import steady_clock
 
@@ -30,14 +32,25 @@ class JoinedWorker:
         self._member = member
         self._number: int | None = number
         self._context = ModuleContext(
-            directory=member.plan.directory, crawl=member.plan.name, worker=number, shared=True
+            directory=member.plan.directory,
+            crawl=member.plan.name,
+            identity=member.identity,
+            worker=number,
+            shared=True,
         )
         in_here = [one for one in modules if one.in_coordinator]
         in_worker = [one for one in modules if not one.in_coordinator]
         self._runner = ModuleRunner(in_here)
         clock = steady_clock()
         options = member.plan.options
-        order = order_for(member.plan, in_worker, clock, coordinator_has_modules=bool(in_here))
+        order = order_for(
+            member.plan,
+            in_worker,
+            clock,
+            store=options.store,
+            coordinator_hooks=self._runner.hooks if in_here else None,
+        )
+        order = msgspec.structs.replace(order, identity=member.identity)
         workers = cores() if options.workers is None else max(1, options.workers)
         plan = WorkforcePlan(
             order=order,
@@ -49,7 +62,7 @@ class JoinedWorker:
             listener=listener,
             clock=clock,
             modules=ServedModules(self._runner) if in_here else None,
-            max_page_bytes=options.max_page_bytes,
+            max_body_bytes=options.max_body_bytes,
         )
         self._workforce = Workforce(launcher, member.store, plan, services, lambda: None)
         self._stopped = asyncio.Event()
@@ -57,6 +70,10 @@ class JoinedWorker:
     def stop(self) -> None:
         """Finish what is in progress and leave."""
         self._stopped.set()
+
+    def report(self) -> list[ModuleReport]:
+        """Return the counts of the modules, in this process and in the worker's."""
+        return [*self._workforce.report(), *self._runner.report()]
 
     async def run(self) -> str:
         """Work until the end of the crawl; return what ended it, or `interrupted`."""

@@ -1,5 +1,7 @@
 """The launcher: a process that has loaded what a worker needs, and forks workers from itself.
 
+Whoever writes the outputs is forked from it too.
+
 A worker that starts by itself takes longer to load its libraries than to fetch a page; a forked one
 begins at once, and shares the memory of what was loaded. The launcher has one thread and no event
 loop, so it can fork at any time. It tells how its workers ended, and which pages they had in hand;
@@ -22,6 +24,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
@@ -33,7 +36,9 @@ if TYPE_CHECKING:  # what workers need is loaded by the launcher, and by no othe
 
 COMMAND: Final = struct.Struct(">cq")
 """What is asked of the launcher, and of which process."""
-START, KILL = b"S", b"K"
+START, WRITE, KILL = b"S", b"W", b"K"
+WRITER_NAME: Final = "gossamer-output"
+"""What Linux calls a process that writes outputs; its command line is that of the launcher."""
 LEAVE_WITHIN_S: Final = 1.5
 """How long workers may take to end by themselves when their coordinator is gone."""
 
@@ -52,6 +57,8 @@ class ProcessEnded(msgspec.Struct, tag=True, frozen=True):
     """Its exit code, or the signal that ended it as a negative number."""
     in_hand: list[int] = []
     """The URLs whose pages it had in hand."""
+    received: int = 0
+    """How many bytes it had received for tasks that it has not settled."""
 
 
 LauncherEvent = ProcessStarted | ProcessEnded
@@ -106,12 +113,19 @@ class Launcher:
 
         The worker keeps the descriptor of a lock until it ends, whatever becomes of us.
         """
+        return await self._start(START, () if lock is None else (lock,))
+
+    async def start_writer(self) -> tuple[int, socket.socket]:
+        """Start a process that writes outputs, as `start` does; its end is not told."""
+        return await self._start(WRITE)
+
+    async def _start(self, what: bytes, kept: Sequence[int] = ()) -> tuple[int, socket.socket]:
         self._attach()
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                descriptors = [theirs.fileno(), *([] if lock is None else [lock])]
-                socket.send_fds(self._control, [COMMAND.pack(START, 0)], descriptors)
+                descriptors = [theirs.fileno(), *kept]
+                socket.send_fds(self._control, [COMMAND.pack(what, 0)], descriptors)
             except OSError as error:
                 ours.close()
                 raise CrawlError(_DEAD) from error
@@ -124,7 +138,7 @@ class Launcher:
             raise
 
     def kill(self, pid: int) -> None:
-        """Kill a worker, if it has not ended yet."""
+        """Kill a process, if it has not ended yet."""
         with suppress(OSError):
             self._control.send(COMMAND.pack(KILL, pid))
 
@@ -198,6 +212,7 @@ class LauncherProcess:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._workers: dict[int, CrashNote] = {}
+        self._writers: set[int] = set()
         self._news, self._wake = socket.socketpair()
         for one in (self._news, self._wake):
             one.setblocking(False)
@@ -228,7 +243,9 @@ class LauncherProcess:
         what, pid = COMMAND.unpack(asked)
         if what == START:
             self._start(descriptors)
-        elif pid in self._workers:
+        elif what == WRITE:
+            self._start_writer(descriptors[0])
+        elif pid in self._workers or pid in self._writers:
             os.kill(pid, signal.SIGKILL)
         return True
 
@@ -248,28 +265,43 @@ class LauncherProcess:
         self._workers[pid] = note
         self._tell(ProcessStarted(pid))
 
+    def _start_writer(self, descriptor: int) -> None:
+        """Fork a process that writes outputs."""
+        pid = os.fork()
+        if not pid:
+            self._control.close()
+            _write(socket.socket(fileno=descriptor))
+        os.close(descriptor)
+        self._writers.add(pid)
+        self._tell(ProcessStarted(pid))
+
     def _collect(self) -> None:
         """Tell who has ended."""
         with suppress(ChildProcessError):
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = found
+                if pid in self._writers:
+                    self._writers.remove(pid)
+                    continue
                 note = self._workers.pop(pid)
                 code = os.waitstatus_to_exitcode(status)
-                self._tell(ProcessEnded(pid, code, note.suspects() if code else []))
+                in_hand = note.suspects() if code else []
+                self._tell(ProcessEnded(pid, code, in_hand, note.received))
 
     def _tell(self, event: LauncherEvent) -> None:
         with suppress(OSError):  # nobody is there any more, which the next read shows
             self._control.sendall(msgspec.json.encode(event) + b"\n")
 
     def _end_all(self) -> None:
-        """Give the workers a moment to leave, and end who stays."""
+        """Give the processes a moment to leave, and end who stays."""
         deadline = time.monotonic() + LEAVE_WITHIN_S
-        while self._workers and time.monotonic() < deadline:
+        while (self._workers or self._writers) and time.monotonic() < deadline:
             self._collect()
             time.sleep(0.01)
-        for pid in self._workers:
+        left = [*self._workers, *self._writers]
+        for pid in left:
             os.kill(pid, signal.SIGKILL)
-        for pid in self._workers:
+        for pid in left:
             os.waitpid(pid, 0)
 
 
@@ -290,6 +322,7 @@ def _load() -> None:
     from gossamer.cluster import worker_process  # noqa: PLC0415
 
     worker_process.warm_up()
+    gc.set_threshold(20_000, 20, 20)  # a page leaves hardly any cycles
     gc.freeze()  # what is loaded now stays: the collector need not scan it, nor copy its pages
 
 
@@ -299,11 +332,33 @@ def _work(end: socket.socket, note: "CrashNote") -> NoReturn:
 
     code = 1
     try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _forget_children()
         code = worker_process.run_worker(end, note)
     finally:
         os._exit(code)
+
+
+def _write(end: socket.socket) -> NoReturn:
+    """Write outputs, in a process that was just forked."""
+    code = 1
+    try:
+        _forget_children()
+        with suppress(OSError):  # other systems have no such file
+            Path("/proc/self/comm").write_text(WRITER_NAME, encoding="ascii")
+        from gossamer.cluster import output_process  # noqa: PLC0415
+
+        output_process.run_writer(end)
+        code = 0
+    except Exception:  # noqa: BLE001 -- whatever it is, people must see it
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)
+
+
+def _forget_children() -> None:
+    """Let the launcher's other processes be no concern of one that it has forked."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
-from gossamer.config import CrawlOptions
+from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.plan.plan import Plan
 from gossamer.plan.stored_options import unpack_options
+from gossamer.stores.embedded.directory import find_crawl
 from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.own_redis.opening import await_running
+from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening
+from gossamer.stores.registry import address_in
 
 PATIENCE_S = 60.0
 """How long a process waits for a crawl that is not there yet: it may have been started first."""
@@ -27,29 +34,38 @@ class Membership(msgspec.Struct, frozen=True):
     plan: Plan
     store: RedisStore
     notes: CrawlNotes
+    identity: str
 
 
-def shared_address(options: CrawlOptions) -> RedisAddress:
-    """Return where the shared store is."""
-    if not options.store.is_server:
+async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
+    """Return where the shared store is, and the name of the crawl that is meant."""
+    store = options.store
+    if store == IN_DIRECTORY and options.dir is not None:
+        store = address_in(options.dir)
+    if not store.is_shared:
         raise UsageError(
             f"{options.store} is not a shared store: give the address of one with --store "
             "redis://HOST, or in the variable GOSSAMER_STORE"
         )
-    return parse_address(options.store.url)
-
-
-def crawl_name(options: CrawlOptions) -> str:
-    """Return the name of the crawl that is meant."""
-    if options.name is None:
-        raise UsageError("which crawl? Name it with --name, as the command that began it says")
-    return options.name
+    if store.is_server:
+        if options.name is None:
+            raise UsageError("which crawl? Name it with --name, as the command that began it says")
+        return parse_address(store.url), options.name
+    directory = find_crawl(options.dir, Path())
+    address = await await_running(directory)
+    if address is None:
+        raise CrawlError(
+            f"no crawl with a Redis of its own is running in {directory}: begin it there with "
+            "gossamer crawl … --store redis:"
+        )
+    return address, await ask_server(address, lambda nodes: find_crawl_name(nodes, options.name))
 
 
 @asynccontextmanager
 async def join_crawl(own: CrawlOptions, say: Callable[[str], None]) -> AsyncIterator[Membership]:
     """Take part in a crawl; `own` says where it is and what it is called."""
-    address, name = shared_address(own), crawl_name(own)
+    address, name = await find_shared_crawl(own)
+    own = replace(own, store=StoreAddress("redis", url=address.url()), name=name)
     async with CrawlNotes(address, name) as notes:
         note = await notes.get(OPTIONS_NOTE)
         if note is None:
@@ -58,7 +74,8 @@ async def join_crawl(own: CrawlOptions, say: Callable[[str], None]) -> AsyncIter
         how = Opening(allow_insecure=own.insecure_store, tell=say)
         store = await open_redis(address.url(), name, None, how)
         try:
-            yield Membership(Plan(unpack_options(note, own)), store, notes)
+            identity = (await notes.get(IDENTITY_NOTE) or b"").decode()
+            yield Membership(Plan(unpack_options(note, own)), store, notes, identity)
         finally:
             await store.close()
 

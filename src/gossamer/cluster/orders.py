@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from gossamer.cluster.contracts import WorkerOrder
+from gossamer.config import StoreAddress
 from gossamer.modules import Module
+from gossamer.modules.hooks import Hooks
 from gossamer.plan import Plan
 from gossamer.plan.stored_options import pack_options
 
@@ -14,14 +16,14 @@ def order_for(
     modules: Sequence[Module],
     clock: Callable[[], float],
     *,
-    coordinator_has_modules: bool,
+    store: StoreAddress,
+    coordinator_hooks: Hooks | None,
     wants_events: bool = False,
 ) -> WorkerOrder:
     """Return what all workers of a crawl are told; each gets its own number and slots.
 
-    `modules` are those that run in the workers.
+    `modules` are those that run in the workers; `store` is where they find the store.
     """
-    store = plan.options.store
     return WorkerOrder(
         number=0,
         slots=1,
@@ -32,7 +34,7 @@ def order_for(
             "dir": str(plan.directory),
         },
         modules=tuple(one.name for one in modules),
-        coordinator_has_modules=coordinator_has_modules,
+        coordinator_hooks=coordinator_hooks,
         wants_events=wants_events,
         clock_offset_s=clock() - time.monotonic(),
         lease_s=plan.options.lease_s,

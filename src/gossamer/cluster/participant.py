@@ -8,6 +8,7 @@ from typing import Protocol
 from gossamer.cluster.membership import Membership, join_crawl
 from gossamer.config import CrawlOptions
 from gossamer.errors import CrawlError
+from gossamer.modules import ModuleReport
 from gossamer.stores.opening import OPTIONS_NOTE
 
 INTERRUPTED = "interrupted"
@@ -21,6 +22,9 @@ class Role(Protocol):
 
     def stop(self) -> None:
         """Leave soon."""
+
+    def report(self) -> list[ModuleReport]:
+        """Return the counts of the modules that run here."""
 
 
 class Participant:
@@ -46,6 +50,10 @@ class Participant:
             self._role.stop()
         elif self._joining is not None:
             self._joining.cancel()
+
+    def report(self) -> list[ModuleReport]:
+        """Return the counts of the modules that ran here."""
+        return self._role.report() if self._role is not None else []
 
     async def run(self) -> str:
         """Take part until the end of the crawl; return what ended it, or `interrupted`."""

@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 
-from gossamer.stores.contract import WorkerReport
+from gossamer.stores.figures import WorkerReport
 
 
 class VitalSigns:

@@ -22,8 +22,9 @@ from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Event
 from gossamer.modules import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
-from gossamer.stores.contract import LocalStore, WorkerReport
+from gossamer.stores.figures import WorkerReport
 from gossamer.stores.local import STORE, StoreSession
+from gossamer.stores.opening import LocalStore
 
 CLOSES_WITHIN_S = 2.0
 """How long after the end of a process what it had sent may take to arrive."""
@@ -52,8 +53,8 @@ class WorkerServices(msgspec.Struct, frozen=True, kw_only=True):
     """The modules of this process, if it has any."""
     lock: int | None = None
     """The descriptor of a lock that a worker keeps until it ends."""
-    max_page_bytes: int = 0
-    """A page travels compressed to the store, and as it is to the modules."""
+    max_body_bytes: int = 0
+    """A page or a file travels compressed to the store, and as it is to the modules."""
 
 
 class WorkerHandle:
@@ -86,7 +87,7 @@ class WorkerHandle:
             end,
             CONTRACTS,
             self._served(),
-            max_message=MAX_MESSAGE + 2 * self._services.max_page_bytes,
+            max_message=MAX_MESSAGE + 2 * self._services.max_body_bytes,
             on_batch=on_batch,
         )
         self._channel.notify(CONTROL.methods["begin"], order)

@@ -22,7 +22,8 @@ from gossamer.content import Analyser, AnalysisRules, RawPage
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Url
 from gossamer.modules import ModuleContext, ModuleRunner, load_modules
-from gossamer.modules.remote import PAGE_MODULES, WorkerModules
+from gossamer.modules.hooks import Hooks
+from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.plan import Plan, clock_at
 from gossamer.plan.stored_options import unpack_options
 from gossamer.plugins import describe
@@ -107,7 +108,8 @@ class WorkerProcess:
         channel = await Channel.open(end, CONTRACTS, [control])
         work = asyncio.create_task(self._work(channel))
         await asyncio.wait([work, channel.closed], return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():  # nobody is there any more
+        if not work.done():  # nobody is there any more, to be told of what breaks now either
+            work.add_done_callback(lambda done: done.cancelled() or done.exception())
             work.cancel()
             await asyncio.wait([work], timeout=LEAVE_WITHIN_S)
             return EXIT_FAILED
@@ -139,9 +141,8 @@ class WorkerProcess:
             await runner.open(_module_context(plan, order))
             stack.push_async_callback(runner.close)
             _limit_memory()
-            elsewhere = PAGE_MODULES.proxy(channel) if order.coordinator_has_modules else None
             context = ProcessContext(
-                modules=WorkerModules(runner, elsewhere),
+                modules=WorkerModules(runner, _elsewhere(channel, order.coordinator_hooks)),
                 clock=clock_at(order.clock_offset_s),
                 lease_s=order.lease_s,
                 watch=EventFeed(channel) if order.wants_events else None,
@@ -208,11 +209,16 @@ def _module_context(plan: Plan, order: WorkerOrder) -> ModuleContext:
     return ModuleContext(
         directory=plan.directory,
         crawl=plan.name,
+        identity=order.identity,
         worker=order.number,
         resumed_from=order.resumed_from,
         gaps=order.gaps,
         shared=True,
     )
+
+
+def _elsewhere(channel: Channel, hooks: Hooks | None) -> CoordinatorModules | None:
+    return None if hooks is None else CoordinatorModules(PAGE_MODULES.proxy(channel), hooks)
 
 
 def _limit_memory() -> None:

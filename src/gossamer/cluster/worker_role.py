@@ -3,8 +3,9 @@
 import asyncio
 
 from gossamer.cluster.poll_interval import PollInterval
+from gossamer.worker.hooks import report_pending_depths
 from gossamer.worker.loop import Worker
-from gossamer.worker.pipeline import WorkerContext, report_depths
+from gossamer.worker.pipeline import WorkerContext
 
 END_EVERY_S = 0.25
 """How often a shared store is asked whether the crawl is over."""
@@ -35,17 +36,13 @@ class WorkerRole:
 
     async def run(self) -> None:
         """Work until the end of the crawl, or until stopped."""
-        await self._report_depths()
+        store, modules = self._context.store, self._context.modules
+        await report_pending_depths(store, modules)
         if self._polls:
             await self._work_polling()
         else:
             await self._worker.run()
-        await self._report_depths()  # shorter paths that came to light elsewhere
-
-    async def _report_depths(self) -> None:
-        store = self._context.store
-        if pending_depth_changes := await store.pending_depth_changes():
-            await report_depths(store, self._context.modules, pending_depth_changes)
+        await report_pending_depths(store, modules)  # that came to light elsewhere
 
     async def _work_polling(self) -> None:
         worker, clock = self._worker, self._context.clock

@@ -12,6 +12,7 @@ from gossamer.cluster.staffing import Staffing, shares
 from gossamer.cluster.worker_handle import WorkerHandle, WorkerServices
 from gossamer.errors import CrawlError
 from gossamer.modules import ModuleReport
+from gossamer.modules.module_stats import FIGURES
 from gossamer.stores.contract import Store
 
 CHECK_EVERY_S = 0.05
@@ -196,13 +197,14 @@ class Workforce:
     async def _dismiss(self, worker: WorkerHandle, ended: ProcessEnded) -> None:
         """Give everything that it had back to the store."""
         with suppress(CrawlError):  # the store is away: leases run out by themselves
-            await self._store.dismiss(worker.number, ended.in_hand, self._services.clock())
+            now = self._services.clock()
+            await self._store.dismiss(worker.number, ended.in_hand, now, ended.received)
 
     async def _is_missed(self, ended: ProcessEnded) -> bool:
         """Tell whether another worker has to take its place."""
         if self._stopping:
             # It may have been about to tell the modules of shorter paths.
-            return ended.code != 0 and bool(await self._store.pending_depth_changes())
+            return ended.code != 0 and bool(await self._store.pending_depth_changes(1))
         return ended.code != 0 or await self._store.ended_by() is None
 
     def _note_fall(self, worker: WorkerHandle, ended: ProcessEnded) -> None:
@@ -297,7 +299,8 @@ def _sums(reports: list[ModuleReport]) -> list[ModuleReport]:
     found: dict[str, ModuleReport] = {}
     for one in reports:
         whole = found.setdefault(one.name, ModuleReport(name=one.name))
-        for figure in ("pages", "errors", "timed_out", "slow", "missed"):
+        for figure in FIGURES:
             setattr(whole, figure, getattr(whole, figure) + getattr(one, figure))
+        whole.bad_end = one.bad_end or whole.bad_end
         whole.last_error = one.last_error or whole.last_error
     return list(found.values())

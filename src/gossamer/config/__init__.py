@@ -1,29 +1,55 @@
 """The options of a crawl: their declaration, their sources and their validation.
 
 `options` declares each option once, with its kind of value (`kinds`, `quantities`, `texts`), its
-group and its help text. `sources` collects values from the command line, the environment and a
-TOML file into `CrawlOptions`. `report` lists the effective options and writes the table for the
-documentation.
+group and its help text; `keywords` has them typed for Python programs. `sources` collects values
+from the command line, the environment and a TOML file into `CrawlOptions`. `host_rules` declares
+what a rule can say about single hosts, and `host_table` finds the rules of a host. `report` lists
+the effective options and writes the table for the documentation.
 """
 
 from gossamer.config.declaration import Group, Option
-from gossamer.config.options import OPTIONS, CrawlOptions, LogFormat, ScopeName
+from gossamer.config.delay import AutoDelay, least_delay_s
+from gossamer.config.host_rules import HostRules
+from gossamer.config.host_table import HostTable
+from gossamer.config.keywords import CrawlKeywords
+from gossamer.config.options import (
+    OPTIONS,
+    RETIRED,
+    CrawlOptions,
+    LogFormat,
+    accepted_kinds,
+    keep_seconds,
+    largest_body,
+)
 from gossamer.config.quantities import format_size
 from gossamer.config.report import describe, options_markdown
-from gossamer.config.sources import Loaded, load
-from gossamer.config.store_address import StoreAddress
+from gossamer.config.shared_kinds import ScopeName
+from gossamer.config.sources import STORED, Loaded, load
+from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS, StoreAddress
 
 __all__ = [
+    "IN_DIRECTORY",
     "OPTIONS",
+    "OWN_REDIS",
+    "RETIRED",
+    "STORED",
+    "AutoDelay",
+    "CrawlKeywords",
     "CrawlOptions",
     "Group",
+    "HostRules",
+    "HostTable",
     "Loaded",
     "LogFormat",
     "Option",
     "ScopeName",
     "StoreAddress",
+    "accepted_kinds",
     "describe",
     "format_size",
+    "keep_seconds",
+    "largest_body",
+    "least_delay_s",
     "load",
     "options_markdown",
 ]

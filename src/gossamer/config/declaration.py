@@ -2,7 +2,8 @@
 
 import ast
 import inspect
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -11,10 +12,13 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from gossamer.config.kinds import BadValueError, OptionKind, quoted
+from gossamer.config.kinds import BadValueError, HiddenValueError, OptionKind, quoted
+from gossamer.config.secret import MASK
 from gossamer.errors import UsageError
 
 PREFIX = "GOSSAMER_"
+_FLAGS = {"seeds": "SEED", "seed-files": "--seeds"}
+"""The flags that are not named as their options: seeds are arguments, or lines of files."""
 
 
 class Group(StrEnum):
@@ -22,6 +26,7 @@ class Group(StrEnum):
 
     SCOPE = "Scope"
     POLITENESS = "Politeness"
+    REQUESTS = "Requests"
     LIMITS = "Limits"
     FRONTIER = "Frontier"
     STORAGE = "Storage"
@@ -51,7 +56,14 @@ class Option(msgspec.Struct, frozen=True):
     @property
     def flag(self) -> str:
         """The name on the command line: `--max-pages`."""
-        return "SEED" if self.name == "seeds" else f"--{self.name}"
+        if self.is_table:
+            return self.name
+        return _FLAGS.get(self.name, f"--{self.name}")
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table, which only a TOML file or a Python program can give."""
+        return isinstance(self.default, Mapping)
 
     @property
     def variable(self) -> str:
@@ -65,17 +77,18 @@ class Option(msgspec.Struct, frozen=True):
 
     def show(self, value: object) -> str:
         """Return the value as it is written; a secret is masked."""
-        return "********" if self.secret and value is not None else self.kind.show(value)
+        return MASK if self.secret and value is not None else self.kind.show(value)
 
     def take(self, value: object, origin: str = "") -> object:
         """Return the checked value, or raise `UsageError` that names its origin."""
         try:
             return self.kind.take(value)
         except BadValueError as error:
-            # For a list, the error already names the item.
-            hidden = self.secret or isinstance(value, list | tuple)
+            # For a list or a table, the error already names the item.
+            is_named = isinstance(value, list | tuple | Mapping)
+            hidden = self.secret or is_named or isinstance(error, HiddenValueError)
             what = self.name if hidden else f"{self.name} {quoted(value)}"
-            where = f" ({origin})" if origin else ""
+            where = f" ({origin})" if origin not in {"", self.name} else ""
             raise UsageError(f"{what}{where} {error}") from error
 
 
@@ -89,7 +102,9 @@ def declared_options(owner: type) -> tuple[Option, ...]:
     for field in fields(owner):
         _, kind, group, *alias = get_args(hints[field.name])
         secret, short = not field.repr, alias[0] if alias else None
-        options.append(Option(field.name, field.default, kind, group, short, secret, owner))
+        factory = field.default_factory
+        default = field.default if factory is MISSING else factory()
+        options.append(Option(field.name, default, kind, group, short, secret, owner))
     return tuple(options)
 
 

@@ -7,19 +7,25 @@ value and its origin in front of it.
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
 T = TypeVar("T")
+W = TypeVar("W", bound=str)
 
 NONE = "none"
 """The word for an empty list, and for most options without a value."""
+_MEANT = ": did you mean "
 _CREDENTIALS = re.compile(r"//[^/]*@")
 
 
 class BadValueError(ValueError):
     """What is wrong with a value and how to fix it, as the rest of a sentence."""
+
+
+class HiddenValueError(BadValueError):
+    """What is wrong with a value that no message quotes, because a secret may be in it."""
 
 
 class OptionKind(msgspec.Struct, Generic[T], frozen=True):
@@ -39,10 +45,22 @@ def choice(*words: str) -> OptionKind[str]:
     def take(value: object) -> str:
         if isinstance(value, str) and value.strip() in words:
             return value.strip()
-        likely = nearest(str(value), words)
-        raise BadValueError(f"must be one of {', '.join(words)}: the nearest is {likely}")
+        near = nearest(str(value), words)
+        meant = f"{_MEANT}{near}?" if near else ""
+        raise BadValueError(f"must be one of {', '.join(words)}{meant}")
 
     return OptionKind(take, metavar="|".join(words))
+
+
+def named(kind: OptionKind[T], metavar: str) -> OptionKind[T]:
+    """Return the kind with another placeholder in the help."""
+    return msgspec.structs.replace(kind, metavar=metavar)
+
+
+def words(*known: str) -> "OptionKind[tuple[str, ...]]":
+    """Return the kind of lists of such words; in one text, commas or spaces separate them."""
+    kind = many(choice(*known), commas=True)
+    return OptionKind(kind.take, lambda value: ",".join(value) or NONE, "KINDS")
 
 
 def switch() -> OptionKind[bool]:
@@ -68,14 +86,33 @@ def or_none(kind: OptionKind[T], word: str = NONE) -> OptionKind[T | None]:
         try:
             return kind.take(value)
         except BadValueError as error:
-            raise BadValueError(f"{error}, or {word}") from error
+            raise _with_word(error, word) from error
 
     return OptionKind(
         take, lambda value: word if value is None else kind.show(value), f"{kind.metavar}|{word}"
     )
 
 
-def many(kind: OptionKind[T], *, commas: bool = False) -> OptionKind[tuple[T, ...]]:
+def or_word(kind: OptionKind[T], word: W) -> OptionKind[T | W]:
+    """Return the kind that also accepts this word, which stands for itself."""
+
+    def take(value: object) -> T | W:
+        if isinstance(value, str) and value.strip() == word:
+            return word
+        try:
+            return kind.take(value)
+        except BadValueError as error:
+            raise _with_word(error, word) from error
+
+    def show(value: T | W) -> str:
+        return word if value == word else kind.show(cast("T", value))
+
+    return OptionKind(take, show, f"{kind.metavar}|{word}")
+
+
+def many(
+    kind: OptionKind[T], *, commas: bool = False, metavar: str | None = None
+) -> OptionKind[tuple[T, ...]]:
     """Return the kind of lists; in one text, spaces (and commas, if so) separate the values."""
 
     def take_one(value: object) -> T:
@@ -89,16 +126,32 @@ def many(kind: OptionKind[T], *, commas: bool = False) -> OptionKind[tuple[T, ..
             value = (value.replace(",", " ") if commas else value).split()
         if not isinstance(value, list | tuple):
             raise BadValueError('must be a list of texts, such as ["one", "two"]')
-        return () if list(value) == [NONE] else tuple(take_one(item) for item in value)
+        if list(value) == [NONE]:
+            return ()
+        if commas:
+            value = [part for item in value for part in _parts(item)]
+        return tuple(take_one(item) for item in value)
 
-    return OptionKind(
-        take, lambda value: " ".join(kind.show(item) for item in value) or NONE, kind.metavar
-    )
+    def show(value: tuple[T, ...]) -> str:
+        return " ".join(kind.show(item) for item in value) or NONE
+
+    return OptionKind(take, show, metavar or kind.metavar)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the most similar known name, however different it is."""
-    return get_close_matches(name, list(known), n=1, cutoff=0.0)[0]
+def _with_word(error: BadValueError, word: str) -> BadValueError:
+    """Return the error, of its own class, of a value that could also have been this word."""
+    what, meant, near = str(error).partition(_MEANT)
+    return type(error)(f"{what}, or {word}{meant}{near}")
+
+
+def _parts(value: object) -> list[object]:
+    """Return what commas separate in a text; anything else as it is."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is probably meant; None if none is like it."""
+    return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 
 def quoted(value: object) -> str:

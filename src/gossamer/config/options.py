@@ -3,24 +3,50 @@
 The command line, the TOML keys, the environment variables and the documentation derive from it.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from gossamer.config.declaration import Group, declared_options
-from gossamer.config.kinds import choice, many, or_none, switch
+from gossamer.config.delay import AutoDelay, least_delay_s
+from gossamer.config.fields import PAGE_FIELDS
+from gossamer.config.host_rules import request_conflicts
+from gossamer.config.host_table import HostTables, host_tables
+from gossamer.config.kinds import choice, many, named, or_none, or_word, switch, words
 from gossamer.config.quantities import duration, integer, share, size
+from gossamer.config.request_kinds import (
+    header_fields,
+    header_variables,
+    named_file,
+    proxy_address,
+    variable_name,
+)
+from gossamer.config.shared_kinds import (
+    DELAY,
+    DEPTH,
+    HOST_CONNECTIONS,
+    HOUR_S,
+    MANY,
+    MAX_BYTES,
+    MAX_PAGES,
+    SCOPE,
+    ScopeName,
+)
 from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
-from gossamer.config.texts import folder, for_header, pattern, text, web_address
+from gossamer.config.texts import folder, for_header, pattern, sitemap, text, web_address
 from gossamer.errors import UsageError
+from gossamer.kinds import ContentKind, LinkKind
 
-ScopeName = Literal["host", "domain", "prefix", "any"]
 LogFormat = Literal["text", "json"]
+SimilarLinks = Literal["follow", "ignore"]
 
-OPEN_PAGERANK = "https://openpagerank.com/api/v1.0/getPageRank"
-_HOUR_S = 3600.0
-_MANY = 10**12
+FOREVER: Final = "forever"
+ANY: Final = "any"
+"""Every kind of content."""
+ACCEPT_WORDS: Final = (*(kind for kind in ContentKind if kind is not ContentKind.OTHER), ANY)
+_YEAR_S = 8760 * HOUR_S
 
 
 class OptionConflictError(UsageError):
@@ -37,23 +63,43 @@ class CrawlOptions:
 
     seeds: Annotated[tuple[str, ...], many(text()), Group.SCOPE] = ()
     """The URLs to start from."""
-    scope: Annotated[ScopeName, choice(*get_args(ScopeName)), Group.SCOPE] = "host"
+    seed_files: Annotated[tuple[str, ...], many(text(), metavar="FILE|-"), Group.SCOPE] = ()
+    """Read seeds from this file, or from standard input (-): one URL a line, perhaps with its depth
+    and its score (0 first, 100 last) behind it; may be repeated."""
+    sitemaps: Annotated[
+        tuple[str, ...], many(text(sitemap), metavar="auto|off|URL"), Group.SCOPE
+    ] = ("off",)
+    """Also crawl what sitemaps list: those that the robots.txt of a host in scope names (auto), or
+    the one at this URL; may be repeated."""
+    profile: Annotated[str | None, or_none(text()), Group.SCOPE] = None
+    """Options set together: classic, focused, web, or one of your own from the TOML file; options
+    that are given beside it win."""
+    scope: Annotated[ScopeName, SCOPE, Group.SCOPE] = "host"
     """Which links to follow: to the seeds' hosts, to their registered domains with all hosts,
     to URLs under a seed's directory (prefix), or any."""
-    depth: Annotated[int | None, or_none(integer(0, 1_000_000)), Group.SCOPE] = None
+    depth: Annotated[int | None, or_none(DEPTH), Group.SCOPE] = None
     """Follow links up to this far from a seed; 0 fetches the seeds only."""
     include: Annotated[tuple[str, ...], many(text(pattern)), Group.SCOPE] = ()
     """Follow only URLs that match this regular expression; may be repeated, and one match is
-    enough."""
+    enough. Seeds are fetched in any case."""
     exclude: Annotated[tuple[str, ...], many(text(pattern)), Group.SCOPE] = ()
     """Do not follow URLs that match this regular expression; may be repeated."""
     markers: Annotated[str | None, or_none(text()), Group.SCOPE] = None
     """Take links only from between two of these comments, such as `<!-- CONTENT -->`."""
+    follow: Annotated[tuple[str, ...] | None, or_none(words(*LinkKind), "auto"), Group.SCOPE] = None
+    """The kinds of links to follow, separated by commas: a, area, frame, iframe, refresh, next,
+    prev, alternate, canonical, header, image, media, object, stylesheet, script, font. auto: those
+    that lead a reader to another page, and those that lead to the files that --accept names."""
+    accept: Annotated[tuple[str, ...], words(*ACCEPT_WORDS), Group.SCOPE] = ("html", "text")
+    """The kinds of content to keep, separated by commas: html, text, xml, json, csv, pdf, office,
+    image, audio, video, font, css, js, archive, or any. HTML is always kept, as it leads to the
+    others; what is neither HTML nor text is kept as it is, and not read."""
 
-    delay_s: Annotated[float, duration(0.0, 24 * _HOUR_S), Group.POLITENESS] = 1.0
-    """The pause between two requests to a host; robots.txt or the server may ask for more. Use
-    0s for your own servers only."""
-    host_connections: Annotated[int, integer(1, 1000), Group.POLITENESS] = 1
+    delay_s: Annotated[float | AutoDelay, DELAY, Group.POLITENESS] = 1.0
+    """The pause between two requests to a host; robots.txt or the server may ask for more. auto
+    asks a slow or busy host less often and a quick one more often, but leaves at least 500ms, or
+    the time after auto: as in auto:2s. Use 0s for your own servers only."""
+    host_connections: Annotated[int, HOST_CONNECTIONS, Group.POLITENESS] = 1
     """How many requests to a host may run at once; above 1 only with --delay 0s."""
     user_agent: Annotated[str | None, or_none(text(for_header), "auto"), Group.POLITENESS] = None
     """The User-Agent to send; auto names Gossamer, its version and the contact."""
@@ -65,14 +111,52 @@ class CrawlOptions:
     """Allow requests to this private network, address, address:port or host name; may be
     repeated."""
 
-    max_pages: Annotated[int, integer(1, _MANY), Group.LIMITS] = 10_000
-    """Stop after this many pages."""
-    max_bytes: Annotated[int, size(1, 10**15), Group.LIMITS] = 50_000_000
-    """Stop after this many bytes of pages."""
-    max_page_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 500_000
-    """Drop pages larger than this, without downloading the rest of them."""
-    timeout_s: Annotated[float, duration(0.001, _HOUR_S), Group.LIMITS] = 30.0
+    cookies: Annotated[bool, switch(), Group.REQUESTS] = False
+    """Keep the cookies that pages set, and send them back, as browsers do: one jar for the crawl,
+    stored with it. They are never shown, and robots.txt is asked for without them."""
+    header: Annotated[tuple[str, ...], header_fields(), Group.REQUESTS] = ()
+    """A header field to send to the seeds' origins, such as 'X-Team: search'; may be repeated. It
+    is stored with the crawl: a secret needs --header-env."""
+    header_env: Annotated[tuple[str, ...], header_variables(), Group.REQUESTS] = ()
+    """A header field whose value is in an environment variable, such as 'X-Api-Key: SITE_KEY', for
+    the seeds' origins; may be repeated. The value is never stored or shown."""
+    auth_env: Annotated[str | None, or_none(variable_name()), Group.REQUESTS] = None
+    """Log in to the seeds' origins with what is in this environment variable: user:password, or a
+    bearer token. It is never stored, shown, or sent to another origin or for robots.txt."""
+    auth_file: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
+    """Log in to the seeds' origins with what is in this file, as with --auth-env."""
+    client_cert: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
+    """A client certificate (PEM) for the seeds' origins, perhaps with its key in the same file."""
+    client_key: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
+    """The private key (PEM, not encrypted) of the client certificate."""
+    ca_file: Annotated[str | None, or_none(named_file(), "system"), Group.REQUESTS] = None
+    """Certificates (PEM) to trust instead of the system's, for all hosts."""
+    proxy: Annotated[str | None, or_none(proxy_address()), Group.REQUESTS] = None
+    """A proxy for all hosts: http://HOST:PORT, https://, socks5:// or socks5h://, where the proxy
+    looks up names. Proxies are never taken from the environment's http_proxy."""
+    proxy_auth_env: Annotated[str | None, or_none(variable_name()), Group.REQUESTS] = None
+    """Log in to the proxy with the user:password that is in this environment variable."""
+    proxy_auth_file: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
+    """Log in to the proxy with the user:password that is in this file."""
+    http2: Annotated[bool, switch(), Group.REQUESTS] = False
+    """Speak HTTP/2 with https servers that offer it."""
+    host: Annotated[HostTables, host_tables(), Group.REQUESTS] = field(default_factory=dict)
+    """Rules for single hosts, as tables [host."PATTERN"] of a TOML file."""
+
+    max_pages: Annotated[int, MAX_PAGES, Group.LIMITS] = 10_000
+    """Stop after this many pages; with --revisit, each visit of a page counts."""
+    max_bytes: Annotated[int, MAX_BYTES, Group.LIMITS] = 1_000_000_000
+    """Stop after this many bytes of answers, counted as they are sent (compressed): pages,
+    redirects, errors and robots.txt, whether they are kept or not."""
+    max_page_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
+    """Drop pages that are larger than this when decompressed, without downloading the rest."""
+    max_file_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
+    """The same for files of other kinds, if --accept names any."""
+    timeout_s: Annotated[float, duration(0.001, HOUR_S), Group.LIMITS] = 30.0
     """The time limit of one request, from the DNS lookup to the last byte."""
+    retries: Annotated[int, integer(0, 200), Group.LIMITS] = 1
+    """How often to try a URL again whose failure may pass, such as a timeout or a 503; a server
+    that asks us to come back later is asked up to 4 times, unless this is 0."""
     connections: Annotated[int, integer(1, 10_000), Group.LIMITS] = 100
     """How many requests may run at once, in total."""
 
@@ -87,14 +171,14 @@ class CrawlOptions:
         default=None, repr=False
     )
     """The key for the PageRank service; prefer the variable GOSSAMER_PAGERANK_KEY, which other
-    users of the machine cannot see."""
+    users of the machine cannot see. It is not stored: each frontier of a shared crawl needs it."""
 
     dir: Annotated[Path | None, or_none(folder(), "auto"), Group.STORAGE] = None
     """The directory for the state and the results of the crawl; auto names it after the seed."""
     store: Annotated[StoreAddress, store_address(), Group.STORAGE] = IN_DIRECTORY
-    """Where the state is kept: memory:, sqlite:PATH, without PATH a file in the directory, or
-    redis://HOST, a server for workers on many machines; prefer the variable GOSSAMER_STORE for
-    passwords."""
+    """Where the state is kept: memory:, sqlite:PATH, without PATH a file in the directory, redis:,
+    a Redis of its own that the crawl starts in the directory, or redis://HOST, a server for workers
+    on many machines; prefer the variable GOSSAMER_STORE for passwords."""
     insecure_store: Annotated[bool, switch(), Group.STORAGE] = False
     """Accept a store on another machine without a password or TLS."""
     name: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
@@ -102,14 +186,43 @@ class CrawlOptions:
     fresh: Annotated[bool, switch(), Group.STORAGE] = False
     """Start over: remove the state that an earlier crawl left."""
     similarity: Annotated[float | None, or_none(share(), "off"), Group.STORAGE] = 0.9
-    """Drop pages that are at least this similar to an earlier one; 1 drops identical content
-    only, and off keeps every page."""
-    ttl_s: Annotated[float, duration(1.0, 8760 * _HOUR_S), Group.STORAGE] = _HOUR_S
-    """How long URLs and contents are remembered, so that they are not fetched and kept twice."""
+    """Drop pages that are at least this similar to an earlier one, in their whole text and in
+    their own content; 1 drops identical content only, and off keeps every page."""
+    similar_links: Annotated[SimilarLinks, choice(*get_args(SimilarLinks)), Group.STORAGE] = (
+        "follow"
+    )
+    """What to do with the links of a page that is dropped because it is similar: follow or ignore
+    them. Those of identical content are never followed."""
+    revisit_s: Annotated[float | None, or_none(duration(1.0, _YEAR_S), "never"), Group.STORAGE] = (
+        None
+    )
+    """Fetch a URL again when a link to it is found so long after its last visit. Pages that link
+    to each other are then visited until a limit ends the crawl."""
+    keep_s: Annotated[
+        float | Literal["forever"] | None,
+        or_none(or_word(duration(1.0, _YEAR_S), FOREVER), "auto"),
+        Group.STORAGE,
+    ] = None
+    """How long to keep bodies, and what new pages are compared with; auto is forever in a file or
+    in memory, and 1h in a shared store."""
 
     module: Annotated[tuple[str, ...], many(text()), Group.OUTPUT] = ("noop",)
-    """A module that gets each page: a name, package.module:object or ./file.py:object; may be
-    repeated."""
+    """A module that gets each page: a name, package.module:object or ./file.py:object, perhaps with
+    options of its own, as in save:folder=html; may be repeated."""
+    output: Annotated[tuple[str, ...], many(text()), Group.OUTPUT, "-o"] = ()
+    """Write what comes out of the crawl to this path too, in the format of its ending: .jsonl,
+    .jsonl.gz, .jsonl.zst, .csv, .parquet, .warc.gz, .md/ (a directory of Markdown), .html/ (a
+    mirror); may be repeated. A table holds the records of the modules, or one row a page if there
+    are none."""
+    fields: Annotated[
+        tuple[str, ...], many(named(choice(*PAGE_FIELDS), "FIELDS"), commas=True), Group.OUTPUT
+    ] = ()
+    """Write one row a page with these fields, separated by commas, whatever the modules do; by
+    default url,depth,status,title,language,fetched_at,text."""
+    csv_safe: Annotated[bool, switch(), Group.OUTPUT] = False
+    """Put a ' before the cells of a CSV file that a spreadsheet would take for formulas."""
+    warc_size: Annotated[int, size(1, 10**15), Group.OUTPUT] = 1_000_000_000
+    """Begin another file of a WARC archive when one would get larger than this."""
     log_format: Annotated[LogFormat, choice(*get_args(LogFormat)), Group.OUTPUT] = "text"
     """Show progress as text for people, or as json for programs: one object per line."""
     verbose: Annotated[bool, switch(), Group.OUTPUT, "-v"] = False
@@ -119,16 +232,17 @@ class CrawlOptions:
 
     queues: Annotated[int, integer(1, 101), Group.ADVANCED] = 10
     """The number of priority queues for the scores from 0 to 100."""
-    url_queue: Annotated[int, integer(1, _MANY), Group.ADVANCED] = 10_000
-    """How many URLs may wait for their score."""
-    worker_queue: Annotated[int, integer(1, _MANY), Group.ADVANCED] = 10_000
+    url_queue: Annotated[int, integer(1, MANY), Group.ADVANCED] = 10_000
+    """While this many URLs wait for their score, no worker begins another page."""
+    worker_queue: Annotated[int, integer(1, MANY), Group.ADVANCED] = 10_000
     """How many URLs may wait for one worker."""
-    lease_s: Annotated[float, duration(1.0, _HOUR_S), Group.ADVANCED] = 30.0
+    lease_s: Annotated[float, duration(1.0, HOUR_S), Group.ADVANCED] = 30.0
     """How long a worker may be silent before others take over its URLs."""
     draw_seed: Annotated[int, integer(0, 2**63 - 1), Group.ADVANCED] = 0
     """The seed of the weighted random choice of queues: the same number repeats the choices."""
-    pagerank_url: Annotated[str, text(web_address), Group.ADVANCED] = OPEN_PAGERANK
-    """The URL of the PageRank service."""
+    pagerank_url: Annotated[str | None, or_none(text(web_address), "auto"), Group.ADVANCED] = None
+    """The URL of the PageRank service, with or without the path of its programming interface;
+    auto takes the one that the key is for."""
 
     def __post_init__(self) -> None:
         """Check and convert every value, then check that they go together."""
@@ -137,20 +251,52 @@ class CrawlOptions:
         for conflict in _conflicts(self):
             raise conflict
 
+    @property
+    def max_body_bytes(self) -> int:
+        """The size of the largest body that is kept: of a page, or of a file if any are."""
+        return largest_body(self.accept, self.max_page_bytes, self.max_file_bytes)
+
 
 OPTIONS = declared_options(CrawlOptions)
 """The options in the order of their declaration."""
 
+RETIRED = {
+    "ttl": "--revisit TIME fetches a URL again that is found again after so long, and --keep TIME "
+    "says how long bodies are kept",
+}
+"""Names that options had before, and what takes their place."""
+
+
+def accepted_kinds(accept: Iterable[str]) -> frozenset[ContentKind]:
+    """Return the kinds of content that are kept; HTML is always one of them."""
+    given = set(accept)
+    if ANY in given:
+        return frozenset(ContentKind)
+    return frozenset({ContentKind.HTML, *map(ContentKind, given)})
+
+
+def largest_body(accept: Iterable[str], max_page_bytes: int, max_file_bytes: int) -> int:
+    """Return the size of the largest body that a crawl with these options keeps."""
+    is_pages_only = all(kind.is_page for kind in accepted_kinds(accept))
+    return max_page_bytes if is_pages_only else max(max_page_bytes, max_file_bytes)
+
+
+def keep_seconds(keep: float | Literal["forever"] | None, *, shared: bool) -> float:
+    """Return for how long bodies are kept; `shared`: the store is, so that auto is an hour."""
+    if keep is None:
+        return HOUR_S if shared else math.inf
+    return math.inf if keep == FOREVER else keep
+
 
 def _conflicts(options: CrawlOptions) -> Iterator[OptionConflictError]:
-    if options.host_connections > 1 and options.delay_s > 0:
+    if options.host_connections > 1 and least_delay_s(options.delay_s) > 0:
         yield OptionConflictError(
             ("host-connections", "delay"),
             f"host-connections {options.host_connections} needs a delay of 0s, because requests "
             "at the same time leave no pause between them: give both for your own servers, or "
             "neither",
         )
-    if options.workers == 0 and not options.store.is_server:
+    if options.workers == 0 and not options.store.is_shared:
         yield OptionConflictError(
             ("workers", "store"),
             "workers 0 leaves the work to workers elsewhere, which needs a shared store: give at "
@@ -168,6 +314,16 @@ def _conflicts(options: CrawlOptions) -> Iterator[OptionConflictError]:
             f"connections {options.connections}, the total, is less than "
             f"host-connections {options.host_connections}: raise the one or lower the other",
         )
+    if len(options.sitemaps) > 1 and "off" in options.sitemaps:
+        yield OptionConflictError(
+            ("sitemaps",), "sitemaps off excludes all others: leave it out, or the others"
+        )
+    if options.seed_files.count("-") > 1:
+        yield OptionConflictError(
+            ("seed-files",), "standard input (-) can be read only once: give it once"
+        )
+    for names, sentence in request_conflicts(options):
+        yield OptionConflictError(names, sentence)
     if options.quiet and options.verbose:
         yield OptionConflictError(
             ("quiet", "verbose"), "quiet and verbose exclude each other: choose one"

@@ -42,6 +42,8 @@ def options_markdown() -> str:
 
 def _row(option: Option) -> str:
     names = [option.flag, option.show(option.default), option.name, option.variable]
+    if option.is_table:
+        names[0], names[2] = "TOML only", f'[{option.name}."PATTERN"]'
     if option.alias:
         names[0] += f" {option.alias}"
     cells = [*(f"`{name}`" for name in names), option.help.replace("|", r"\|")]

@@ -1,6 +1,7 @@
 """The sources of options, and their precedence.
 
-    command line  >  GOSSAMER_… variables  >  TOML file  >  default
+    command line  >  GOSSAMER_… variables  >  TOML file  >  profile  >  stored with the crawl
+    >  default
 
 A stronger source replaces the value of a weaker one, lists too. Every value is checked, also a
 replaced one. A TOML file is read only when it is named: nothing is picked up from the current
@@ -11,19 +12,27 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
 
 from gossamer.config.declaration import PREFIX, Option
 from gossamer.config.kinds import nearest
-from gossamer.config.options import OPTIONS, CrawlOptions, OptionConflictError
+from gossamer.config.options import OPTIONS, RETIRED, CrawlOptions, OptionConflictError
+from gossamer.config.profiles import Profile, choose_profile
 from gossamer.errors import UsageError
 
 DEFAULT = "default"
+STORED = "stored with the crawl"
 
 _Given: TypeAlias = tuple[Option, object, str]
 """An option, its value and its origin."""
+_Key: TypeAlias = tuple[str, object, str]
+"""A name as in a file, its value and its origin."""
+
+PROFILES = "profiles"
+"""The table of one's own profiles in a file."""
 
 NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
 """Variables with that prefix that are not options."""
@@ -34,21 +43,32 @@ class Loaded(msgspec.Struct, frozen=True):
 
     options: CrawlOptions
     origins: Mapping[str, str]
-    """For each option's name: `default`, `FILE, line N`, the variable, or the flag."""
+    """For each option's name: `default`, `stored with the crawl`, `profile NAME`, `FILE, line N`,
+    the variable, or the flag."""
 
 
 def load(
-    command_line: Mapping[str, object], environment: Mapping[str, str], file: Path | None = None
+    command_line: Mapping[str, object],
+    environment: Mapping[str, str],
+    file: Path | None = None,
+    stored: Mapping[str, object] = MappingProxyType({}),
 ) -> Loaded:
     """Return the options from all sources; raise `UsageError` for a wrong name or value.
 
     The keys of `command_line` are names of options (`max-pages` or `max_pages`), its values texts,
-    lists of texts, or booleans; None counts as not given.
+    lists of texts, or booleans; None counts as not given. `stored` are the values, by field, of a
+    crawl that goes on.
     """
     origins = {option.name: DEFAULT for option in OPTIONS}
     values: dict[str, Any] = {}
-    typed = _from_command_line(command_line)
-    for option, value, origin in chain(_from_file(file), _from_environment(environment), typed):
+    kept = ((one, stored[one.field], STORED) for one in OPTIONS if one.field in stored)
+    keys = list(_read_toml(file)) if file else []
+    given = [
+        *_from_file(keys),
+        *_from_environment(environment),
+        *_from_command_line(command_line),
+    ]
+    for option, value, origin in chain(kept, _from_profile(given, keys), given):
         values[option.field] = option.take(value, origin)
         origins[option.name] = origin
     try:
@@ -58,11 +78,42 @@ def load(
         raise UsageError(f"{error} ({where})") from error
 
 
-def _from_file(file: Path | None) -> Iterator[_Given]:
+def _from_profile(given: Iterable[_Given], keys: Iterable[_Key]) -> Iterator[_Given]:
+    """Yield the options of the profile that was named last, if one was."""
+    name, origin = None, ""
+    for option, value, where in given:
+        if option.name == "profile":
+            name, origin = option.take(value, where), where
+    if name is None:
+        return
+    own: dict[str, Profile] = {}
+    for key, value, where in keys:
+        if key == PROFILES:
+            own = _read_profiles(value, where)
+    yield from _from_file(choose_profile(str(name), origin, own))
+
+
+def _read_profiles(value: object, where: str) -> dict[str, Profile]:
+    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+        raise UsageError(
+            f"{PROFILES} ({where}) must hold tables of options: write [{PROFILES}.NAME] above them"
+        )
+    return {
+        name: {key.replace("_", "-"): one for key, one in options.items()}
+        for name, options in value.items()
+    }
+
+
+def _from_file(keys: Iterable[_Key]) -> Iterator[_Given]:
     known = {option.name: option for option in OPTIONS}
-    for name, value, where in _read_toml(file) if file else ():
-        if isinstance(value, dict):
-            likely = nearest(next(iter(value), name), known)
+    for name, value, where in keys:
+        if name == PROFILES:
+            continue
+        if isinstance(value, dict) and not (name in known and known[name].is_table):
+            tables = [one for one, option in known.items() if option.is_table]
+            if (table := nearest(name, [*tables, PROFILES])) is not None:
+                raise UsageError(f"the table {name!r} ({where}) is unknown: did you mean {table}?")
+            likely = nearest(next(iter(value), name), known) or "max-pages"
             raise UsageError(
                 f"the table {name!r} ({where}) is unknown: write options, such as {likely}, at "
                 "the top of the file, without a table"
@@ -74,8 +125,8 @@ def _from_file(file: Path | None) -> Iterator[_Given]:
         yield known[name], str(value) if is_number else value, where
 
 
-def _read_toml(file: Path) -> Iterator[tuple[str, object, str]]:
-    """Yield name, value and origin (`FILE, line N`) of every option in the file."""
+def _read_toml(file: Path) -> Iterator[_Key]:
+    """Yield name, value and origin (`FILE, line N`) of every key of the file."""
     import tomllib  # noqa: PLC0415 -- loaded only for those who have a file
 
     try:
@@ -126,6 +177,14 @@ def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Given]:
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    retired = RETIRED.get(name.removeprefix(PREFIX).lower())
+    if retired is not None:
+        return UsageError(f"the {what} is now two: {retired}")
     if name in {"config", f"{PREFIX}CONFIG"}:
         return UsageError(f"the {what} is unknown: only --config names a configuration file")
-    return UsageError(f"the {what} is unknown: the nearest valid one is {nearest(name, known)}")
+    # What all variables begin with makes none of them like another.
+    shortened = {one.removeprefix(PREFIX): one for one in known}
+    near = nearest(name.removeprefix(PREFIX), shortened)
+    if near is None:
+        return UsageError(f"the {what} is unknown: 'gossamer crawl --help' lists the options")
+    return UsageError(f"the {what} is unknown: the nearest valid one is {shortened[near]}")

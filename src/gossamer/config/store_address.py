@@ -9,18 +9,28 @@ import msgspec
 from gossamer.config.kinds import BadValueError, OptionKind
 from gossamer.config.texts import folder
 
-_PASSWORD = re.compile(r"^([a-z]+://[^:/@]*:).*(@)")
+_PASSWORD = re.compile(r"^([a-z+]+://[^:/@]*:).*(@)")
 """Greedy: an unescaped password may contain any character, and all of it is hidden."""
+_SENTINEL_PASSWORD = re.compile(r"(sentinel_password=).*")
+_SERVERS = {"redis", "rediss", "valkey", "valkeys", "unix"} | {
+    f"{scheme}+sentinel" for scheme in ("redis", "rediss", "valkey", "valkeys")
+}
 
 
 class StoreAddress(msgspec.Struct, frozen=True):
     """The address of a store: its scheme, and the path of a file or the URL of a server."""
 
-    scheme: Literal["memory", "sqlite", "redis"]
+    scheme: Literal["memory", "sqlite", "redis", "own-redis"]
+    """`own-redis` is a Redis that the crawl starts for itself in its directory: `redis:`."""
     path: Path | None = None
     """The database file; None: the one in the directory of the crawl."""
     url: str = ""
     """The URL of the server, perhaps with a password: never show it."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other commands can take part in the crawl."""
+        return self.scheme in {"redis", "own-redis"}
 
     @property
     def is_server(self) -> bool:
@@ -32,16 +42,17 @@ class StoreAddress(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if self.is_server:
-            return _PASSWORD.sub(r"\1***\2", self.url)
-        return f"{self.scheme}:{self.path or ''}"
+            return _PASSWORD.sub(r"\1***\2", _SENTINEL_PASSWORD.sub(r"\1***", self.url))
+        return f"{self.scheme.removeprefix('own-')}:{self.path or ''}"
 
 
 IN_DIRECTORY = StoreAddress("sqlite")
+OWN_REDIS = StoreAddress("own-redis")
 
 
 def store_address() -> OptionKind[StoreAddress]:
     """Return the kind of addresses of stores."""
-    return OptionKind(_take, metavar="memory:|sqlite:PATH|redis://HOST")
+    return OptionKind(_take, metavar="memory:|sqlite:PATH|redis:|redis://HOST")
 
 
 def _take(value: object) -> StoreAddress:
@@ -54,6 +65,10 @@ def _take(value: object) -> StoreAddress:
         # sqlite:///x would be relative to some and absolute to others.
         case "sqlite" if not path.startswith(("//", ":")):
             return StoreAddress("sqlite", folder().take(path) if path else None)
-        case "redis" | "rediss" | "valkey" | "valkeys" | "unix" if path.startswith("//"):
+        case "redis" | "valkey" if not path:
+            return OWN_REDIS
+        case server if server in _SERVERS and path.startswith("//"):
             return StoreAddress("redis", url=str(value).strip())
-    raise BadValueError("is an unknown kind of store: write memory:, sqlite:PATH or redis://HOST")
+    raise BadValueError(
+        "is an unknown kind of store: write memory:, sqlite:PATH, redis: or redis://HOST"
+    )

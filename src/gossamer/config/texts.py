@@ -32,6 +32,12 @@ def web_address(value: str) -> str | None:
     return None if found else "is not a web address: it must start with https:// or http://"
 
 
+def sitemap(value: str) -> str | None:
+    """Return why a text does not say which sitemaps to read, or None."""
+    is_known = value in {"auto", "off"} or web_address(value) is None
+    return None if is_known else "is neither auto nor off nor the URL of a sitemap"
+
+
 def pattern(value: str) -> str | None:
     """Return why a text is not a regular expression, or None."""
     try:

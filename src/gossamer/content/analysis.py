@@ -1,28 +1,14 @@
 """The analysis of a page: everything computed from its bytes, as one serialisable record."""
 
-from typing import Final
-
 import msgspec
 import xxhash
-import zstandard
 
-from gossamer.content.kind import ContentKind
 from gossamer.content.links import FoundLink, ResolvedLinks
-from gossamer.content.markers import Markers
 from gossamer.content.page import ParsedPage, parse
+from gossamer.content.rules import AnalysisRules
 from gossamer.content.similarity import Sketch, sketch
-from gossamer.model import Url
-
-PACKING_LEVEL: Final = 1
-"""The fastest level that is worth it: docs/content-storage.md."""
-
-
-class AnalysisRules(msgspec.Struct, frozen=True):
-    """The settings of the analysis for one crawl."""
-
-    markers: Markers | None = None
-    similarity: float | None = None
-    """The threshold of similarity; None, or 1: only identical content counts."""
+from gossamer.kinds import ContentKind
+from gossamer.model import Headers, Url
 
 
 class RawPage(msgspec.Struct, frozen=True, array_like=True):
@@ -31,6 +17,8 @@ class RawPage(msgspec.Struct, frozen=True, array_like=True):
     url: Url
     content_type: str | None
     body: bytes
+    headers: Headers = Headers()
+    """Which may have links."""
 
 
 class Analysis(msgspec.Struct, frozen=True, array_like=True):
@@ -42,11 +30,17 @@ class Analysis(msgspec.Struct, frozen=True, array_like=True):
     encoding: str
     title: str
     links: tuple[FoundLink, ...]
+    redirect: Url | None
+    """What the page is to be replaced by at once."""
     metas: tuple[tuple[str, str], ...]
-    packed: bytes = b""
-    """The bytes compressed with Zstandard, as they are stored; empty if they are not a page."""
+    markers_missing: bool = False
+    """Whether only links between markers were asked for, and the page has no markers."""
+    language: str = ""
+    """As the markup says; empty if it does not."""
     sketch: Sketch | None = None
     """For recognising similar pages; None if only identical content counts."""
+    text: str = ""
+    """The visible text, if it is wanted."""
 
 
 class Analyser:
@@ -55,7 +49,6 @@ class Analyser:
     def __init__(self, rules: AnalysisRules) -> None:
         self.rules = rules
         self._resolved = ResolvedLinks()
-        self._pack = zstandard.ZstdCompressor(level=PACKING_LEVEL).compress
 
     def analyse(self, page: RawPage) -> Analysis:
         """Return the analysis of the page; whatever the bytes are, this never fails."""
@@ -63,7 +56,8 @@ class Analyser:
             page.body,
             url=page.url,
             content_type=page.content_type,
-            markers=self.rules.markers,
+            rules=self.rules,
+            headers=page.headers,
             resolved=self._resolved,
         )
         return Analysis(
@@ -71,14 +65,17 @@ class Analyser:
             digest=xxhash.xxh3_128_digest(page.body),
             encoding=parsed.encoding,
             title=parsed.title,
+            language=parsed.language,
             links=parsed.links,
+            redirect=parsed.redirect,
             metas=parsed.metas,
-            packed=b"" if parsed.kind is ContentKind.BINARY else self._pack(page.body),
+            markers_missing=parsed.markers_missing,
             sketch=self._sketch(parsed),
+            text=parsed.text if self.rules.with_text else "",
         )
 
     def _sketch(self, parsed: ParsedPage) -> Sketch | None:
         threshold = self.rules.similarity
-        if threshold is None or threshold >= 1 or parsed.kind is ContentKind.BINARY:
+        if threshold is None or threshold >= 1 or not parsed.kind.is_page:
             return None
         return sketch(parsed.take_run(), threshold)

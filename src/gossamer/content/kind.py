@@ -1,21 +1,17 @@
-"""The kind of a body: HTML, text or binary, by its Content-Type and its first bytes.
+"""The kind of a body: HTML, text or a file of some kind, by its Content-Type and its first bytes.
 
-This follows the MIME Sniffing standard: text labelled as plain is never treated as HTML. Unlike
-the standard, bytes that are clearly not HTML are not parsed as HTML, whatever their label.
+This follows the MIME Sniffing standard: text labelled as plain is never treated as HTML, and what
+is labelled as a file is never read as a page. Unlike the standard, bytes that are clearly not HTML
+are not parsed as HTML, whatever their label, and an HTML page that is labelled as an image, as some
+error pages are, is no image.
 """
 
 import re
-from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
-
-class ContentKind(StrEnum):
-    """The kind of a body."""
-
-    HTML = "html"
-    TEXT = "text"
-    BINARY = "binary"
-    """Everything else: no text and no links."""
+from gossamer.kinds import ContentKind
+from gossamer.policy.media_types import BYTES, PAGES, UNLABELLED, kind_of_type
 
 
 class ContentType(NamedTuple):
@@ -29,29 +25,47 @@ class ContentType(NamedTuple):
 _SNIFFED_BYTES = 1445
 """The standard's "resource header": as many bytes as its rules need."""
 
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
-
 # The standard's "binary data bytes": what no text in an ASCII-compatible encoding contains.
 _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
 
-# Formats whose start could be read as text; the others are found by their control bytes.
-# The offsets are the MIME Sniffing standard's.
-_BINARY_STARTS = (
-    *(b"GIF87a", b"GIF89a", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"),  # GIF, PNG, JPEG
-    *(b"II*\x00", b"MM\x00*", b"\x00\x00\x01\x00", b"8BPS"),  # TIFF, icon, Photoshop
-    *(b"ID3\x02", b"ID3\x03", b"ID3\x04", b"OggS\x00", b"MThd\x00"),  # MP3, Ogg, MIDI
-    *(b"FLV\x01", b"\x1aE\xdf\xa3"),  # Flash video; Matroska and WebM
-    *(b"%PDF-", b"%!PS-Adobe-", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),  # the last: old Office
-    *(b"PK\x03\x04", b"PK\x05\x06", b"Rar!\x1a\x07", b"7z\xbc\xaf'\x1c"),  # Zip, RAR, 7-Zip
-    *(b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\x00", b"(\xb5/\xfd"),  # gzip, …, Zstandard
-    *(b"wOFF", b"wOF2", b"OTTO\x00", b"\x00\x01\x00\x00"),  # fonts, the last: TrueType
-    *(b"\x7fELF", b"\xca\xfe\xba\xbe", b"\x00asm"),  # programs: ELF, Java, WebAssembly
-    b"SQLite format 3\x00",
-)
-_BINARY_INSIDE = re.compile(
+# Formats whose start could be read as text, and others that are worth knowing; the rest is found by
+# its control bytes. The offsets are the MIME Sniffing standard's.
+_STARTS = {
+    ContentKind.IMAGE: (
+        *(b"GIF87a", b"GIF89a", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"),  # GIF, PNG, JPEG
+        *(b"II*\x00", b"MM\x00*", b"\x00\x00\x01\x00", b"8BPS"),  # TIFF, icon, Photoshop
+    ),
+    ContentKind.AUDIO: (b"ID3\x02", b"ID3\x03", b"ID3\x04", b"OggS\x00", b"MThd\x00", b"fLaC\x00"),
+    ContentKind.VIDEO: (b"FLV\x01", b"\x1aE\xdf\xa3"),  # Flash video; Matroska and WebM
+    ContentKind.PDF: (b"%PDF-",),
+    ContentKind.OFFICE: (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),  # old Office
+    ContentKind.ARCHIVE: (
+        *(b"PK\x03\x04", b"PK\x05\x06", b"Rar!\x1a\x07", b"7z\xbc\xaf'\x1c"),  # Zip, RAR, 7-Zip
+        *(b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\x00", b"(\xb5/\xfd"),  # gzip, …, Zstandard
+    ),
+    ContentKind.FONT: (b"wOFF", b"wOF2", b"OTTO\x00", b"\x00\x01\x00\x00"),  # the last: TrueType
+    ContentKind.OTHER: (
+        b"%!PS-Adobe-",
+        *(b"\x7fELF", b"\xca\xfe\xba\xbe", b"\x00asm"),  # programs: ELF, Java, WebAssembly
+        b"SQLite format 3\x00",
+    ),
+}
+_ANY_START = tuple(start for starts in _STARTS.values() for start in starts)
+_INSIDE = {
+    ContentKind.IMAGE: re.compile(rb"....ftyp(?:avi|hei|mif)|RIFF....WEBP", re.DOTALL),
+    ContentKind.AUDIO: re.compile(rb"....ftypM4A|RIFF....WAVE|FORM....AIFF", re.DOTALL),
+    ContentKind.VIDEO: re.compile(rb"....ftyp|RIFF....AVI ", re.DOTALL),
+}
+_ANY_INSIDE = re.compile(
     rb"....ftyp | RIFF....(?:WEBP|WAVE|AVI[ ]) | FORM....AIFF", re.VERBOSE | re.DOTALL
+)
+
+_NEVER_MARKUP = frozenset(
+    {
+        *(ContentKind.IMAGE, ContentKind.AUDIO, ContentKind.VIDEO, ContentKind.FONT),
+        *(ContentKind.PDF, ContentKind.ARCHIVE, ContentKind.JSON, ContentKind.CSV),
+    }
 )
 
 # MIME Sniffing, section 7.1, step 1. The last part of each is a "tag-terminating byte".
@@ -75,6 +89,7 @@ _PARAMETER = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
+@lru_cache(256)
 def parse_content_type(value: str | None) -> ContentType:
     """Parse the value of a Content-Type header, however malformed."""
     essence = _ESSENCE.match(value) if value else None
@@ -87,36 +102,44 @@ def parse_content_type(value: str | None) -> ContentType:
     return ContentType(essence[1].lower())
 
 
-def kind_of(content_type: ContentType, body: bytes) -> ContentKind:
-    """Return the kind of a body with this Content-Type."""
+def kind_of(
+    content_type: ContentType, body: bytes, accepted: frozenset[ContentKind] = PAGES
+) -> ContentKind:
+    """Return the kind of a body with this Content-Type; `accepted` is what the crawl accepts."""
     head = body[:_SNIFFED_BYTES]
-    if content_type.essence in _HTML_TYPES:
-        return ContentKind.BINARY if _is_not_html(content_type, head) else ContentKind.HTML
-    if content_type.essence in _UNKNOWN_TYPES:
-        if _looks_like_html(head):
-            return ContentKind.HTML
-        return _text_or_binary(ContentType(""), head)
-    if content_type.essence.startswith("text/"):
-        return _text_or_binary(content_type, head)
-    return ContentKind.BINARY
+    if content_type.essence in UNLABELLED:
+        is_html = _looks_like_html(head)
+        return ContentKind.HTML if is_html else _text_or_format(ContentType(""), head)
+    if content_type.essence in BYTES:
+        return _format_of(head) or ContentKind.OTHER
+    kind = kind_of_type(content_type.essence, accepted)
+    if kind is ContentKind.HTML:
+        return _html_or_format(content_type, head)
+    if kind is ContentKind.TEXT:
+        return _text_or_format(content_type, head)
+    if kind in _NEVER_MARKUP and _HTML_START.match(head):
+        # An SVG may begin with a comment, as HTML may.
+        is_svg = kind is ContentKind.IMAGE and b"<svg" in head
+        return kind if is_svg else ContentKind.OTHER
+    return kind
 
 
-def _is_not_html(content_type: ContentType, head: bytes) -> bool:
-    """Return whether bytes labelled as HTML have another format after all.
+def _html_or_format(content_type: ContentType, head: bytes) -> ContentKind:
+    """Return HTML, unless bytes labelled so have another format after all.
 
     A stray NUL occurs in real pages; with more than one in ten bytes it is not a page.
     """
-    if _is_binary_format(head):
-        return True
-    return not _is_wide_text(content_type, head) and head.count(0) * 10 > len(head)
+    if (found := _format_of(head)) is not None:
+        return found
+    is_page = _is_wide_text(content_type, head) or head.count(0) * 10 <= len(head)
+    return ContentKind.HTML if is_page else ContentKind.OTHER
 
 
-def _text_or_binary(content_type: ContentType, head: bytes) -> ContentKind:
-    if _is_binary_format(head):
-        return ContentKind.BINARY
-    if _is_wide_text(content_type, head) or not _BINARY_BYTE.search(head):
-        return ContentKind.TEXT
-    return ContentKind.BINARY
+def _text_or_format(content_type: ContentType, head: bytes) -> ContentKind:
+    if (found := _format_of(head)) is not None:
+        return found
+    is_text = _is_wide_text(content_type, head) or not _BINARY_BYTE.search(head)
+    return ContentKind.TEXT if is_text else ContentKind.OTHER
 
 
 def _is_wide_text(content_type: ContentType, head: bytes) -> bool:
@@ -125,9 +148,13 @@ def _is_wide_text(content_type: ContentType, head: bytes) -> bool:
     return head.startswith(_TEXT_MARKS) or charset.startswith("utf-16")
 
 
-def _is_binary_format(head: bytes) -> bool:
-    """Return whether these are the first bytes of an image, an archive or the like."""
-    return head.startswith(_BINARY_STARTS) or _BINARY_INSIDE.match(head) is not None
+def _format_of(head: bytes) -> ContentKind | None:
+    """Return what begins like this: an image, an archive or the like; None if it is unknown."""
+    if head.startswith(_ANY_START):
+        return next(kind for kind, starts in _STARTS.items() if head.startswith(starts))
+    if _ANY_INSIDE.match(head):
+        return next(kind for kind, inside in _INSIDE.items() if inside.match(head))
+    return None
 
 
 def _looks_like_html(head: bytes) -> bool:

@@ -17,12 +17,21 @@ HARMLESS: Final = 20_000_000
 PREFIX: Final = "gossamer-"
 """The prefix of renamed elements."""
 
-# The first letter is checked first, because that excludes most tags.
-_EXPLOSIVE: Final = re.compile(
-    r"""<(?=[abcefhinstu])
-         (?=(?:[abisu]|em|tt|big|body|code|font|html|nobr|small|strike|strong)[\t\n\f\r\ />])""",
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
+_LETTERS: Final = "abisu"
+_WORDS: Final = (
+    *("em", "tt", "big", "body", "code", "font", "html", "nobr", "small", "strike", "strong"),
 )
+RENAMED: Final = frozenset(f"{PREFIX}{name}" for name in (*_LETTERS, *_WORDS))
+"""The names of renamed elements."""
+
+# The first letter is checked first, because that excludes most tags.
+_NAME: Final = rf"""
+    (?=[abcefhinstu])
+    (?=(?:[{_LETTERS}]|{"|".join(_WORDS)})[\t\n\f\r\ />])
+"""
+_FLAGS: Final = re.VERBOSE | re.IGNORECASE | re.ASCII
+_START: Final = re.compile(f"<{_NAME}", _FLAGS)
+_START_OR_END: Final = re.compile(f"<(/?){_NAME}", _FLAGS)
 
 
 def rename_formatting(text: str) -> str:
@@ -32,9 +41,19 @@ def rename_formatting(text: str) -> str:
     """
     if text.count("<") * len(text) <= HARMLESS:
         return text
-    return _EXPLOSIVE.sub(f"<{PREFIX}", text)
+    return _START.sub(f"<{PREFIX}", text)
+
+
+def rename_with_ends(text: str) -> str:
+    """Return the page renamed with the end tags, where it matters what is inside an element.
+
+    It takes longer. The elements may get their names back once they are in a tree.
+    """
+    if text.count("<") * len(text) <= HARMLESS:
+        return text
+    return _START_OR_END.sub(rf"<\1{PREFIX}", text)
 
 
 def as_written(text: str) -> str:
     """Return a text from a renamed page, such as its title, as its author wrote it."""
-    return text.replace(f"<{PREFIX}", "<")
+    return text.replace(f"<{PREFIX}", "<").replace(f"</{PREFIX}", "</")

@@ -5,8 +5,11 @@ from typing import Final
 
 import msgspec
 
-from gossamer.model import Url
-from gossamer.urls import MAX_URL_LENGTH, resolve
+from gossamer.content.link_header import header_links
+from gossamer.content.relations import kind_of_relation
+from gossamer.kinds import LinkKind
+from gossamer.model import Headers, Url
+from gossamer.urls import MAX_URL_LENGTH, resolve, resolve_plain
 
 MAX_LINKS: Final = 10_000
 """Links to the first so many different pages are kept; an index may repeat them."""
@@ -21,6 +24,7 @@ class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The link as written, without the white space around it, cut at `MAX_URL_LENGTH`."""
     url: Url | None
     """Where it leads; None if that is not a usable http(s) URL."""
+    kind: LinkKind = LinkKind.A
 
 
 class ResolvedLinks:
@@ -36,6 +40,8 @@ class ResolvedLinks:
 
     def resolve(self, target: str, base: Url, folder: str, encoding: str) -> Url | None:
         """Return where a link without its fragment leads, like `resolve`."""
+        if (plain := resolve_plain(target, base)) is not None:
+            return plain
         if not _depends_on_folder(target):
             return resolve(target, base, encoding)
         key = folder, target
@@ -48,21 +54,39 @@ class ResolvedLinks:
 
 
 def resolve_links(
-    hrefs: Iterable[str], base: Url, encoding: str, resolved: ResolvedLinks
+    hrefs: Iterable[str],
+    kinds: Iterable[LinkKind],
+    base: Url,
+    encoding: str,
+    resolved: ResolvedLinks,
 ) -> tuple[FoundLink, ...]:
     """Return the links of a page in their order, up to the limit of different pages."""
     folder = base[: base.partition("?")[0].rfind("/")]
     known: dict[str, Url | None] = {}
     links = []
-    for href in hrefs:
+    for href, kind in zip(hrefs, kinds, strict=True):
         # Links that differ only in the fragment lead to the same page.
         target = href.partition("#")[0]
         if target not in known:
             if len(known) >= MAX_LINKS:
                 continue
             known[target] = resolved.resolve(target, base, folder, encoding)
-        links.append(FoundLink(href[:MAX_URL_LENGTH], known[target]))
+        links.append(FoundLink(href[:MAX_URL_LENGTH], known[target], kind))
     return tuple(links)
+
+
+def links_in_header(
+    headers: Headers, page: Url, follow: frozenset[LinkKind]
+) -> tuple[FoundLink, ...]:
+    """Return the links of the Link header; they are relative to the page, whatever its base."""
+    if LinkKind.HEADER not in follow or not (values := headers.get_all("link")):
+        return ()
+    found = []
+    for link in header_links(values):
+        kind = kind_of_relation(link.rel, link.preloaded_as)
+        if kind is not None and kind in follow:
+            found.append(FoundLink(link.target[:MAX_URL_LENGTH], resolve(link.target, page), kind))
+    return tuple(found)
 
 
 def base_url(page: Url, bases: Iterable[str]) -> Url:

@@ -5,13 +5,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from gossamer.content.kind import ContentKind, kind_of, parse_content_type
-from gossamer.content.links import FoundLink, ResolvedLinks, base_url, resolve_links
-from gossamer.content.markers import Markers
-from gossamer.model import Url
+from gossamer.content.kind import kind_of, parse_content_type
+from gossamer.content.links import (
+    FoundLink,
+    ResolvedLinks,
+    base_url,
+    links_in_header,
+    resolve_links,
+)
+from gossamer.content.refresh import MAX_REDIRECT_S, Refresh, parse_refresh
+from gossamer.content.rules import AnalysisRules
+from gossamer.kinds import ContentKind, LinkKind
+from gossamer.model import Headers, Url
+from gossamer.urls import MAX_URL_LENGTH, resolve
 
 MAX_READ_BYTES: Final = 10_000_000
 """The rest of a page is ignored: the tree of a hostile page takes forty times its size."""
+
+_USUAL_RULES: Final = AnalysisRules()
+_NO_HEADERS: Final = Headers()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +36,12 @@ class ParsedPage:
     title: str = ""
     """The title on one line, cut if it is too long."""
     links: tuple[FoundLink, ...] = ()
-    """The links of all `<a>` and `<area>` elements, in their order, repeated ones too."""
+    """The links of the kinds to follow: those of the header, then those of the page in their order,
+    repeated ones too."""
+    redirect: Url | None = None
+    """What the page is to be replaced by at once."""
+    language: str = ""
+    """As the markup says; empty if it does not."""
     metas: tuple[tuple[str, str], ...] = ()
     """Name and content of all meta elements that have both."""
     markers_missing: bool = False
@@ -45,18 +62,20 @@ def parse(
     *,
     url: Url,
     content_type: str | None,
-    markers: Markers | None = None,
+    rules: AnalysisRules = _USUAL_RULES,
+    headers: Headers = _NO_HEADERS,
     resolved: ResolvedLinks | None = None,
 ) -> ParsedPage:
     """Return the parsed page; whatever the bytes are, this never fails.
 
-    `content_type` is the value of the header. With `markers`, only the links between them count.
+    `content_type` is the value of the header, and `headers` are those that may have links.
     `resolved` is a cache of links that many pages share.
     """
     label = parse_content_type(content_type)
-    kind = kind_of(label, body)
-    if kind is ContentKind.BINARY:
+    kind = kind_of(label, body, rules.accept)
+    if not kind.is_page:
         return ParsedPage(kind=kind)
+    in_header = () if rules.markers else links_in_header(headers, url, rules.follow)
     # These load the HTML parser, which a process that leaves parsing to another does not need.
     from gossamer.content.charset import decode  # noqa: PLC0415
     from gossamer.content.reader import PageReader  # noqa: PLC0415
@@ -64,17 +83,46 @@ def parse(
     text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
     if kind is ContentKind.TEXT:
         return ParsedPage(
-            kind=kind, encoding=encoding, take_text=lambda: text, take_run=lambda: text
+            kind=kind,
+            encoding=encoding,
+            links=in_header,
+            take_text=lambda: text,
+            take_run=lambda: text,
         )
-    reader = PageReader(text, markers)
+    reader = PageReader(text, rules.markers, rules.follow)
     base = base_url(url, reader.bases)
+    links = resolve_links(reader.hrefs, reader.kinds, base, encoding, resolved or ResolvedLinks())
+    refresh, redirect = _judge_refresh(headers, reader.refresh, base, rules)
     return ParsedPage(
         kind=kind,
         encoding=encoding,
         title=reader.title or "",
-        links=resolve_links(reader.hrefs, base, encoding, resolved or ResolvedLinks()),
+        links=in_header + links + refresh if in_header or refresh else links,
+        redirect=redirect if redirect != url else None,
+        language=reader.language(),
         metas=tuple(reader.metas),
         markers_missing=reader.markers_missing,
         take_text=reader.take_text,
         take_run=reader.take_run,
     )
+
+
+def _judge_refresh(
+    headers: Headers, in_page: Refresh | None, base: Url, rules: AnalysisRules
+) -> tuple[tuple[FoundLink, ...], Url | None]:
+    """Return the link of a refresh, or where it leads if it comes at once: then it is a redirect.
+
+    That of the header goes before that of the page, as in browsers. A page that is to be replaced
+    by itself is only loaded again.
+    """
+    if LinkKind.REFRESH not in rules.follow:
+        return (), None
+    refresh = parse_refresh(headers.get("refresh") or "") or in_page
+    target = resolve(refresh.target, base) if refresh is not None and refresh.target else None
+    if refresh is None or target is None:
+        return (), None
+    if refresh.seconds <= MAX_REDIRECT_S:
+        return (), target
+    # Markers are about the content of a page, and this is about the page.
+    found = FoundLink(refresh.target[:MAX_URL_LENGTH], target, LinkKind.REFRESH)
+    return () if rules.markers else (found,), None

@@ -106,15 +106,19 @@ def sketch(text: str, threshold: float) -> Sketch | None:
     The sample is the same for every threshold; the bands serve to find pages that are at least so
     similar. The result is the same on every machine.
     """
-    words = words_of(text)
-    if len(words) < MIN_WORDS:
+    minima = _packed_minima(text)
+    if minima is None:
         return None
-    minima = _MINIMA.pack(*_minima(shingles_of(words)))
     banding = banding_for(threshold, SAMPLE_BYTES)
     width = banding.rows * _MINIMUM_BYTES
     starts = range(0, banding.count * width, width)
     bands = tuple([xxh3_64_digest(minima[start : start + width]) for start in starts])
     return Sketch(bands=bands, sample=minima[::_MINIMUM_BYTES])
+
+
+def sample(text: str) -> bytes:
+    """Return the sample of a text without the bands by which others find it; empty if too short."""
+    return (_packed_minima(text) or b"")[::_MINIMUM_BYTES]
 
 
 def estimated_similarity(one: bytes, other: bytes) -> float:
@@ -174,6 +178,11 @@ def _widest(threshold: float, count: int, max_rows: int) -> Banding:
         if banding.meeting(threshold) >= 1 - _MISSED:
             return banding
     return Banding(count, 1)
+
+
+def _packed_minima(text: str) -> bytes | None:
+    words = words_of(text)
+    return None if len(words) < MIN_WORDS else _MINIMA.pack(*_minima(shingles_of(words)))
 
 
 def _minima(shingles: memoryview) -> list[int]:

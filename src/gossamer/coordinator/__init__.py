@@ -3,7 +3,14 @@
 from gossamer.coordinator.api import crawl, pages
 from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.coordinator.crawl import Crawl
-from gossamer.coordinator.observer import HostView, Level, Observer, Summary
+from gossamer.coordinator.observer import (
+    HostView,
+    Level,
+    Observer,
+    SeedReport,
+    Summary,
+)
+from gossamer.coordinator.synchronous import crawl_sync, pages_sync
 
 __all__ = [
     "ClassicCrawl",
@@ -13,7 +20,10 @@ __all__ = [
     "HostView",
     "Level",
     "Observer",
+    "SeedReport",
     "Summary",
     "crawl",
+    "crawl_sync",
     "pages",
+    "pages_sync",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gossamer.model import Outcome, Url
-from gossamer.stores.contract import UrlRecord
+from gossamer.stores.url_record import UrlRecord
 
 ADVICE: Mapping[Outcome, str] = MappingProxyType(
     {
@@ -17,6 +17,8 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
         Outcome.ROBOTS_UNREACHABLE: "nothing may be fetched until it answers: try again later",
         Outcome.OUT_OF_SCOPE: "begin at the page it leads to, or widen the scope",
         Outcome.NOT_HTML: "begin at an HTML page",
+        Outcome.SITEMAP: "begin at a page that it lists",
+        Outcome.NOT_SITEMAP: "check what --sitemaps names, or begin at a page",
         Outcome.TOO_LARGE: "begin at a smaller page",
         Outcome.TIMED_OUT: "check the address, or try again later",
         Outcome.DNS_FAILED: "check the spelling of the host name and the network",
@@ -27,21 +29,47 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
         Outcome.DUPLICATE: "begin at another page",
         Outcome.SIMILAR: "begin at another page",
         Outcome.GAVE_UP: "try again later",
+        Outcome.HOST_OVER_BUDGET: "raise the budget in the rules for the host",
         Outcome.ADDRESS_REFUSED: (
             "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
         ),
     }
 )
 """One piece of advice for every way the first page can fail."""
+OPTIONS: Mapping[Outcome, str] = MappingProxyType(
+    {
+        Outcome.TOO_LARGE: "raise --max-page-bytes, or --max-file-bytes for files",
+        Outcome.TIMED_OUT: "raise --timeout, or try again later",
+        Outcome.RATE_LIMITED: "raise --delay, or try again later",
+        Outcome.SERVER_ERROR: "try again later, with a longer --delay if it is overloaded",
+        Outcome.ROBOTS_DENIED: "if the host is yours, --ignore-robots HOST",
+        Outcome.ROBOTS_UNREACHABLE: "try again later; if the host is yours, --ignore-robots HOST",
+        Outcome.ADDRESS_REFUSED: "if the host is yours, --allow-network ADDRESS",
+        Outcome.OUT_OF_SCOPE: "widen --scope, or give the target as a seed",
+        Outcome.HOST_OVER_BUDGET: "raise max-pages or max-bytes in the rules for the host, then "
+        "gossamer retry",
+        Outcome.NOT_HTML: "--accept keeps other types, and --exclude spares the requests",
+    }
+)
+"""The option of a crawl that helps, for the outcomes that depend on one."""
 
 
 def why_no_page(seed: Url, last: UrlRecord) -> str:
     """Return one sentence: which seed, what went wrong with it or its redirects, what to do."""
+    outcome, where, what = _failure(seed, last)
+    return f"cannot fetch the seed {seed}{where and f' ({where})'}: {what}; {ADVICE[outcome]}"
+
+
+def what_went_wrong(seed: Url, last: UrlRecord) -> str:
+    """Return the same about one of several seeds, with the option that helps."""
+    outcome, where, what = _failure(seed, last)
+    return f"{where and f'{where}: '}{what}; {OPTIONS.get(outcome) or ADVICE[outcome]}"
+
+
+def _failure(seed: Url, last: UrlRecord) -> tuple[Outcome, str, str]:
+    """Return how a seed ended, where its redirects led, and what went wrong."""
     outcome = last.outcome or Outcome.GAVE_UP
-    where = "" if last.url == seed else f" (redirected to {last.url})"
+    where = "" if last.url == seed else f"redirected to {last.url}"
     if outcome is Outcome.REDIRECTED:
-        outcome = Outcome.BAD_REDIRECT
-        what = f"it redirects {last.detail}, in a circle"
-    else:
-        what = last.detail or outcome.replace("_", " ")
-    return f"cannot fetch the seed {seed}{where}: {what}; {ADVICE[outcome]}"
+        return Outcome.BAD_REDIRECT, where, f"it redirects {last.detail}, in a circle"
+    return outcome, where, last.detail or outcome.replace("_", " ")

@@ -1,51 +1,59 @@
 """A crawl inside another program: awaited, or read page by page."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TypeAlias, Unpack
 
-from gossamer.config import CrawlOptions, load
+from gossamer.config import CrawlKeywords, CrawlOptions, load
 from gossamer.coordinator.crawl import Crawl
-from gossamer.coordinator.observer import Observer, Silence, Summary
-from gossamer.errors import PageRefusedError
+from gossamer.coordinator.event_observer import ObserverLike, as_observer
+from gossamer.coordinator.observer import Summary
+from gossamer.coordinator.seed_source import check_seed_files
+from gossamer.errors import NoSeedFetchedError, PageRefusedError
 from gossamer.model import NameTable, Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module
 from gossamer.plan.plan import Plan
 
 NOBODY_READS = "nobody reads the pages any more"
-READER_LIMIT_S = 7 * 24 * 3600.0
-"""How long a page waits for a reader: a pause is not a failure, however long it is."""
+
+ModulesLike: TypeAlias = ModuleLike | str | Sequence[ModuleLike | str]
+"""One module or several, each given as itself or by name."""
 
 
 async def crawl(
     *seeds: str,
-    module: ModuleLike | str | Sequence[ModuleLike | str] = (),
-    observer: Observer | None = None,
+    module: ModulesLike = (),
+    observer: ObserverLike | None = None,
     dns: NameTable | None = None,
-    **options: object,
+    **options: Unpack[CrawlKeywords],
 ) -> Summary:
     """Crawl from the seeds and return what came of it.
 
     `module` is a function that takes a `Page`, an object with `open`, `page` or `close`, a name as
     on the command line, or several of these. Functions and objects are called in this process,
-    those with a name in the worker processes. The options are those of `gossamer crawl`, with
-    underscores: `max_pages=100, delay="0s"`. Without `dir` nothing is written to disk.
+    those with a name in the worker processes. `observer` is a function that takes an `Event`, or an
+    `Observer`. The options are those of `gossamer crawl`, with underscores: `max_pages=100,
+    delay="0s"`. Without `dir` nothing is written to disk. Whether it went well is in the summary:
+    `seeds`, `modules`, and `exit_code`, which is 0 then.
     """
     listed = _listed(module)
     plan = Plan(_options(seeds, options, listed))
-    return await Crawl(plan, _modules(listed), observer or Silence(), dns=dns).run()
+    return await Crawl(plan, _modules(listed), as_observer(observer), dns=dns).run()
 
 
 async def pages(
     *seeds: str,
-    module: ModuleLike | str | Sequence[ModuleLike | str] = (),
+    module: ModulesLike = (),
+    observer: ObserverLike | None = None,
     dns: NameTable | None = None,
-    **options: object,
+    **options: Unpack[CrawlKeywords],
 ) -> AsyncGenerator[Page, None]:
     """Crawl from the seeds and yield the pages as they come; the options are those of `crawl`.
 
     A page is done when the next one is asked for. So a slow reader slows the crawl down, and one
     that stops reading (and closes the iterator) ends it: if it is continued, in its `dir`, the page
-    at which the reader left comes again, and none is missing.
+    at which the reader left comes again, and none is missing. If no seed could be fetched,
+    `NoSeedFetchedError` says why.
     """
     handed: asyncio.Queue[tuple[Page, asyncio.Future[None]] | None] = asyncio.Queue()
     unread: set[asyncio.Future[None]] = set()
@@ -60,12 +68,12 @@ async def pages(
         handed.put_nowait((page, read))
         await read
 
-    reader = Module(name="reader", page=hand_over, on_loop=True, in_coordinator=True)
+    reader = Module(
+        name="reader", page=hand_over, on_loop=True, in_coordinator=True, may_pause=True
+    )
     listed = _listed(module)
     plan = Plan(_options(seeds, options, listed))
-    one = Crawl(
-        plan, [reader, *_modules(listed)], Silence(), dns=dns, module_limit_s=READER_LIMIT_S
-    )
+    one = Crawl(plan, [reader, *_modules(listed)], as_observer(observer), dns=dns)
     running = asyncio.ensure_future(one.run())
     running.add_done_callback(lambda _: handed.put_nowait(None))
     try:
@@ -74,7 +82,9 @@ async def pages(
             yield page
             if not read.done():
                 read.set_result(None)
-        await running
+        report = (await running).seeds
+        if report.none_fetched:
+            raise NoSeedFetchedError({one.url: one.reason for one in report.failed})
     finally:
         has_left = True
         for read in unread:
@@ -85,18 +95,21 @@ async def pages(
 
 
 def _options(
-    seeds: Sequence[str], given: dict[str, object], modules: Sequence[ModuleLike | str]
+    seeds: Sequence[str], keywords: CrawlKeywords, modules: Sequence[ModuleLike | str]
 ) -> CrawlOptions:
     """Read the options as the command line does; the state is kept in memory without `dir`."""
+    given: Mapping[str, object] = keywords
     if "dir" not in given and "store" not in given:
         given = {**given, "store": "memory:"}
     if names := [one for one in modules if isinstance(one, str)]:
         given = {**given, "module": names}
     named = {name.replace("_", "-"): value for name, value in given.items()}
-    return load({"seeds": tuple(seeds), **named}, {}, None).options
+    options = load({"seeds": tuple(seeds), **named}, {}, None).options
+    check_seed_files(options.seed_files)
+    return options
 
 
-def _listed(given: ModuleLike | str | Sequence[ModuleLike | str]) -> list[ModuleLike | str]:
+def _listed(given: ModulesLike) -> list[ModuleLike | str]:
     return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
 
 

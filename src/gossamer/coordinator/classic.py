@@ -1,7 +1,7 @@
 """The classic crawl: every internal page within the depth, saved once, the nearest first."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -11,8 +11,10 @@ from gossamer.download import Client, FetchOptions, user_agent
 from gossamer.errors import CrawlError
 from gossamer.model import Event, EventKind, NameTable, Outcome, Page, Url
 from gossamer.modules import PageDirectory
+from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import UrlState
+from gossamer.stores.results import Record
+from gossamer.stores.url_record import UrlState
 from gossamer.urls import Scope, merge_slashes
 from gossamer.worker.links import LinkFilter
 
@@ -96,16 +98,21 @@ class ClassicCrawl:
 class _Saver:
     """The one module of the classic crawl."""
 
-    takes_pages = follows_depths = True
+    hooks = Hooks(pages=True, depths=True)
 
     def __init__(self, pages: PageDirectory, watch: Watch) -> None:
         self._pages = pages
         self._watch = watch
 
-    async def deliver(self, page: Page) -> None:
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         """Save a page."""
         self._pages.save(page)
         self._watch(Event(EventKind.SAVED, page.depth, page.url))
+        return Delivered()
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        """Do nothing: nobody asked for this."""
+        return []
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Write the smaller depth into the page's file."""

@@ -1,7 +1,10 @@
 """One crawl, from its options to its summary, whatever its store."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -9,20 +12,31 @@ import msgspec
 from gossamer.cluster.frontier_role import FrontierRole
 from gossamer.cluster.launcher import Launcher
 from gossamer.coordinator.engine import Engine, Workers
-from gossamer.coordinator.observer import Observer, Summary
+from gossamer.coordinator.observer import Observer, SeedReport, Summary
+from gossamer.coordinator.outputs import CrawlOutputs, OutputSite, check_outputs, open_outputs
 from gossamer.coordinator.processes import ProcessSetting, open_processes
+from gossamer.coordinator.seed_files import SeedFiles
+from gossamer.coordinator.seeds import read_seeds
 from gossamer.coordinator.shared_engine import SharedEngine
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.model import NameTable, Snapshot
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
+from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.targets import OutputWishes
 from gossamer.plan import Plan, steady_clock
+from gossamer.plan.continuing import command_to_continue, crawl_words, module_changes
+from gossamer.plan.origin import ORIGIN_NOTE, origin_of, read_origin
 from gossamer.plan.scoring import load_scorer
-from gossamer.plan.stored_options import pack_options
+from gossamer.plan.stored_options import read_options
+from gossamer.plan.watched_scorer import WatchedScorer, read_report
 from gossamer.stores.contract import Store
+from gossamer.stores.listing import ANY_DOMAIN
 from gossamer.stores.opening import OPTIONS_NOTE, OpenedCrawl, OpenRequest
 from gossamer.stores.registry import kind_of, open_for_work
+from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rules import StoreRules
 from gossamer.worker.links import LinkFilter
+from gossamer.worker.sitemaps import as_sitemap
 
 HOSTS_SHOWN = 5
 
@@ -59,6 +73,8 @@ class Crawl:
         clock: Callable[[], float] | None = None,
     ) -> None:
         """Prepare; without a launcher the workers are tasks of this process."""
+        if plan.options.workers != 0:  # a missing secret is reported before anything starts
+            plan.request_rules(os.environ)
         self._plan = plan
         in_here = [one for one in modules if one.in_coordinator or launcher is None]
         self._in_workers = [one for one in modules if one not in in_here]
@@ -66,15 +82,32 @@ class Crawl:
         self._runner = ModuleRunner(in_here, time_limit_s=module_limit_s)
         self._modules = modules
         self._observer = observer
-        self._launcher = launcher
+        self._make_launcher = launcher
+        self._launcher: Launcher | None = None
         self._dns = dns
         self._clock = clock or steady_clock()
-        self._scorer = load_scorer(plan)
+        self._scorer = load_scorer(plan, dns)
         self._engine: CrawlEngine | None = None
         self._stopped = False
         self._started = self._clock()
-        self._pages_before = 0
+        self._pages_before = self._visits_before = self._finished_before = 0
         self._reports: list[ModuleReport] = []
+        self._to_retry: RetryRequest | None = None
+        self._wishes = OutputWishes.of(
+            plan.options,
+            plan.name,
+            [one.name for one in modules],
+            is_of_records=any(one.extracts for one in modules),
+        )
+
+    def retry(self, request: RetryRequest) -> None:
+        """Let failed URLs be tried again, before `run` goes on with the crawl."""
+        self._to_retry = request
+
+    def __repr__(self) -> str:
+        seeds = [*self._plan.seeds, *self._plan.sitemaps, *self._plan.options.seed_files]
+        more = f" and {len(seeds) - 1:,} more" if len(seeds) > 1 else ""
+        return f"<Crawl {self._plan.name!r} from {seeds[0]}{more}>"
 
     def stop(self) -> None:
         """End the crawl when what is in progress is finished."""
@@ -85,20 +118,27 @@ class Crawl:
     async def run(self) -> Summary:
         """Crawl to the end, a budget or a stop, and return what came of it."""
         self._started = self._clock()
+        check_outputs(self._plan, self._wishes)
         try:
             async with open_for_work(self._request()) as opened:
                 return await self._run(opened)
         finally:
             await self._scorer.close()
 
+    def _launch(self) -> Launcher:
+        """Return the launcher, which is there from its first use to the end of the crawl."""
+        if self._launcher is None:
+            self._launcher = (self._make_launcher or Launcher.spawn)()
+        return self._launcher
+
     def _request(self) -> OpenRequest:
         plan, options = self._plan, self._plan.options
         kind = kind_of(options.store)
-        is_needed = options.dir is not None or kind.in_directory
+        is_needed = kind.in_directory or (options.dir is not None and not kind.shared)
         return OpenRequest(
             address=options.store,
             name=plan.name,
-            directory=plan.directory if is_needed and not kind.shared else None,
+            directory=plan.directory if is_needed else None,
             rules=self._rules(),
             check=plan.compare,
             clock=self._clock,
@@ -111,49 +151,125 @@ class Crawl:
         return self._plan.store_rules(strict=self._scorer.strict)
 
     async def _run(self, opened: OpenedCrawl) -> Summary:
+        try:
+            if not self._wishes.targets:
+                return await self._crawl(opened, None)
+            site = OutputSite(
+                launch=self._launch,
+                say=partial(self._observer.say, "warning"),
+                on_failure=self.stop,
+            )
+            async with open_outputs(self._plan, self._wishes, opened, site) as outputs:
+                return await self._crawl(opened, outputs)
+        finally:
+            if self._launcher is not None:
+                await self._launcher.close()
+
+    async def _crawl(self, opened: OpenedCrawl, outputs: CrawlOutputs | None) -> Summary:
         store = opened.store
+        await self._retry_failed(store)
         before = await store.snapshot(self._clock())
-        self._pages_before = before.pages
-        begun = await store.note(OPTIONS_NOTE) is not None
-        has_more = not begun or await store.pending_depth_changes()
+        self._pages_before, self._visits_before = before.pages, before.visits
+        self._finished_before = before.finished
+        begun = await self._has_begun(store)
+        has_more = not begun or await store.pending_depth_changes(1)
         ended_by = None if has_more else before.ended_by
         was_over = ended_by is not None
         if ended_by is None:
             ended_by = await self._work(opened, begun=begun)
+        written: list[OutputReport] = [] if outputs is None else await outputs.finish()
         snapshot = self._rated(await store.snapshot(self._clock()))
         hosts = await store.hosts(HOSTS_SHOWN, self._clock())
         slowest = sorted(hosts, key=lambda host: -host.mean_ms)[:HOSTS_SHOWN]
         return Summary(
             snapshot=snapshot,
             ended_by=ended_by,
+            pages_before=self._pages_before,
             was_over=was_over,
+            continue_with=command_to_continue(self._plan, ended_by, os.environ, snapshot),
             directory=opened.where,
             slowest_hosts=[host for host in slowest if host.pages],
             modules=self._reports,
+            seeds=await self._read_seeds(opened),
+            max_page_bytes=self._plan.options.max_page_bytes,
+            scorer=await read_report(store),
+            outputs=written,
         )
+
+    async def _retry_failed(self, store: Store) -> None:
+        """Let failed URLs wait again, in steps of which each is durable by itself."""
+        request = self._to_retry
+        if request is None:
+            return
+        retried, next_id = 0, 1
+        while next_id:
+            answer = await store.retry_failed(request, next_id, self._clock())
+            retried += answer.urls
+            next_id = answer.next_id or 0
+            await store.commit()
+        some = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
+        self._observer.say("info", f"{some} to try again")
+
+    async def _has_begun(self, store: Store) -> bool:
+        """Tell whether the crawl goes on; say which modules missed pages, or will."""
+        note = await store.note(OPTIONS_NOTE)
+        before = read_options(note, "the store")
+        if before is not None and self._pages_before:
+            origin = read_origin(await store.note(ORIGIN_NOTE))
+            replay = ["gossamer", "replay", *crawl_words(self._plan, os.environ)]
+            now = self._plan.options.module
+            for sentence in module_changes(before.module, now, origin, replay):
+                self._observer.say("warning", sentence)
+        return note is not None
+
+    async def _read_seeds(self, opened: OpenedCrawl) -> SeedReport:
+        async with opened.reader() as reader:
+            return await read_seeds(reader, self._plan.seeds, self._plan.sitemaps)
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""
         self._engine = engine = self._make_engine(opened)
         if self._stopped:
             engine.stop()
-        context = await self._module_context(opened.store)
+        seed_files = SeedFiles(self._plan, opened.store, self._clock, self._observer.say)
+        await seed_files.prepare()
+        context = await self._module_context(opened, begun=begun)
         await ModuleRunner(self._in_workers).prepare(context)
         await self._runner.prepare(context)
         await self._runner.open(context)
         try:
             async with self._open_workers(opened, engine.settled) as workers:
+                await seed_files.begin()
                 await self._begin(opened.store, begun=begun)
-                ended_by = await engine.run(workers)
+                async with self._reading(seed_files, engine):
+                    ended_by = await engine.run(workers)
         finally:
             await self._runner.close()
         self._reports = self._in_order([*workers.report(), *self._runner.report()])
         return ended_by
 
+    @asynccontextmanager
+    async def _reading(self, seed_files: SeedFiles, engine: CrawlEngine) -> AsyncIterator[None]:
+        """Read the files of seeds meanwhile; what goes wrong with them ends the crawl."""
+
+        def ended(task: "asyncio.Task[None]") -> None:
+            if not task.cancelled() and task.exception() is not None:
+                engine.stop()
+
+        reading = asyncio.create_task(seed_files.add_all(engine.settled))
+        reading.add_done_callback(ended)
+        try:
+            yield
+        finally:
+            reading.cancel()
+            await asyncio.wait([reading])
+        if not reading.cancelled():
+            reading.result()
+
     def _open_workers(
         self, opened: OpenedCrawl, on_settled: Callable[[], None]
     ) -> AbstractAsyncContextManager[Workers]:
-        if self._launcher is not None:
+        if self._make_launcher is not None:
             processes = ProcessSetting(
                 plan=self._plan,
                 opened=opened,
@@ -163,7 +279,7 @@ class Crawl:
                 modules=self._in_workers,
                 dns=self._dns,
             )
-            return open_processes(processes, self._launcher, on_settled)
+            return open_processes(processes, self._launch(), on_settled)
         # Whoever has worker processes does not load what they need.
         from gossamer.coordinator.in_process import TaskSetting, open_tasks  # noqa: PLC0415
 
@@ -174,45 +290,51 @@ class Crawl:
         return open_tasks(tasks, self._runner, on_settled)
 
     def _make_engine(self, opened: OpenedCrawl) -> CrawlEngine:
-        options, scorer, store = self._plan.options, self._scorer, opened.store
+        options, store = self._plan.options, opened.store
+        scorer = WatchedScorer(self._scorer, store, self._observer.say)
 
         async def tick() -> None:
+            if opened.leadership is not None:  # another process may rank
+                await scorer.check()
             await self._tick(store)
 
         if opened.leadership is not None:
             frontier = FrontierRole(self._plan, store, opened.leadership, scorer)
             return SharedEngine(opened, frontier, tick)
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=scorer.strict)
-        return Engine(store, self._clock, scorer, draw, tick, url_queue=options.url_queue)
+        return Engine(store, self._clock, scorer, draw, tick)
 
-    async def _module_context(self, store: Store) -> ModuleContext:
-        numbering = await store.numbering()
+    async def _module_context(self, opened: OpenedCrawl, *, begun: bool) -> ModuleContext:
+        numbering = await opened.store.numbering()
         return ModuleContext(
             directory=self._plan.directory,
             crawl=self._plan.name,
+            identity=opened.identity,
             worker=0,
             resumed_from=numbering.last_page,
             gaps=numbering.gaps,
-            shared=kind_of(self._plan.options.store).shared,
+            shared=begun and kind_of(self._plan.options.store).shared,
         )
 
     def _in_order(self, reports: Sequence[ModuleReport]) -> list[ModuleReport]:
-        """Return the reports in the order of the modules, of those that see pages or failed."""
+        """Return the reports in the order of the modules, of those that see something or failed."""
         found = {report.name: report for report in reports}
         return [
             found[one.name]
             for one in self._modules
-            if one.name in found and (one.page is not None or found[one.name].errors)
+            if one.name in found and (one.page or one.finished or found[one.name].errors)
         ]
 
     async def _begin(self, store: Store, *, begun: bool) -> None:
         """Add the seeds of a new crawl, and keep its options, of which some may have changed."""
         if not begun:
             link_filter = LinkFilter(self._plan.scope, self._plan.domain_of)
-            await store.add_seeds(
-                [link_filter.file(one) for one in self._plan.seeds], self._clock()
-            )
-        await store.put_note(OPTIONS_NOTE, pack_options(self._plan.options))
+            seeds = [link_filter.file(one) for one in self._plan.seeds]
+            seeds += [as_sitemap(link_filter, one, ANY_DOMAIN) for one in self._plan.sitemaps]
+            await store.add_seeds(seeds, self._clock())
+        await store.put_note(OPTIONS_NOTE, self._plan.shared_options())
+        origin = origin_of(self._plan.options, self._plan.directory)
+        await store.put_note(ORIGIN_NOTE, msgspec.json.encode(origin))
         await store.commit()
 
     async def _tick(self, store: Store) -> None:
@@ -225,5 +347,9 @@ class Crawl:
     def _rated(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the time and the rate of this run."""
         elapsed_s = max(self._clock() - self._started, 1e-9)
-        rate = (snapshot.pages - self._pages_before) / elapsed_s
-        return msgspec.structs.replace(snapshot, elapsed_s=elapsed_s, pages_per_s=rate)
+        return msgspec.structs.replace(
+            snapshot,
+            elapsed_s=elapsed_s,
+            pages_per_s=(snapshot.visits - self._visits_before) / elapsed_s,
+            urls_per_s=(snapshot.finished - self._finished_before) / elapsed_s,
+        )

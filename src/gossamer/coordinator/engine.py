@@ -46,12 +46,10 @@ class Engine:
         scorer: Scorer,
         draw: Draw,
         on_tick: Callable[[], Awaitable[None]],
-        *,
-        url_queue: int = 10_000,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._frontier = Frontier(store, scorer, draw, clock, self._assigned, url_queue)
+        self._frontier = Frontier(store, scorer, draw, clock, self._assigned)
         self._on_tick = on_tick
         self._workers: Workers | None = None
         self._news = asyncio.Event()
@@ -104,6 +102,7 @@ class Engine:
             await self._news.wait()
 
     def _assigned(self) -> None:
+        self._news.set()  # the last shorter path may have been followed to its end
         if self._workers is not None:
             self._workers.wake()
 
@@ -117,6 +116,14 @@ class Engine:
             await asyncio.sleep(REAP_EVERY_S)
             if await self._store.reap(self._clock()):
                 self._frontier.wake()
+            await self._expire()
+
+    async def _expire(self) -> None:
+        """Drop every content whose time is over; others have their turn between two steps."""
+        while True:
+            if not await self._store.expire(self._clock()):
+                return
+            await asyncio.sleep(0)
 
     async def _tick(self) -> None:
         while True:

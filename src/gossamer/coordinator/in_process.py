@@ -15,8 +15,9 @@ from gossamer.modules import ModuleReport
 from gossamer.plan import Plan
 from gossamer.stores.contract import Store
 from gossamer.worker.context import ProcessContext, open_worker_context
+from gossamer.worker.hooks import Modules, report_pending_depths
 from gossamer.worker.loop import Worker
-from gossamer.worker.pipeline import Modules, WorkerContext, report_depths
+from gossamer.worker.pipeline import WorkerContext
 
 
 class InProcessWorkers:
@@ -31,6 +32,8 @@ class InProcessWorkers:
         self._workers = [
             Worker(number, context, n, self._settled) for number, n in enumerate(slots)
         ]
+        if context.sitemaps is not None:
+            context.sitemaps.on_added = self._settled
 
     def wake(self) -> None:
         """Have a look: URLs were assigned."""
@@ -44,9 +47,8 @@ class InProcessWorkers:
 
     async def run(self) -> None:
         """Work until stopped; give back what is in progress if cancelled."""
-        store = self._context.store
-        if nearer := await store.pending_depth_changes():  # a crash kept them from the modules
-            await report_depths(store, self._context.modules, nearer)
+        store, modules = self._context.store, self._context.modules
+        await report_pending_depths(store, modules)  # a crash kept them from the modules
         for worker in self._workers:
             await store.join(worker.number, self._context.clock())
         running = [asyncio.create_task(worker.run()) for worker in self._workers]
@@ -56,6 +58,7 @@ class InProcessWorkers:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
                 one.result()
+            await report_pending_depths(store, modules)  # those that the frontier has found
         finally:
             for one in running:
                 one.cancel()

@@ -14,16 +14,16 @@ from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Depth
 from gossamer.model import Url
 from gossamer.plan.clock import steady_clock
-from gossamer.stores.contract import UrlRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.rules import StoreRules
+from gossamer.stores.url_record import UrlRecord
+from gossamer.worker.hooks import Modules
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.pipeline import Modules, WorkerContext
+from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
 
 UNLIMITED = 10**15
-FOR_EVER_S = 1e12
 
 
 class MemoryCrawl:
@@ -35,11 +35,10 @@ class MemoryCrawl:
             max_depth=max_depth,
             max_pages=UNLIMITED,
             max_bytes=UNLIMITED,
-            ttl_s=FOR_EVER_S,
+            max_task_bytes=UNLIMITED,
             similarity=None,
         )
         self._max_depth = max_depth
-        self._delay_s = delay_s
         self._clock = steady_clock()
         self._backend = SqliteBackend()
         self._store = EmbeddedStore(self._backend, rules, self._clock())
@@ -53,12 +52,12 @@ class MemoryCrawl:
         return WorkerContext(
             store=self._store,
             client=client,
-            robots=PoliteRobots(client, self._store, str, self._clock, self._delay_s),
+            robots=PoliteRobots(client, self._store, str, self._clock),
             link_filter=link_filter,
             modules=modules,
             clock=self._clock,
             max_depth=self._max_depth,
-            retries=False,
+            retries=0,
         )
 
     async def run(self, seed: Url, context: WorkerContext) -> None:

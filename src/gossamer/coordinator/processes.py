@@ -35,36 +35,32 @@ class ProcessSetting(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def follows_depths(self) -> bool:
         """Whether a module wants to know of shorter paths."""
-        here = self.runner is not None and self.runner.follows_depths
+        here = self.runner is not None and self.runner.hooks.depths
         return here or any(one.depth_changed for one in self.modules)
 
 
 @asynccontextmanager
 async def open_processes(
-    setting: ProcessSetting, make_launcher: Callable[[], Launcher], on_settled: Callable[[], None]
+    setting: ProcessSetting, launcher: Launcher, on_settled: Callable[[], None]
 ) -> AsyncIterator[Workforce]:
     """Open the workforce of a crawl."""
     options, opened = setting.plan.options, setting.opened
-    launcher = make_launcher()
-    try:
-        plan = WorkforcePlan(
-            order=await _order(setting),
-            staffing=Staffing.of(options.workers, options.connections),
-            connections=options.connections,
-            new_worker=opened.new_worker,
-        )
-        services = WorkerServices(
-            listener=setting.observer,
-            clock=setting.clock,
-            store=opened.local_store,
-            follows_depths=setting.follows_depths,
-            modules=None if setting.runner is None else ServedModules(setting.runner),
-            lock=opened.worker_lock,
-            max_page_bytes=options.max_page_bytes,
-        )
-        yield Workforce(launcher, opened.store, plan, services, on_settled)
-    finally:
-        await launcher.close()
+    plan = WorkforcePlan(
+        order=await _order(setting),
+        staffing=Staffing.of(options.workers, options.connections),
+        connections=options.connections,
+        new_worker=opened.new_worker,
+    )
+    services = WorkerServices(
+        listener=setting.observer,
+        clock=setting.clock,
+        store=opened.local_store,
+        follows_depths=setting.follows_depths,
+        modules=None if setting.runner is None else ServedModules(setting.runner),
+        lock=opened.worker_lock,
+        max_body_bytes=options.max_body_bytes,
+    )
+    yield Workforce(launcher, opened.store, plan, services, on_settled)
 
 
 async def _order(setting: ProcessSetting) -> WorkerOrder:
@@ -73,11 +69,13 @@ async def _order(setting: ProcessSetting) -> WorkerOrder:
         setting.plan,
         setting.modules,
         setting.clock,
-        coordinator_has_modules=setting.runner is not None,
+        store=setting.opened.address,
+        coordinator_hooks=None if setting.runner is None else setting.runner.hooks,
         wants_events=setting.observer.wants_events,
     )
     return msgspec.structs.replace(
         order,
+        identity=setting.opened.identity,
         resumed_from=numbering.last_page,
         gaps=numbering.gaps,
         dns=None if setting.dns is None else dict(setting.dns),

@@ -1,20 +1,25 @@
 """The downloader: a URL in, a `Response` out, whatever the server does.
 
-`Client` passes each URL to libcurl as a `Transfer`. Before a socket opens, `policy.addresses`
+`Client` passes each URL to libcurl as a `Transfer`, on the lane (`lanes`) of the settings that its
+origin has (`request_settings`). Before a socket opens, `policy.addresses`
 checks its address; when the header is complete, `verdict` decides about the body; `body` decodes
 within the limits; `watchdog` cancels transfers of silent servers; `curl_errors` translates
 libcurl's errors. `RobotsCache` fetches each robots.txt once a day.
 """
 
+from gossamer.download.allowance import Allowance
 from gossamer.download.client import Client
+from gossamer.download.cookies import RequestCookies
 from gossamer.download.options import PRODUCT, Accept, FetchOptions, user_agent
 from gossamer.download.robots import RobotsCache
 
 __all__ = [
     "PRODUCT",
     "Accept",
+    "Allowance",
     "Client",
     "FetchOptions",
+    "RequestCookies",
     "RobotsCache",
     "user_agent",
 ]

@@ -5,10 +5,14 @@ from typing import Self
 
 import pycurl
 
+from gossamer.download.allowance import Allowance
+from gossamer.download.cookies import RequestCookies, give_cookies
 from gossamer.download.curl_errors import CurlFailure
-from gossamer.download.handles import HandlePool
+from gossamer.download.lanes import Lane, Lanes
 from gossamer.download.names import direct
 from gossamer.download.options import Accept, FetchOptions
+from gossamer.download.proxied import ProxiedGuard, tell_address
+from gossamer.download.request_settings import SettingsFor
 from gossamer.download.transfer import Transfer
 from gossamer.download.watchdog import Watchdog
 from gossamer.model import Cause, NameTable, Response, Url
@@ -19,18 +23,22 @@ class Client:
     """A client that fetches many URLs at a time over kept connections; use it in `async with`.
 
     `addresses` checks the address of every new connection before its socket exists. `dns`, if
-    given, is read at each request and replaces DNS completely.
+    given, is read at each request and replaces DNS completely. `settings_for`, if given, says how
+    each request is made; without it, all are made in the same way, directly and without a login.
     """
 
     def __init__(
-        self, options: FetchOptions, addresses: AddressPolicy, dns: NameTable | None = None
+        self,
+        options: FetchOptions,
+        addresses: AddressPolicy,
+        dns: NameTable | None = None,
+        settings_for: SettingsFor | None = None,
     ) -> None:
         self._options = options
         self._addresses = addresses
         self._dns = dns
-        self._multi = pycurl.AsyncCurlMulti()
-        self._multi.setopt(pycurl.M_MAXCONNECTS, options.connections)
-        self._handles = HandlePool(options)
+        self._lanes = Lanes(options, settings_for)
+        self._guard = ProxiedGuard(addresses, dns, options.connect_timeout_s)
         self._slots = asyncio.Semaphore(options.connections)
         self._watchdog = Watchdog(options)
 
@@ -39,34 +47,60 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         """Close every connection; running and waiting fetches are cancelled."""
-        await self._multi.aclose()
-        self._handles.close()
+        self._lanes.close()
 
-    async def fetch(self, url: Url, accept: Accept = Accept.PAGE) -> Response:
+    async def fetch(
+        self,
+        url: Url,
+        accept: Accept = Accept.PAGE,
+        allowance: Allowance | None = None,
+        cookies: RequestCookies | None = None,
+    ) -> Response:
         """Return the result of one GET, whatever the server or the network does.
 
+        No more is received than the allowance has left; what does not fit is broken off. Without
+        `cookies` none are sent or taken.
         A redirect is not followed. At most `connections` requests run at a time; the others wait
         here, and that time does not count for their timeouts.
         """
-        if self._multi.closed:
+        if self._lanes.closed:
             raise RuntimeError("The client is closed.")
         async with self._slots:
-            if self._multi.closed:
+            if self._lanes.closed:
                 raise asyncio.CancelledError
-            transfer = Transfer(url, accept, self._options, self._addresses)
-            curl = self._handles.take()
+            lane = self._lanes.choose(url, accept)
+            transfer = Transfer(
+                url, accept, self._options, self._addresses, allowance, lane.settings
+            )
+            curl = lane.handles.take()
             transfer.attach(curl)
+            give_cookies(curl, cookies)
             failure = None
-            if self._dns is None or direct(curl, url, self._dns):
-                failure = await self._perform(curl, transfer)
-            else:
-                transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
+            if await self._may_be_asked(curl, url, transfer):
+                failure = await self._perform(curl, transfer, lane)
+            if cookies is not None:
+                cookies.collect(curl)
             response = transfer.response(failure)
-            self._handles.give_back(curl)
+            lane.handles.give_back(curl)
             return response
 
-    async def _perform(self, curl: pycurl.Curl, transfer: Transfer) -> CurlFailure | None:
-        future = self._multi.add_handle(curl)
+    async def _may_be_asked(self, curl: pycurl.Curl, url: Url, transfer: Transfer) -> bool:
+        """Tell the handle where the host is, as far as that is our business; False: it is not."""
+        connection = transfer.settings.connection
+        if connection.proxy is not None:
+            verdict = await self._guard.judge(url)
+            if verdict.cause is not None:
+                transfer.stop(verdict.cause, verdict.detail)
+            elif not connection.proxy_resolves:
+                tell_address(curl, url, verdict.addresses)
+        elif self._dns is not None and not direct(curl, url, self._dns):
+            transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
+        return not transfer.stopped
+
+    async def _perform(
+        self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
+    ) -> CurlFailure | None:
+        future = lane.multi.add(curl)
         self._watchdog.watch(transfer, future)
         try:
             await future
@@ -78,5 +112,6 @@ class Client:
             if not transfer.stopped or (task is not None and task.cancelling()):
                 raise
         finally:
+            lane.multi.remove(curl)
             self._watchdog.release(transfer)
         return None

@@ -6,7 +6,10 @@ import pycurl
 
 from gossamer.model import Cause
 
-_E_TOO_LARGE = 100  # CURLE_TOO_LARGE, which pycurl has no name for
+# Codes that pycurl has no name for.
+_E_HTTP2_STREAM = 92
+_E_PROXY = 97
+_E_TOO_LARGE = 100
 
 _CAUSES = {
     # An unknown version of HTTP, or none at all (HTTP/0.9).
@@ -26,8 +29,16 @@ _CAUSES = {
     pycurl.E_SSL_CACERT_BADFILE: Cause.CERTIFICATE_INVALID,
     # Content codings are not libcurl's business here, so this is a transfer coding.
     pycurl.E_BAD_CONTENT_ENCODING: Cause.BAD_HTTP,
+    pycurl.E_HTTP2: Cause.BAD_HTTP,
+    _E_HTTP2_STREAM: Cause.BAD_HTTP,
+    pycurl.E_COULDNT_RESOLVE_PROXY: Cause.PROXY_FAILED,
+    _E_PROXY: Cause.PROXY_FAILED,
+    # A client certificate or its key was there at the start and is not any more.
+    pycurl.E_SSL_CERTPROBLEM: Cause.TLS_FAILED,
     _E_TOO_LARGE: Cause.HEADERS_TOO_LARGE,
 }
+_BEFORE_A_TUNNEL = {pycurl.E_COULDNT_CONNECT, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR}
+"""What a proxy is to blame for that is not there, or makes no connection."""
 
 
 class CurlFailure(NamedTuple):
@@ -37,10 +48,12 @@ class CurlFailure(NamedTuple):
     message: str
 
 
-def cause_of(failure: CurlFailure, *, connected: bool) -> Cause:
-    """Return the cause of a failure; `connected`: the request was sent."""
+def cause_of(failure: CurlFailure, *, connected: bool, proxied: bool = False) -> Cause:
+    """Return the cause of a failure; `connected`: the request was sent; `proxied`: to a proxy."""
     if failure.code == pycurl.E_OPERATION_TIMEDOUT:
         return Cause.TOTAL_TIMEOUT if connected else Cause.CONNECT_TIMEOUT
+    if proxied and not connected and failure.code in _BEFORE_A_TUNNEL:
+        return Cause.PROXY_FAILED
     # A broken connection and broken chunks have the same code; only the messages differ.
     if failure.code == pycurl.E_RECV_ERROR and "chunk" in failure.message.lower():
         return Cause.BAD_HTTP

@@ -8,16 +8,18 @@ import re
 
 from gossamer.model import Cause, Headers
 
-# RFC 9112, section 4: three digits, then a space or the end. HTTP/1.1 is all we speak.
+# RFC 9112, section 4: three digits, then a space or the end.
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?=[ \r\n])")
-# RFC 9110, section 5.1. A line without a valid name, such as "Content-Length : 5", is ignored.
-_FIELD = re.compile(r"^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n]*)", re.MULTILINE)
+# HTTP/2 has no such line; libcurl writes one.
+_ANY_STATUS_LINE = re.compile(rb"HTTP/(?:1\.[01]|2) ([1-9][0-9]{2})(?=[ \r\n])")
 
 
 class HeaderReader:
     """A parser of header lines, of interim answers (1xx) and trailers too, up to a limit."""
 
-    def __init__(self, max_bytes: int, max_count: int) -> None:
+    def __init__(self, max_bytes: int, max_count: int, *, http2: bool = False) -> None:
+        """Read within these limits; `http2`: answers may be of HTTP/2."""
+        self._status_line = _ANY_STATUS_LINE if http2 else _STATUS_LINE
         self._bytes_left = max_bytes
         self._lines_left = max_count
         self._lines: list[bytes] = []
@@ -35,25 +37,29 @@ class HeaderReader:
         if self.complete:
             return None
         if self.status is None:
-            match = _STATUS_LINE.match(line)
+            match = self._status_line.match(line)
             if match is None:
                 return Cause.BAD_HTTP
             self.status = int(match[1])
-        elif line in (b"\r\n", b"\n"):
+            # What is kept of an answer reads like HTTP/1.1, the form that archives have.
+            self._lines = [line.replace(b"HTTP/2", b"HTTP/1.1", 1)]
+            return None
+        self._lines.append(line)
+        if line in (b"\r\n", b"\n"):
             self._end()
-        else:
-            self._lines.append(line)
         return None
+
+    def head(self) -> bytes:
+        """Return the lines so far, of the final answer, as they were received."""
+        return b"".join(self._lines)
 
     def headers(self) -> Headers:
         """Return the fields so far."""
-        found = _FIELD.findall(b"".join(self._lines).decode("latin-1"))
-        return Headers(tuple([(name.lower(), value.strip(" \t")) for name, value in found]))
+        return Headers.read(self.head())
 
     def _end(self) -> None:
         # 101 is final for us: we asked for no other protocol, and what follows is not HTTP.
         if self.status is not None and self.status < 200 and self.status != 101:
             self.status = None
-            self._lines.clear()
         else:
             self.complete = True

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from gossamer.errors import UsageError
+from gossamer.kinds import ContentKind
+from gossamer.policy.media_types import PAGES
 from gossamer.version import __version__
 
 PRODUCT = "Gossamer"
@@ -31,7 +33,9 @@ class Accept(Enum):
     """The answers that a request accepts."""
 
     PAGE = "page"
-    """HTML and text, complete or not at all; anything else is not downloaded."""
+    """What the crawl accepts, complete or not at all; anything else is not downloaded."""
+    SITEMAP = "sitemap"
+    """Any type; what is more than `MAX_SITEMAP_BYTES`, or than may be received, is cut off."""
     ANYTHING = "anything"
     """Any type; everything after the first `MAX_ROBOTS_BYTES` is cut off."""
 
@@ -49,8 +53,12 @@ class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Between two pieces of an answer."""
     total_timeout_s: float = 30.0
     """For the whole request, even if the server keeps sending."""
-    max_body_bytes: int = 500_000
+    accept: frozenset[ContentKind] = PAGES
+    """Which kinds of content are downloaded."""
+    max_body_bytes: int = 10_000_000
     """The largest page, counted after decoding."""
+    max_file_bytes: int = 10_000_000
+    """The largest body of another kind."""
     max_header_bytes: int = 64 * 1024
     """The largest header, interim answers (1xx) and trailers included."""
     max_header_count: int = 500

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from gossamer.download.allowance import Allowance
 from gossamer.model import Outcome, Response, Url
 from gossamer.policy import RobotsRules, RobotsState, RobotsVerdict, decide_robots, product_token
 from gossamer.urls import authority
@@ -32,14 +33,14 @@ class RobotsCache:
     """A cache that decides whether robots.txt allows a URL, for one agent.
 
     `fetch` gets one URL without following redirects, accepts any content type and at least the
-    first `MAX_ROBOTS_BYTES` of the body, and keeps the delay of the host. `clock` returns the
-    seconds used for verdicts and expiry.
+    first `MAX_ROBOTS_BYTES` of the body as far as the allowance goes, and keeps the delay of the
+    host. `clock` returns the seconds used for verdicts and expiry.
     """
 
     def __init__(
         self,
         user_agent: str,
-        fetch: Callable[[Url], Awaitable[Response]],
+        fetch: Callable[[Url, Allowance], Awaitable[Response]],
         clock: Callable[[], float],
         *,
         max_authorities: int = MAX_AUTHORITIES,
@@ -61,13 +62,16 @@ class RobotsCache:
             f"{self._kept_bytes} bytes, {len(self._pending)} fetches>"
         )
 
-    async def judge(self, url: Url) -> RobotsVerdict:
-        """Return whether the URL may be fetched; may first have to fetch its robots.txt."""
-        return (await self._state(url)).judge(url)
+    async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
+        """Return whether the URL may be fetched; may first have to fetch its robots.txt.
 
-    async def rules(self, url: Url) -> RobotsRules | None:
+        That is received within the allowance of the first who needs it.
+        """
+        return (await self._state(url, allowance or Allowance())).judge(url)
+
+    async def rules(self, url: Url, allowance: Allowance | None = None) -> RobotsRules | None:
         """Return the rules of the URL's authority; None while they are unreachable."""
-        return (await self._state(url)).rules
+        return (await self._state(url, allowance or Allowance())).rules
 
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without a request."""
@@ -86,16 +90,16 @@ class RobotsCache:
         self._states.move_to_end(key)
         return state
 
-    async def _state(self, url: Url) -> RobotsState:
+    async def _state(self, url: Url, allowance: Allowance) -> RobotsState:
         key = authority(url)
         state = self._fresh(key)
-        return state or await self._shared_fetch(key, self._states.get(key))
+        return state or await self._shared_fetch(key, allowance)
 
-    async def _shared_fetch(self, key: str, previous: RobotsState | None) -> RobotsState:
+    async def _shared_fetch(self, key: str, allowance: Allowance) -> RobotsState:
         """Join the running fetch, or start one; a caller that is cancelled cancels nobody else."""
         pending = self._pending.get(key)
         if pending is None:
-            pending = _Pending(asyncio.create_task(self._refresh(key, previous)))
+            pending = _Pending(asyncio.create_task(self._refresh(key, allowance)))
             self._pending[key] = pending
         pending.waiting += 1
         try:
@@ -107,12 +111,13 @@ class RobotsCache:
                 if self._pending.get(key) is pending:
                     del self._pending[key]
 
-    async def _refresh(self, key: str, previous: RobotsState | None) -> RobotsState:
-        response = await self._fetch(Url(f"{key}/robots.txt"))
+    async def _refresh(self, key: str, allowance: Allowance) -> RobotsState:
+        previous = self._states.get(key)
+        response = await self._fetch(Url(f"{key}/robots.txt"), allowance)
         for _ in range(MAX_REDIRECTS):
             if response.outcome is not Outcome.REDIRECTED or response.target is None:
                 break
-            response = await self._fetch(response.target)
+            response = await self._fetch(response.target, allowance)
         # The rules apply to the authority of the first request, wherever they came from.
         state = decide_robots(response, self._agent, previous, self._clock())
         self._keep(key, state)

@@ -6,20 +6,24 @@ printed and lost, so none of them raises; they end the transfer by what they ret
 
 import socket
 import time
+from http import HTTPStatus
 from typing import TypeAlias
 
 import msgspec
 import pycurl
 
-from gossamer.download.body import Body
+from gossamer.codings import Body
+from gossamer.download.allowance import Allowance
 from gossamer.download.curl_errors import CurlFailure, cause_of, is_ours
 from gossamer.download.header import HeaderReader
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.verdict import DRAIN_BYTES, BodyUse, HeaderVerdict, judge
-from gossamer.model import Cause, Headers, Outcome, Response, Url
+from gossamer.download.request import page_fields, request_bytes
+from gossamer.download.request_settings import PLAIN, RequestSettings
+from gossamer.download.verdict import BodyUse, HeaderVerdict, content_length, judge
+from gossamer.model import Cause, Exchange, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
-from gossamer.policy.robots import MAX_ROBOTS_BYTES
+from gossamer.policy.received import DRAIN_BYTES
 from gossamer.urls import host_key
 
 _END = -1
@@ -44,15 +48,26 @@ class Transfer:
     """One request, from its first socket to the `Response`."""
 
     def __init__(
-        self, url: Url, accept: Accept, options: FetchOptions, addresses: AddressPolicy
+        self,
+        url: Url,
+        accept: Accept,
+        options: FetchOptions,
+        addresses: AddressPolicy,
+        allowance: Allowance | None = None,
+        settings: RequestSettings = PLAIN,
     ) -> None:
+        self.settings = settings
+        self._is_proxied = settings.connection.proxy is not None
         self._url = url
         self._accept = accept
-        self._max_body_bytes = (
-            MAX_ROBOTS_BYTES if accept is Accept.ANYTHING else options.max_body_bytes
-        )
+        self._options = options
         self._addresses = addresses
-        self._header = HeaderReader(options.max_header_bytes, options.max_header_count)
+        self._allowance = allowance or Allowance()
+        self._header = HeaderReader(
+            options.max_header_bytes,
+            options.max_header_count,
+            http2=settings.connection.http2,
+        )
         self._headers = Headers()
         self._verdict: HeaderVerdict | None = None
         self._body: Body | None = None
@@ -73,6 +88,11 @@ class Transfer:
         curl.setopt(pycurl.WRITEFUNCTION, self.on_body)
 
     @property
+    def _takes_part(self) -> bool:
+        """Whether a part of the body will do, where all of it is more than a task may receive."""
+        return self._accept is Accept.SITEMAP and not self._allowance.is_short
+
+    @property
     def stopped(self) -> bool:
         """Whether we ended the transfer."""
         return self._stop is not None
@@ -85,13 +105,15 @@ class Transfer:
     def on_open(self, _purpose: int, address: _SocketAddress) -> "_SharedSocket | int":
         """Return a socket for an address that libcurl is about to contact, if it may.
 
-        After one refused address the other addresses of the name are not tried either.
+        After one refused address the other addresses of the name are not tried either. A proxy's
+        address may always be contacted: the operator named it (see `proxied`).
         """
         family, kind, protocol, remote = address
         scope = f"%{remote[3]}" if len(remote) == 4 and remote[3] else ""
-        verdict = self._addresses.judge(f"{remote[0]}{scope}", remote[1], host_key(self._url))
-        if not verdict.allowed:
-            self.stop(Cause.ADDRESS_REFUSED, verdict.reason)
+        if not self._is_proxied:
+            verdict = self._addresses.judge(f"{remote[0]}{scope}", remote[1], host_key(self._url))
+            if not verdict.allowed:
+                self.stop(Cause.ADDRESS_REFUSED, verdict.reason)
         if self.stopped:
             return pycurl.SOCKET_BAD
         try:
@@ -106,7 +128,7 @@ class Transfer:
         It is sent once. When a kept connection breaks before the first byte of the answer, libcurl
         would send the request again at once; when to retry is not its decision.
         """
-        self._address = remote_ip
+        self._address = None if self._is_proxied else remote_ip
         if self.progress.connected is not None:
             self.stop(Cause.KEPT_CONNECTION_LOST)
         self.progress.connected = time.monotonic()
@@ -126,19 +148,28 @@ class Transfer:
     def on_body(self, data: bytes) -> int | None:
         """Take a piece of the body."""
         self.progress.last_byte = time.monotonic()
+        is_allowed = self._allowance.take(len(data))
         if self._body is None:
             self._drained_bytes += len(data)
-            return _END if self._drained_bytes > DRAIN_BYTES else None
+            return _END if self._drained_bytes > DRAIN_BYTES or not is_allowed else None
+        if not is_allowed:
+            if self._takes_part:
+                self._is_cut = True
+            else:
+                self.stop(Cause.OVER_BUDGET)
+            return _END
         try:
             cause = self._body.feed(data)
         except MemoryError:
             return _END  # libcurl then reports an error that `is_ours`
         if cause is None:
             return None
-        if cause is Cause.BODY_TOO_LARGE and self._accept is Accept.ANYTHING:
+        if cause is not Cause.BODY_TOO_LARGE or self._verdict is None:
+            self.stop(cause)
+        elif self._verdict.is_cut:
             self._is_cut = True
         else:
-            self.stop(cause)
+            self.stop(self._verdict.too_large)
         return _END
 
     def response(self, failure: CurlFailure | None) -> Response:
@@ -152,7 +183,10 @@ class Transfer:
             outcome = TREATMENTS[cause].outcome
         else:
             outcome = Outcome.REDIRECTED if target else Outcome.FETCHED
-        body = self._body.content() if self._body and outcome is Outcome.FETCHED else b""
+        body, wire_body, exchange = b"", b"", None
+        if self._body and outcome is Outcome.FETCHED:
+            body, wire_body = self._body.content(), self._body.received()
+            exchange = self._exchange()
         self._body = None  # the handle still refers to this transfer, and would keep the page
         return Response(
             url=self._url,
@@ -162,20 +196,37 @@ class Transfer:
             status=self._header.status if self._header.complete else None,
             headers=self._headers,
             body=body,
+            coding=self._verdict.coding if self._verdict else "",
+            wire_body=wire_body,
+            exchange=exchange,
             target=target,
             address=self._address,
             started=self._started,
             ended=time.monotonic(),
         )
 
+    def _exchange(self) -> Exchange:
+        options, settings = self._options, self.settings
+        agent, fields = settings.user_agent or options.user_agent, page_fields(options.accept)
+        sent = settings.sent_fields(fields)
+        request = request_bytes(self._url, agent, sent, settings.secret_names)
+        return Exchange(request, self._header.head(), self._address)
+
     def _decide(self) -> int | None:
         status = self._header.status or 0
         self._headers = self._header.headers()
-        self._verdict = judge(self._url, status, self._headers, self._accept, self._max_body_bytes)
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._is_proxied:
+            self.stop(Cause.PROXY_FAILED, "it wants another login (407)")
+            return _END
+        self._verdict = judge(self._url, status, self._headers, self._accept, self._options)
         if self._verdict.use is BodyUse.REFUSE:
             return _END
         if self._verdict.use is BodyUse.KEEP:
-            self._body = Body(self._verdict.decoders, self._max_body_bytes)
+            announced = min(content_length(self._headers), self._verdict.max_bytes)
+            if announced > self._allowance.left and not self._takes_part:
+                self.stop(Cause.OVER_BUDGET, "by its Content-Length")
+                return _END
+            self._body = Body(self._verdict.decoders, self._verdict.max_bytes)
         else:
             self.progress.useless_since = self.progress.last_byte
         return None
@@ -193,7 +244,8 @@ class Transfer:
                 self._body = None
                 raise MemoryError
             connected = self.progress.connected is not None
-            return cause_of(failure, connected=connected), failure.message + self._socket_error
+            cause = cause_of(failure, connected=connected, proxied=self._is_proxied)
+            return cause, failure.message + self._socket_error
         if self._body is None:
             return Cause.CONNECTION_LOST, "the header broke off"
         return self._body.finish(), ""

@@ -3,31 +3,23 @@
 import math
 import re
 from enum import Enum, auto
+from functools import lru_cache
 
 import msgspec
 
-from gossamer.download.codings import Decoder, decoders_for
-from gossamer.download.options import Accept
+from gossamer.codings import Decoder, codings_in, decoders_of
+from gossamer.download.options import Accept, FetchOptions
+from gossamer.kinds import ContentKind
 from gossamer.model import Cause, Headers, Url
 from gossamer.policy.failures import REDIRECTS, cause_of_status
+from gossamer.policy.media_types import BYTES, ENDLESS, PAGES, kind_of_type
+from gossamer.policy.received import DRAIN_BYTES, MAX_SITEMAP_BYTES
+from gossamer.policy.robots import MAX_ROBOTS_BYTES
 from gossamer.urls import resolve, shown
 
-DRAIN_BYTES = 64 * 1024
-"""How much of a useless body is read so that its connection can be reused."""
-
 _MAX_LENGTH_DIGITS = 18
-
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
-
-_TEXT_FOR_MACHINES = frozenset(
-    {
-        *("text/css", "text/csv", "text/tab-separated-values", "text/vtt", "text/event-stream"),
-        *("text/calendar", "text/vcard", "text/x-vcalendar", "text/x-vcard", "text/x-json"),
-        *("text/javascript", "text/jscript", "text/livescript", "text/ecmascript"),
-        *("text/x-javascript", "text/x-ecmascript", "text/x-component", "text/cache-manifest"),
-    }
-)
-"""`text/event-stream` matters most: it never ends."""
+_USUAL_TYPE_LENGTH = 100
+_CUT_AT = {Accept.ANYTHING: MAX_ROBOTS_BYTES, Accept.SITEMAP: MAX_SITEMAP_BYTES}
 
 # RFC 9110, section 8.3.1: type "/" subtype, both tokens.
 _MEDIA_TYPE = re.compile(r"[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)")
@@ -51,39 +43,88 @@ class HeaderVerdict(msgspec.Struct, frozen=True):
     detail: str = ""
     target: Url | None = None
     """Where a redirect leads."""
+    coding: str = ""
+    """The content codings of the body, in the order in which they were applied."""
     decoders: tuple[Decoder, ...] = ()
+    max_bytes: int = 0
+    """How large a body may be that is kept, counted after decoding."""
+    is_file: bool = False
+    """Whether the body is something else than a page, which has a limit of its own."""
+    is_cut: bool = False
+    """Whether a body beyond the limit is cut off there, as its beginning is of use."""
+
+    @property
+    def too_large(self) -> Cause:
+        """What a body beyond the limit is."""
+        return Cause.FILE_TOO_LARGE if self.is_file else Cause.BODY_TOO_LARGE
 
 
 def judge(
-    url: Url, status: int, headers: Headers, accept: Accept, max_body_bytes: int
+    url: Url, status: int, headers: Headers, accept: Accept, options: FetchOptions
 ) -> HeaderVerdict:
     """Return what to do with the answer to a request for `url`."""
     if status in REDIRECTS:
         return _judge_redirect(url, headers)
     cause = cause_of_status(status)
     if cause is not None:
-        return HeaderVerdict(_useless(headers) if status >= 200 else BodyUse.REFUSE, cause)
-    if accept is Accept.PAGE:
-        content_type = headers.get("content-type")
-        if not may_be_page(content_type):
-            return HeaderVerdict(BodyUse.REFUSE, Cause.NOT_HTML, shown(content_type or ""))
-        if _content_length(headers) > max_body_bytes:
-            return HeaderVerdict(BodyUse.REFUSE, Cause.BODY_TOO_LARGE, "by its Content-Length")
-    codings = headers.get_all("content-encoding")
-    decoders = decoders_for(codings)
+        use = _useless(headers) if status >= 200 else BodyUse.REFUSE
+        return HeaderVerdict(use, cause, _said(headers))
+    kept = _judge_type(headers, accept, options)
+    if kept.use is not BodyUse.KEEP:
+        return kept
+    if accept is Accept.PAGE and content_length(headers) > kept.max_bytes:
+        return HeaderVerdict(BodyUse.REFUSE, kept.too_large, "by its Content-Length")
+    fields = headers.get_all("content-encoding")
+    codings = codings_in(fields)
+    decoders = decoders_of(codings)
     if decoders is None:
-        return HeaderVerdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(codings)))
-    return HeaderVerdict(BodyUse.KEEP, decoders=tuple(decoders))
+        return HeaderVerdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(fields)))
+    return msgspec.structs.replace(kept, coding=", ".join(codings), decoders=tuple(decoders))
 
 
-def may_be_page(content_type: str | None) -> bool:
-    """Return whether a body of this Content-Type is worth downloading: HTML, or text for people.
+def _judge_type(headers: Headers, accept: Accept, options: FetchOptions) -> HeaderVerdict:
+    """Return whether a body of its type is kept, and how large it may be."""
+    if accept is not Accept.PAGE:
+        return HeaderVerdict(BodyUse.KEEP, max_bytes=_CUT_AT[accept], is_cut=True)
+    content_type = headers.get("content-type") or ""
+    use = _use_of if len(content_type) <= _USUAL_TYPE_LENGTH else _use_of.__wrapped__
+    is_wanted, is_page = use(content_type, options.accept)
+    if not is_wanted:
+        return HeaderVerdict(BodyUse.REFUSE, Cause.NOT_HTML, shown(content_type))
+    if is_page:
+        return HeaderVerdict(BodyUse.KEEP, max_bytes=options.max_body_bytes)
+    return HeaderVerdict(BodyUse.KEEP, max_bytes=options.max_file_bytes, is_file=True)
 
-    Without a valid type it is: then its bytes decide what it is.
-    """
+
+@lru_cache(1024)
+def _use_of(content_type: str, accepted: frozenset[ContentKind]) -> tuple[bool, bool]:
+    """Return whether a body of a type is wanted, and whether it is a page as far as that tells."""
+    media_type = media_type_of(content_type)
+    return is_accepted(media_type, accepted), _may_be_page(media_type, accepted)
+
+
+def media_type_of(content_type: str | None) -> str:
+    """Return the type of a Content-Type in lower case, without its parameters; empty if invalid."""
     match = _MEDIA_TYPE.match(content_type or "")
-    kind = match[1].lower() if match else "text/html"
-    return kind in _HTML or (kind.startswith("text/") and kind not in _TEXT_FOR_MACHINES)
+    return match[1].lower() if match else ""
+
+
+def is_accepted(media_type: str, accepted: frozenset[ContentKind]) -> bool:
+    """Return whether a body of this type is worth downloading.
+
+    Where the type does not say what it is, its bytes decide.
+    """
+    if media_type in ENDLESS:
+        return False
+    if media_type in BYTES:
+        return not accepted <= PAGES
+    return _may_be_page(media_type, accepted) or kind_of_type(media_type, accepted) in accepted
+
+
+def _may_be_page(media_type: str, accepted: frozenset[ContentKind]) -> bool:
+    """Return whether it is a page by its type, or has none; its bytes may turn out to differ."""
+    kind = kind_of_type(media_type, accepted)
+    return not media_type or (kind.is_page and kind in accepted)
 
 
 def _judge_redirect(url: Url, headers: Headers) -> HeaderVerdict:
@@ -92,6 +133,16 @@ def _judge_redirect(url: Url, headers: Headers) -> HeaderVerdict:
     cause = Cause.REDIRECT_UNUSABLE if target is None else None
     detail = shown(", ".join(headers.get_all("location"))) if target is None else ""
     return HeaderVerdict(_useless(headers), cause, detail, target)
+
+
+def _said(headers: Headers) -> str:
+    """Return what the server says about a refusal: which login it wants, when to come again."""
+    asked = {"WWW-Authenticate": "www-authenticate", "Retry-After": "retry-after"}
+    return ", ".join(
+        f"{name}: {shown(said)}"
+        for name, field in asked.items()
+        if (said := headers.get(field)) is not None
+    )
 
 
 def _as_unicode(location: str) -> str:
@@ -103,10 +154,10 @@ def _as_unicode(location: str) -> str:
 
 
 def _useless(headers: Headers) -> BodyUse:
-    return BodyUse.DRAIN if _content_length(headers) <= DRAIN_BYTES else BodyUse.REFUSE
+    return BodyUse.DRAIN if content_length(headers) <= DRAIN_BYTES else BodyUse.REFUSE
 
 
-def _content_length(headers: Headers) -> float:
+def content_length(headers: Headers) -> float:
     """Return the Content-Length, 0 if there is none.
 
     libcurl has refused an invalid number, or several; it ignores one that is too large for it.

@@ -6,8 +6,6 @@ libcurl itself enforces the timeouts for connecting and for the whole request, b
 import asyncio
 import time
 
-import pycurl
-
 from gossamer.download.options import FetchOptions
 from gossamer.download.transfer import Transfer, TransferProgress
 from gossamer.model import Cause
@@ -22,10 +20,10 @@ class Watchdog:
     def __init__(self, options: FetchOptions) -> None:
         self._options = options
         self._tick_s = tick_s(options)
-        self._watched: dict[Transfer, asyncio.Future[pycurl.Curl]] = {}
+        self._watched: dict[Transfer, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def watch(self, transfer: Transfer, future: asyncio.Future[pycurl.Curl]) -> None:
+    def watch(self, transfer: Transfer, future: asyncio.Future[None]) -> None:
         """Watch a transfer; libcurl resolves its future."""
         self._watched[transfer] = future
         if self._timer is None:

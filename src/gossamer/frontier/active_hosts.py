@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import count
 
+from gossamer.frontier.host_limits import HostLimits
 from gossamer.frontier.hosts import Domain, Host
 from gossamer.model import HostKey
 
@@ -29,11 +30,11 @@ class ActiveHosts:
         """Return a host if it is in the table."""
         return self._hosts.get(key)
 
-    def add(self, key: HostKey, domain: str, delay_s: float) -> Host:
+    def add(self, key: HostKey, domain: str, limits: HostLimits) -> Host:
         """Add a host that is not in the table."""
         owner = self._domains.setdefault(domain, Domain(domain))
         owner.hosts += 1
-        host = self._hosts[key] = Host(key, owner, delay_s, [0] * self._queues)
+        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, [0] * self._queues)
         return host
 
     def all(self) -> Iterable[Host]:

@@ -27,6 +27,8 @@ class Agenda:
     def __init__(self, tickets: "count[int]", now: float, *, strict: bool) -> None:
         self.load = 0
         """How many URLs are assigned to the worker."""
+        self.in_progress = 0
+        """How many URLs it works on."""
         self.served: dict[Host, None] = {}
         """The hosts that these belong to, in the order in which they came."""
         self.seen_at = now
@@ -35,6 +37,11 @@ class Agenda:
         self._strict = strict
         self._resting: list[tuple[float, int, Host]] = []
         self._ready: list[Entry] = []
+
+    @property
+    def to_do(self) -> int:
+        """How many URLs the worker has, assigned or in progress."""
+        return self.load + self.in_progress
 
     def count(self, host: Host, number: int) -> None:
         """Count URLs of the host that were assigned, or taken away if the number is negative."""

@@ -61,9 +61,17 @@ class Agendas:
         """Remove a worker to which nothing is assigned."""
         del self._agendas[worker]
 
-    def least_loaded(self) -> int:
-        """Return the worker with the shortest queue."""
-        return min(self._agendas, key=lambda worker: (self._agendas[worker].load, worker))
+    def least_loaded(self) -> int | None:
+        """Return the worker with the least to do whose queue has room; None: no queue has.
+
+        What is in progress counts as well: a worker that hangs has it for long, and one whose only
+        host rests between two pages has a queue as empty as one without a host.
+        """
+        return min(
+            (worker for worker in self._agendas if self.space(worker) > 0),
+            key=lambda worker: (self._agendas[worker].to_do, worker),
+            default=None,
+        )
 
     def space(self, worker: int) -> int:
         """Return how many URLs the worker's queue has room for."""
@@ -77,8 +85,10 @@ class Agendas:
         own = self._agendas[worker].first(now)
         if not self._common.load:
             return own
-        share = self._rules.share(len(self))
-        shared = self._common.first(now, lambda host: host.shares.get(worker, 0) >= share)
+        share, workers = self._rules.share, len(self)
+        shared = self._common.first(
+            now, lambda host: host.shares.get(worker, 0) >= share(host, workers)
+        )
         return min((one for one in (own, shared) if one is not None), default=None)
 
     def wake_at(self, worker: int, now: float) -> float | None:

@@ -23,7 +23,7 @@ class FrontierStore(Protocol):
         """Move URLs from the URL queue into the priority queues; skip those already moved."""
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
+        """Follow up shorter paths, and assign URLs to workers; return how much was done."""
 
 
 class Frontier:
@@ -36,14 +36,12 @@ class Frontier:
         draw: Draw,
         clock: Callable[[], float],
         on_assigned: Callable[[], None],
-        url_queue: int = SCORED_AT_ONCE,
     ) -> None:
         self._store = store
         self._scorer = scorer
         self._draw = draw
         self._clock = clock
         self._on_assigned = on_assigned
-        self._at_once = min(SCORED_AT_ONCE, url_queue)
         self._news = asyncio.Event()
 
     def wake(self) -> None:
@@ -62,14 +60,19 @@ class Frontier:
 
     async def step(self) -> bool:
         """Score and assign what there is; return whether there was anything."""
-        candidates = await self._store.candidates(self._at_once)
+        candidates = await self._store.candidates(SCORED_AT_ONCE)
         if candidates:
             scores = await self._scorer.score(candidates)
-            await self._store.prioritise(list(zip(candidates, scores, strict=True)))
+            await self._store.prioritise(
+                [
+                    (one, score if one.score is None else one.score)
+                    for one, score in zip(candidates, scores, strict=True)
+                ]
+            )
         orders = [self._draw.order() for _ in range(DRAWS_AT_ONCE)]
         assigned = await self._store.route(orders, self._clock())
         if not candidates and not assigned:
             return False
-        # In strict order workers also wait until every URL is scored.
+        # Workers also wait for scores: while the URL queue is full, and in strict order.
         self._on_assigned()
         return True

@@ -4,6 +4,7 @@ import math
 
 import msgspec
 
+from gossamer.frontier.host_limits import HostLimits
 from gossamer.model import HostKey
 
 Item = tuple[float, int]
@@ -31,8 +32,10 @@ class Host(msgspec.Struct, eq=False):
 
     key: HostKey
     domain: Domain
+    limits: HostLimits
     delay_s: float
-    """The pause after a request: the configured one, or the longer Crawl-delay."""
+    """The pause after a request: the longest of the configured one, the Crawl-delay, and what fits
+    how it has answered."""
     queued: list[int]
     """How many of its URLs wait in each priority queue."""
     crawl_delay_s: float | None = None
@@ -79,6 +82,8 @@ class Host(msgspec.Struct, eq=False):
     pages: int = 0
     took_s: float = 0.0
     """The total duration of its requests."""
+    received: int = 0
+    """How many bytes of bodies were received from it."""
 
     def __repr__(self) -> str:
         return (
@@ -95,6 +100,11 @@ class Host(msgspec.Struct, eq=False):
     def free_at(self) -> float:
         """The earliest time of its next request for a task."""
         return max(self.next_start, self.promised_until)
+
+    @property
+    def spent(self) -> str:
+        """Which of its budgets is used up, so that it is asked for nothing more; empty: none."""
+        return self.limits.spent(self.pages, self.received)
 
     @property
     def mean_s(self) -> float:

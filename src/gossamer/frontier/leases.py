@@ -17,6 +17,8 @@ class Lease(msgspec.Struct):
     """When it expires, unless it is renewed."""
     shared: bool
     """Whether the host was shared when it was granted."""
+    allowed: int
+    """How many bytes are reserved for it."""
 
 
 class Leases:
@@ -30,7 +32,7 @@ class Leases:
     def __len__(self) -> int:
         return len(self._leases)
 
-    def grant(self, url_id: int, worker: int, host: Host, now: float) -> Lease:
+    def grant(self, url_id: int, worker: int, host: Host, allowed: int, now: float) -> Lease:
         """Grant a worker the lease of a URL that nobody has."""
         lease = Lease(
             url_id,
@@ -39,6 +41,7 @@ class Leases:
             host,
             deadline=now + self._lease_s,
             shared=host.worker == ANYONE,
+            allowed=allowed,
         )
         self._next_number += 1
         self._leases[url_id] = lease

@@ -117,12 +117,12 @@ class Scheduler:
         """Choose a host, queue and worker, trying the queues in this order."""
         if not len(self.agendas):
             return None
-        any_space = self.agendas.space(self.agendas.least_loaded())
-        if any_space <= 0 and not (self.rules.can_share and self.agendas.space(ANYONE) > 0):
+        has_room = self.agendas.least_loaded() is not None
+        if not has_room and not (self.rules.may_share and self.agendas.space(ANYONE) > 0):
             return None
         self._rings.end_rests(now + SOON_S)
         for worker in self._rings.crowded():
-            if (any_space if worker is None else self.agendas.space(worker)) > 0:
+            if has_room if worker is None else self.agendas.space(worker) > 0:
                 self._rings.call_back(worker, self._has_room)
         for queue in queues:
             while (host := self._rings.first(queue)) is not None:
@@ -153,7 +153,7 @@ class Scheduler:
         granted: list[Lease] = []
         while len(granted) < limit:
             entry = self.agendas.first(worker, now)
-            if entry is None or not self.budget.reserve():
+            if entry is None or not (allowed := self.budget.reserve()):
                 break
             host = entry[2]
             _, url_id = heapq.heappop(host.assigned)
@@ -165,9 +165,10 @@ class Scheduler:
             host.taskless_last = False
             if host.worker == ANYONE:
                 host.shares[worker] = host.shares.get(worker, 0) + 1
+            self.agendas[worker].in_progress += 1
             self._announce(host)
             self._offer(host)
-            granted.append(self.leases.grant(url_id, worker, host, now))
+            granted.append(self.leases.grant(url_id, worker, host, allowed, now))
         return granted
 
     def has_ready(self, worker: int, now: float) -> bool:
@@ -187,6 +188,7 @@ class Scheduler:
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
         self.leases.end(lease)
+        self.agendas[lease.worker].in_progress -= 1
         host = lease.host
         if lease.shared:
             host.shares[lease.worker] -= 1
@@ -275,8 +277,8 @@ class Scheduler:
             return None
         holder = ANYONE if self.rules.is_shared(host) else self._holder(host.domain, now)
         worker = self.agendas.least_loaded() if holder is None else holder
-        space = self.agendas.space(worker)
-        if space <= 0:
+        space = 0 if worker is None else self.agendas.space(worker)
+        if worker is None or space <= 0:
             self._rings.turn_away(host, holder)
             return None
         return Assignment(host, queue, min(room, space), worker)

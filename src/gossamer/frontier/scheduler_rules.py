@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gossamer.frontier.host_limits import HostLimitRule, HostLimits, limits_of
 from gossamer.frontier.hosts import Host
 
 MAX_ASSIGNED = 256
@@ -15,33 +16,48 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool = False
     """Whether a URL with a better score always goes first."""
     delay_s: float = 1.0
+    """The least pause between two requests to a host."""
+    auto_delay: bool = False
+    """Whether the pause follows how a host answers (`policy/auto_delay.py`)."""
     host_connections: int = 1
+    url_queue: int = 10_000
+    """While so many URLs wait for their score, no worker gets another one."""
     worker_queue: int = 10_000
     """How many URLs may be assigned to one worker."""
+    host_rules: tuple[HostLimitRule, ...] = ()
+    """The rules for single hosts, the most specific first."""
     domain_ttl_s: float = 300.0
     """How long a worker keeps a domain without URLs."""
     lease_s: float = 120.0
     """How long a lease is valid without renewal, and a worker without a sign of life."""
 
+    def limits(self, name: str) -> HostLimits:
+        """Return the limits of a host."""
+        default = HostLimits(
+            delay_s=self.delay_s, auto_delay=self.auto_delay, connections=self.host_connections
+        )
+        return limits_of(name, self.host_rules, default)
+
     def slots(self, host: Host) -> int:
         """Return how many requests to the host may run at once: one, if it has a delay."""
-        return 1 if host.delay_s > 0 else self.host_connections
+        return host.limits.slots(host.delay_s, host.pages)
 
     def is_shared(self, host: Host) -> bool:
         """Return whether several workers may serve the host at once."""
         return self.slots(host) > 1
 
     @property
-    def can_share(self) -> bool:
+    def may_share(self) -> bool:
         """Whether there may be shared hosts in this crawl."""
-        return self.delay_s <= 0 and self.host_connections > 1
+        ruled = any((rule.connections or 1) > 1 for rule in self.host_rules)
+        return ruled or self.host_connections > 1
 
-    def share(self, workers: int) -> int:
+    def share(self, host: Host, workers: int) -> int:
         """Return how many of the slots of a shared host one of so many workers may use.
 
         Without a limit the first worker would take each slot again when it has settled.
         """
-        return -(-self.host_connections // workers)
+        return -(-host.limits.connections // workers)
 
     def ahead(self, host: Host) -> int:
         """Return how many URLs of the host may be assigned: a part of the worker's queue."""

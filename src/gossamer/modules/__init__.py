@@ -7,6 +7,7 @@ module does, the crawl goes on. The modules that come with Gossamer are `noop`, 
 """
 
 from gossamer.modules.contract import Module, ModuleContext, ModuleLike
+from gossamer.modules.hooks import FinishedUrl, FollowedLink
 from gossamer.modules.loading import MODULES, as_module, load_module, load_modules
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.noop import Noop
@@ -18,6 +19,8 @@ from gossamer.modules.stats import Stats
 __all__ = [
     "MODULES",
     "TIME_LIMIT_S",
+    "FinishedUrl",
+    "FollowedLink",
     "Module",
     "ModuleContext",
     "ModuleLike",

@@ -27,6 +27,8 @@ class CallResult(msgspec.Struct, frozen=True):
     took_s: float = 0.0
     error: BaseException | None = None
     """What it raised."""
+    value: object = None
+    """What it returned."""
 
 
 MISSED = CallResult(CallStatus.MISSED)
@@ -46,7 +48,7 @@ def make_call(function: Callable[..., object], arguments: tuple[object, ...]) ->
         raise
     except BaseException as error:  # noqa: BLE001 -- containing it is what this is for
         return CallResult(CallStatus.RAISED, time.perf_counter() - started, error)
-    return CallResult(CallStatus.RETURNED, time.perf_counter() - started)
+    return CallResult(CallStatus.RETURNED, time.perf_counter() - started, value=result)
 
 
 async def make_async_call(
@@ -60,10 +62,10 @@ async def make_async_call(
     try:
         result = function(*arguments)
         if inspect.isawaitable(result):
-            await result
+            result = await result
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- as above
         return CallResult(CallStatus.RAISED, time.perf_counter() - started, error)
-    return CallResult(CallStatus.RETURNED, time.perf_counter() - started)
+    return CallResult(CallStatus.RETURNED, time.perf_counter() - started, value=result)
 
 
 def refuse_awaitable(result: object) -> None:

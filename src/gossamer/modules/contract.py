@@ -1,4 +1,4 @@
-"""The contract of a module: user code that sees each page and has side effects only.
+"""The contract of a module: user code that sees each page, and extracts records from it.
 
 A module is a function that takes a `Page`, or an object with any of the methods below, each of
 them plain or `async`:
@@ -6,8 +6,31 @@ them plain or `async`:
     prepare(context)               once for a run of the crawl, before any worker starts
     open(context)                  before the first page; an error here ends the crawl at once
     page(page)                     for every page that was fetched and found worth keeping
+    links(page, links)             which links of that page are to be followed
+    finished(result)               how a URL has ended, whether there is a page or not
     depth_changed(page_id, depth)  a shorter path to a page that was delivered before was found
     close()                        after the last page, also when the crawl was interrupted
+
+**Records.** What `page` returns or yields are its records: a mapping, a dataclass, a msgspec struct
+or a pydantic model, or any iterable of these, also an async generator; None is none. They are
+stored as JSON objects in the same step that settles the page, so each is there exactly once:
+whatever is killed, whoever loses a lease, however many workers there are. A page gives at most
+10,000 records and 8 MB of them. What has no form in JSON, or is no record, costs the records of
+its page and nothing else; a generator that fails in the middle leaves none. `finished` may give
+records as well.
+
+**Links.** `links` gets the page and the links that are about to be followed: in scope, each once,
+as `FollowedLink`. It returns or yields those to follow, some or others: a URL as text, also a
+relative one, or a `FollowedLink` with a score from 0 (first) to 100 (last). What was added is put
+into normal form, and scope and robots.txt count for it as for every link. A score counts instead
+of what the scorer says, for a URL that was not known before; one that is known keeps its own. Of
+several modules each chooses among what the one before has left. None is no choice, and a hook that
+fails has none either: all links are followed. A page that repeats another is not shown to modules,
+and they do not choose among its links.
+
+**Ends.** `finished` is told how every URL ended that was worked on (`FinishedUrl`), just before
+that is settled: once it is sure that it is not tried again, and, if it is a page, after `page`. It
+is not told of a URL that was given up because it crashed three workers.
 
 **In which process.** A module that was named (on the command line, in a file of options) runs in
 the workers: each of their processes has an instance of its own, which sees the pages of that
@@ -28,14 +51,30 @@ network, and may keep things that belong to one thread (a sqlite3 connection). A
 A quick module that never waits may ask to be called on the event loop without a thread in between:
 `on_loop = True`. Code there that blocks holds up its worker, or the whole crawl.
 
-**How often.** Each page at least once. After a crash a page that was delivered and not yet settled
+**Options.** What follows a module's name after a colon, `--module ./mine.py:Mine:words=a,limit=3`,
+is in `context.options`, as texts. A module with an attribute `known_options`, a tuple of names, is
+never given others: an option that is misspelt is refused before the crawl starts. Options are
+stored with the crawl and shown in its summary, so they are no place for a password; a module takes
+that from the environment of its process.
+
+**Files.** A module that writes asks for its place in the crawl's directory: `context.claim_file`
+and `context.claim_folder` refuse what this crawl did not write, so that nobody's files are lost.
+
+**How often.** Records are there exactly once. Side effects happen at least once, as each page is
+shown and each end told at least once. After a crash a page that was delivered and not yet settled
 is delivered again, and its id may by then have gone to another page. So a module that must not
 count or write twice drops at the start what it has under an id that is not settled for good
 (`ModuleContext.is_settled`), and lets the last page of an id replace the one before. The hook
 `depth_changed` can be repeated in the same way, and where workers find several shorter paths at a
-time, the smallest depth counts, whichever comes last.
+time, the smallest depth counts, whichever comes last. With `--revisit` a page is delivered at each
+visit, under its id and with `again` set, and its records of each visit stay. A URL that is tried
+again after it had ended ends again, and gives its records again: by `gossamer retry`, or because it
+repeated a page that was lost in a crash. `gossamer replay` shows kept pages to a module that was
+not there, in the order of their ids and in one process (`ModuleContext.replay`); the records of
+each page are stored once for a replay, and nothing is followed.
 
-**What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on.
+**What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on,
+without the records of that call or without that say.
 The exception is `gossamer.CrawlError`, by which a module ends the crawl on purpose (`save` does it
 when the disk is full): the page is not settled and comes again when the crawl is continued.
 A call that exceeds the time limit is not waited for: an async one is cancelled, a plain one is
@@ -48,13 +87,15 @@ pages are tried again, and a page that crashed three workers is given up. In the
 process nothing contains such code.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from gossamer.model import Page
+from gossamer.modules.hooks import FinishedUrl, FollowedLink, Hooks
+from gossamer.stores.ownership import CrawlOwner, ResultDirectory
 
 
 class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +105,12 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
     """The directory of the crawl; results go below it."""
     crawl: str
     """The name of the crawl."""
+    identity: str = ""
+    """What tells the crawl from all others, also after it has moved to another store."""
     worker: int
     """The number of the worker; 0 in the coordinator's process."""
     options: Mapping[str, str] = {}
+    """Those of the module, as they were written after its name, with underscores in their names."""
     resumed_from: int = 0
     """The largest id that is settled for good and does not come again; 0 at a fresh start."""
     gaps: frozenset[int] = frozenset()
@@ -74,6 +118,27 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False
     """Whether other processes work on the crawl too, perhaps in the same directory: then nothing
     there is left over, and which pages are settled is not known."""
+    replay: bool = False
+    """Whether kept pages are shown once more (`gossamer replay`). What the module has of them is
+    not left over: it may be replaced, but a page whose body has expired does not come again."""
+
+    def claim_folder(self, name: str) -> Path:
+        """Return a folder of the crawl's directory for results of this crawl alone.
+
+        It is made if it is not there. UsageError if it holds anything that the crawl did not write.
+        """
+        return self._results.claim_folder(name)
+
+    def claim_file(self, name: str) -> Path:
+        """Return the path of a file in the crawl's directory that the module may write or replace.
+
+        UsageError if there is one that this crawl did not write.
+        """
+        return self._results.claim_file(name)
+
+    @property
+    def _results(self) -> ResultDirectory:
+        return ResultDirectory(self.directory, CrawlOwner(self.identity, self.crawl))
 
     @property
     def settled(self) -> int:
@@ -106,6 +171,20 @@ class TakesPages(Protocol):
         """Do something with a page."""
 
 
+class ChoosesLinks(Protocol):
+    """A module that says which links of a page are followed."""
+
+    def links(self, page: Page, links: Sequence[FollowedLink], /) -> object:
+        """Return or yield the links to follow: some of those given, or others."""
+
+
+class SeesEnds(Protocol):
+    """A module that hears how URLs end."""
+
+    def finished(self, result: FinishedUrl, /) -> object:
+        """Do something with how a URL has ended."""
+
+
 class FollowsDepth(Protocol):
     """A module that keeps the depth of pages."""
 
@@ -121,7 +200,9 @@ class Closes(Protocol):
 
 
 PageFunction = Callable[[Page], object]
-ModuleLike = PageFunction | Prepares | Opens | TakesPages | FollowsDepth | Closes
+ModuleLike = (
+    PageFunction | Prepares | Opens | TakesPages | ChoosesLinks | SeesEnds | FollowsDepth | Closes
+)
 """What can be given as a module, or a class of it that is made without arguments."""
 
 
@@ -129,15 +210,40 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     """A module's calls, checked, and where they are to be made."""
 
     name: str
-    """As the user gave it."""
+    """As the user gave it, with its options."""
+    options: Mapping[str, str] = {}
     prepare: Callable[[ModuleContext], object] | None = None
     open: Callable[[ModuleContext], object] | None = None
     page: PageFunction | None = None
+    links: Callable[[Page, Sequence[FollowedLink]], object] | None = None
+    finished: Callable[[FinishedUrl], object] | None = None
     depth_changed: Callable[[int, int], object] | None = None
     close: Callable[[], object] | None = None
     on_loop: bool = False
     """Whether it is called on the event loop instead of in a thread of its own."""
     in_coordinator: bool = False
     """Whether it sees all pages in one place instead of running in every worker."""
+    may_pause: bool = False
+    """Whether it may take any time for a page: the reader of `gossamer.pages` is a module too."""
+    extracts: bool = False
+    """Whether it surely extracts records, if there are any: it is written as a generator."""
     file: str | None = None
     """The source file, to find the user's own line in a traceback."""
+
+    @property
+    def hooks(self) -> Hooks:
+        """Which of the hooks it has."""
+        return Hooks(
+            pages=self.page is not None or self.links is not None,
+            links=self.links is not None,
+            ends=self.finished is not None,
+            depths=self.depth_changed is not None,
+        )
+
+
+def hooks_of(modules: Iterable[Module]) -> Hooks:
+    """Return which hooks there are among modules."""
+    found = Hooks()
+    for module in modules:
+        found |= module.hooks
+    return found

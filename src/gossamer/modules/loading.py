@@ -6,6 +6,7 @@ from typing import Any
 
 from gossamer.errors import UsageError
 from gossamer.modules.contract import Module
+from gossamer.modules.spec import NO_OPTIONS, ModuleSpec, check_options, parse_spec
 from gossamer.plugins import Plugins, describe
 
 Call = Callable[..., Any]
@@ -19,10 +20,14 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "prepare": ("context",),
     "open": ("context",),
     "page": ("page",),
+    "links": ("page", "links"),
+    "finished": ("result",),
     "depth_changed": ("page_id", "depth"),
     "close": (),
 }
 """The methods of a module and what each is given."""
+MAY_YIELD = frozenset({"page", "links", "finished"})
+"""Those from which something is taken back."""
 
 
 def load_modules(specs: Iterable[str]) -> list[Module]:
@@ -35,11 +40,12 @@ def load_modules(specs: Iterable[str]) -> list[Module]:
 
 
 def load_module(spec: str) -> Module:
-    """Return the module for NAME, package.mod:object or ./file.py:object."""
-    return as_module(MODULES.find(spec), spec)
+    """Return the module for NAME, package.mod:object or ./file.py:object, with its options."""
+    parsed = parse_spec(spec)
+    return as_module(MODULES.find(parsed.what), spec, parsed)
 
 
-def as_module(thing: object, spec: str | None = None) -> Module:
+def as_module(thing: object, spec: str | None = None, parsed: ModuleSpec | None = None) -> Module:
     """Return a function, object or class as a module; UsageError says what is wrong with it.
 
     Without the name by which other processes can load it, it runs in this one.
@@ -48,6 +54,8 @@ def as_module(thing: object, spec: str | None = None) -> Module:
     if isinstance(thing, Module):
         return thing
     instance = instantiated(thing, name) if isinstance(thing, type) else thing
+    if parsed is not None:
+        check_options(instance, parsed)
     calls = {
         method: call
         for method in ARGUMENTS
@@ -66,7 +74,9 @@ def as_module(thing: object, spec: str | None = None) -> Module:
     return Module(
         name=name,
         on_loop=on_loop,
+        extracts=any(is_generator(calls[one]) for one in ("page", "finished") if one in calls),
         in_coordinator=spec is None or bool(getattr(instance, "in_coordinator", False)),
+        options=NO_OPTIONS if parsed is None else parsed.options,
         file=source_file(instance),
         **calls,
     )
@@ -91,10 +101,7 @@ def check(call: object, method: str, name: str) -> None:
     if not callable(call):
         raise UsageError(f"module {name}: {method} is not a method, it is {a_kind(call)}")
     own_name = getattr(call, "__name__", method)
-    if any(
-        inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-        for function in (call, type(call).__call__)
-    ):
+    if method not in MAY_YIELD and is_generator(call):
         raise UsageError(
             f"module {name}: {own_name} is a generator, its body would never run: "
             "take the 'yield' out"
@@ -118,8 +125,19 @@ def misfit(call: Call, arguments: tuple[str, ...]) -> TypeError | None:
 
 
 def is_async(call: Call) -> bool:
-    """Tell whether calling it gives a coroutine; it may be an object that can be called."""
-    return any(map(inspect.iscoroutinefunction, (call, type(call).__call__)))
+    """Tell whether what it gives is to be awaited; it may be an object that can be called."""
+    return any(
+        inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        for function in (call, type(call).__call__)
+    )
+
+
+def is_generator(call: Call) -> bool:
+    """Tell whether it yields what it gives, plain or async."""
+    return any(
+        inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        for function in (call, type(call).__call__)
+    )
 
 
 def source_file(thing: object) -> str | None:
@@ -127,8 +145,8 @@ def source_file(thing: object) -> str | None:
     described = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
     try:
         return inspect.getsourcefile(inspect.unwrap(described))
-    except (TypeError, ValueError):
-        return None  # Written in C, or wrapped in a circle.
+    except (OSError, TypeError, ValueError):
+        return None  # Typed at a prompt or in a notebook, written in C, or wrapped in a circle.
 
 
 def a_kind(thing: object) -> str:

@@ -47,6 +47,11 @@ class ModuleHost:
             result.add_done_callback(lambda _: timer.cancel())
         return result
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a call has exceeded its time and not returned."""
+        return self._thread is not None and self._thread.is_stuck
+
     def stop(self) -> None:
         """Let the thread end; we do not wait for one that is stuck."""
         if self._thread is not None:

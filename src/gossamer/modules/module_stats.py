@@ -4,10 +4,11 @@ import logging
 
 import msgspec
 
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, PageRefusedError
 from gossamer.model import Page
 from gossamer.modules.calls import CallResult, CallStatus
-from gossamer.plugins.failures import describe, location
+from gossamer.modules.extraction import Extraction
+from gossamer.plugins.failures import describe, location, printable_message
 
 LOG = logging.getLogger("gossamer.modules")
 
@@ -29,7 +30,28 @@ class ModuleReport(msgspec.Struct, kw_only=True):
     """Pages, counted above, that took longer than a module should."""
     missed: int = 0
     """Calls that were not made, because an earlier one had not returned."""
+    failed_pages: int = 0
+    """Pages it was shown and has not taken, for whichever of these reasons."""
+    records: int = 0
+    """Records it has extracted."""
+    ends: int = 0
+    """URLs of which it was told how they ended."""
+    bad_end: str | None = None
+    """Why what came of it may be incomplete, if it did not end well: the rest of a sentence."""
     last_error: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing useful may have come of it, as the rest of a sentence; None: all is well."""
+        is_useless = self.failed_pages > 0 and not self.pages
+        return self.bad_end or ("failed on every page" if is_useless else None)
+
+
+FIGURES = (
+    *("pages", "errors", "timed_out", "slow", "missed", "failed_pages"),
+    *("records", "ends"),
+)
+"""What adds up over the processes of a crawl."""
 
 
 class ModuleStats:
@@ -44,11 +66,17 @@ class ModuleStats:
         self._kinds: set[str] = set()
         """The kinds of error that were logged."""
 
-    def note_page(self, page: Page, result: CallResult) -> None:
-        """Count how a call with a page ended."""
+    def note_page(self, page: Page, result: CallResult) -> list[bytes]:
+        """Count how a call with a page ended, and return what it has extracted.
+
+        A page that was refused comes again.
+        """
+        if isinstance(result.error, PageRefusedError):
+            return []
         if result.status is not CallStatus.RETURNED:
+            self._counts.failed_pages += 1
             self.note_trouble(f"page {page.id} ({page.url})", result)
-            return
+            return []
         counts = self._counts
         counts.pages += 1
         if result.took_s >= self._slow_after_s:
@@ -64,6 +92,26 @@ class ModuleStats:
         if self._is_stuck:
             self._is_stuck = False
             LOG.warning("module %s goes on; it has missed %d pages", self._name, counts.missed)
+        return self._take_records(f"page {page.id} ({page.url})", result)
+
+    def note_end(self, url: str, result: CallResult) -> list[bytes]:
+        """Count that a module was told how a URL ended, and return what it has extracted."""
+        if result.status is not CallStatus.RETURNED:
+            self.note_trouble(f"the end of {url}", result)
+            return []
+        self._counts.ends += 1
+        return self._take_records(f"the end of {url}", result)
+
+    def _take_records(self, subject: str, result: CallResult) -> list[bytes]:
+        extraction = result.value
+        if not isinstance(extraction, Extraction):
+            return []
+        if extraction.refused is not None:
+            self._counts.errors += 1
+            words = printable_message(extraction.refused)
+            self._log_once(words, subject, words)
+        self._counts.records += len(extraction.records)
+        return extraction.records
 
     def note_trouble(self, subject: str, result: CallResult) -> None:
         """Count a call that did not end well."""
@@ -83,27 +131,39 @@ class ModuleStats:
 
     def note_close(self, result: CallResult) -> None:
         """Count a failure to close."""
+        if result.status is CallStatus.RETURNED:
+            return
+        is_stuck = result.status is not CallStatus.RAISED
+        self._counts.bad_end = "was given up" if is_stuck else "could not be closed"
         if result.status is CallStatus.MISSED:
             LOG.error("module %s is not closed: it is still stuck", self._name)
-        elif result.status is not CallStatus.RETURNED:
+        else:
             self.note_trouble("closing", result)
 
     def _note_error(self, subject: str, error: BaseException) -> None:
         self._counts.errors += 1
-        self._counts.last_error = described = describe(error, self._file)
+        described = describe(error, self._file)
         # Messages differ from page to page; the type and the line make the kind.
         kind = f"{type(error).__name__} {location(error, self._file)}"
         # One that ends the crawl on purpose is told by whoever ends it.
-        on_purpose = isinstance(error, GossamerError)
-        if not on_purpose and kind not in self._kinds and len(self._kinds) < MAX_KINDS:
-            self._kinds.add(kind)
-            LOG.warning(
-                "module %s failed at %s: %s; more of this kind are only counted",
-                self._name,
-                subject,
-                described,
-            )
+        if isinstance(error, GossamerError):
+            self._counts.last_error = described
+        elif self._log_once(kind, subject, described):
             LOG.debug("module %s:", self._name, exc_info=error)
+
+    def _log_once(self, kind: str, subject: str, described: str) -> bool:
+        """Log an error if it is the first of its kind; return whether it was."""
+        self._counts.last_error = described
+        if kind in self._kinds or len(self._kinds) >= MAX_KINDS:
+            return False
+        self._kinds.add(kind)
+        LOG.warning(
+            "module %s failed at %s: %s; more of this kind are only counted",
+            self._name,
+            subject,
+            described,
+        )
+        return True
 
     def summarise(self) -> None:
         """Log the sum of the troubles, if there were any."""

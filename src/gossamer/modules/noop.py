@@ -7,6 +7,7 @@ class Noop:
     """Does nothing with the pages (the default)."""
 
     on_loop = True
+    known_options = ()
 
     def open(self, context: ModuleContext) -> None:
         """Do nothing: there is no method `page`, so no page has to wait for it."""

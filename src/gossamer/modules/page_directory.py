@@ -1,19 +1,21 @@
 """The directory of saved pages: numbered files, for the module `save` and the classic crawler.
 
 `pages/17` holds the URL, the depth, then the body byte for byte. A file is whole or not there (see
-`atomic_files`).
+`stores.atomic_files`), and only what is such a file is ever replaced or removed.
 """
 
+import errno
 import fcntl
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
-from gossamer.modules.atomic_files import write_file
-from gossamer.modules.page_file import HIDDEN_NAME, is_integer, page_number
+from gossamer.modules.page_file import HIDDEN_NAME, is_integer, is_page_file, page_number
+from gossamer.stores.atomic_files import write_file
 
 
 class PageDirectory:
@@ -46,15 +48,15 @@ class PageDirectory:
         Several processes may have found shorter paths to the page: they take turns, and the
         shortest counts.
         """
+        path = self.path / self._name(page_id)
         try:
             with self._locked():
-                content = (self.path / self._name(page_id)).read_bytes()
-                url, _, rest = content.partition(b"\n")
-                known, _, body = rest.partition(b"\n")
-                if depth < int(known):
+                if not os.path.lexists(path):
+                    return
+                self._check_own(str(path))
+                url, known, body = [*path.read_bytes().split(b"\n", 2), b"", b""][:3]
+                if known and depth < int(known):  # a file that a loss of power emptied has none
                     self._write(page_id, (b"%b\n%d\n" % (url, depth), body), replace=True)
-        except FileNotFoundError:
-            return
         except OSError as error:
             raise self._failed(f"read page {self._name(page_id)} in", error) from error
 
@@ -71,25 +73,38 @@ class PageDirectory:
     def remove_unsettled(self, is_settled: Callable[[int], bool]) -> int:
         """Remove what a crash left, half and unsettled pages; return how many pages stay.
 
-        Files with other names are not touched.
+        Files with other names are not touched. If a name is that of a page and the file is not
+        one, nothing is removed: FileExistsError.
         """
-        stay = 0
+        stay, remove = 0, []
         with os.scandir(self._folder) as entries:
             for entry in entries:
                 number = page_number(entry.name)
-                unsettled = number is not None and not is_settled(number)
-                if unsettled or HIDDEN_NAME.fullmatch(entry.name):
-                    os.unlink(entry.path)  # noqa: PTH108 -- scandir gives paths as text
-                elif number is not None and entry.stat().st_size > 0:
-                    stay += 1
+                if number is not None and is_settled(number):
+                    stay += entry.stat(follow_symlinks=False).st_size > 0
+                elif number is not None:
+                    self._check_own(entry.path)
+                    remove.append(entry.path)
+                elif HIDDEN_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    remove.append(entry.path)
+        for path in remove:
+            os.unlink(path)  # noqa: PTH108 -- scandir gives paths as text
         return stay
+
+    def _check_own(self, path: str) -> None:
+        """Raise FileExistsError for what is not a page that was saved."""
+        if not is_page_file(path):
+            raise FileExistsError(errno.EEXIST, "it is not a page that Gossamer saved", path)
 
     def _name(self, page_id: int) -> str:
         return str(page_id - 1 + self._first_id)
 
     def _write(self, page_id: int, parts: Sequence[bytes], *, replace: bool) -> None:
         name = self._name(page_id)
+        path = f"{self._folder}/{name}"
         try:
+            if replace and os.path.lexists(path):
+                self._check_own(path)
             write_file(self._folder, name, parts, durable=self._fresh, replace=replace)
         except OSError as error:
             raise self._failed(f"write page {name} to", error) from error
@@ -113,9 +128,8 @@ def check_fresh(path: Path) -> None:
         numbered = sorted(entry.name for entry in path.iterdir() if is_integer(entry.name))
         if not numbered:
             # Permissions alone do not tell: there are read-only file systems, and there is root.
-            probe = path / ".gossamer-probe"
-            probe.touch()
-            probe.unlink()
+            with tempfile.TemporaryFile(dir=path):
+                pass
     except OSError as error:
         raise UsageError(
             f"page directory {path} cannot be written to ({error.strerror}): "

@@ -2,14 +2,18 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from gossamer.channel import Contract
-from gossamer.content import parse
-from gossamer.model import Page, Url
+from gossamer.content import LazyDocument
+from gossamer.kinds import ContentKind
+from gossamer.model import Exchange, Headers, Page, Url
+from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
+from gossamer.stores.results import Record
 
 DEPTHS_REMEMBERED = 10_000
 """For so many pages the smallest depth that was told is known: more than can be told at a time."""
@@ -23,11 +27,18 @@ class PageMessage(msgspec.Struct, frozen=True, array_like=True):
     depth: int
     status: int
     content_type: str
+    kind: ContentKind
     encoding: str
     title: str
     body: bytes
     links: tuple[Url, ...]
     fetched_at: float
+    again: bool
+    referrer: Url | None
+    redirected_from: tuple[Url, ...]
+    exchange: Exchange | None
+    coded_body: bytes | None
+    language: str
 
     @classmethod
     def of(cls, page: Page) -> "PageMessage":
@@ -37,17 +48,19 @@ class PageMessage(msgspec.Struct, frozen=True, array_like=True):
     def page(self) -> Page:
         """Return the page, as its module sees it."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return Page(**fields, read_text=self._text)
-
-    def _text(self) -> str:
-        return parse(self.body, url=self.url, content_type=self.content_type or None).text
+        headers = Headers.read(self.exchange.head) if self.exchange else Headers()
+        document = LazyDocument(self.body, self.url, self.content_type or None, self.kind)
+        return Page(**fields, headers=headers, document=document)
 
 
 class PageModules(Protocol):
     """What a worker asks of the modules of its coordinator."""
 
-    async def deliver(self, page: PageMessage) -> None:
+    async def deliver(self, page: PageMessage, links: Sequence[FollowedLink]) -> Delivered:
         """Show a page to the modules; CrawlError if one ends the crawl on purpose."""
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        """Tell the modules how a URL has ended."""
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell the modules that a page delivered before is nearer than was known."""
@@ -64,9 +77,13 @@ class ServedModules:
         self._depths: OrderedDict[int, int] = OrderedDict()
         self._telling = asyncio.Lock()
 
-    async def deliver(self, page: PageMessage) -> None:
+    async def deliver(self, page: PageMessage, links: Sequence[FollowedLink]) -> Delivered:
         """Show a page to the modules."""
-        await self._runner.deliver(page.page())
+        return await self._runner.deliver(page.page(), links)
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        """Tell the modules how a URL has ended."""
+        return await self._runner.finished(end)
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell a smaller depth; workers that found one at the same time may come in any order."""
@@ -79,29 +96,51 @@ class ServedModules:
             await self._runner.depth_changed(page_id, depth)
 
 
+class CoordinatorModules(msgspec.Struct, frozen=True):
+    """The modules of a worker's coordinator, as the worker has them."""
+
+    modules: PageModules
+    hooks: Hooks
+
+
 class WorkerModules:
     """The modules of a worker: its own, and those of its coordinator."""
 
-    def __init__(self, own: ModuleRunner, coordinators: PageModules | None) -> None:
+    def __init__(self, own: ModuleRunner, elsewhere: CoordinatorModules | None) -> None:
         self._own = own
-        self._coordinators = coordinators
-        self.takes_pages = own.takes_pages or coordinators is not None
-        self.follows_depths = own.follows_depths or coordinators is not None
+        self._elsewhere = elsewhere
+        self._others = Hooks() if elsewhere is None else elsewhere.hooks
+        self.hooks = own.hooks | self._others
 
-    async def deliver(self, page: Page) -> None:
-        """Show a page to every module."""
-        if self._coordinators is None:
-            await self._own.deliver(page)
-            return
-        elsewhere = asyncio.ensure_future(self._coordinators.deliver(PageMessage.of(page)))
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
+        """Show a page to every module; where both choose links, our own choose first."""
+        if self._elsewhere is None or not self._others.pages:
+            return await self._own.deliver(page, links)
+        theirs, message = self._elsewhere.modules, PageMessage.of(page)
+        if self._own.hooks.links and self._others.links:
+            here = await self._own.deliver(page, links)
+            there = await theirs.deliver(message, here.links or ())
+            return _together(here, there)
+        waiting = asyncio.ensure_future(theirs.deliver(message, links))
         try:
-            await self._own.deliver(page)
-            await elsewhere
+            return _together(await self._own.deliver(page, links), await waiting)
         finally:
-            elsewhere.cancel()
+            waiting.cancel()
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        """Tell every module how a URL has ended."""
+        records = await self._own.finished(end)
+        if self._elsewhere is not None and self._others.ends:
+            records += await self._elsewhere.modules.finished(end)
+        return records
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell every module that a page delivered before is nearer than was known."""
         await self._own.depth_changed(page_id, depth)
-        if self._coordinators is not None:
-            await self._coordinators.depth_changed(page_id, depth)
+        if self._elsewhere is not None and self._others.depths:
+            await self._elsewhere.modules.depth_changed(page_id, depth)
+
+
+def _together(here: Delivered, there: Delivered) -> Delivered:
+    links = here.links if there.links is None else there.links
+    return Delivered([*here.records, *there.records], links)

@@ -5,22 +5,29 @@ download. Handing a page over and back costs about 15 µs of CPU when pages come
 100 µs when they come one at a time, where there is time enough.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NoReturn, cast
+
+import msgspec
 
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Page
-from gossamer.modules.calls import CallResult, CallStatus, make_call
-from gossamer.modules.contract import Module, ModuleContext
+from gossamer.modules.calls import MISSED, CallResult, CallStatus, make_call
+from gossamer.modules.choosing import choosing
+from gossamer.modules.contract import Module, ModuleContext, hooks_of
+from gossamer.modules.extraction import extracting
+from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink
 from gossamer.modules.loading import is_async
 from gossamer.modules.module_host import ModuleHost
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.plugins import describe
+from gossamer.stores.results import Record
 
 TIME_LIMIT_S = 30.0
 """How long we wait for a call with a page."""
-SLOW_AFTER_S = 0.1
-"""A module that takes longer for a page is called slow."""
+SLOW_AFTER_S = 5.0
+"""A module that takes longer for a page is called slow: many a good one waits for a service."""
 CLOSE_LIMIT_S = 300.0
 """Closing may mean to write down everything a module has gathered."""
 
@@ -44,15 +51,26 @@ class ModuleRunner:
     ) -> None:
         self._time_limit_s = time_limit_s
         self._close_limit_s = close_limit_s
-        self._hosts = [ModuleHost(module, slow_after_s) for module in modules]
-        takers = [(host, call) for host in self._hosts if (call := host.module.page) is not None]
+        self._hosts = [
+            ModuleHost(module, math.inf if module.may_pause else slow_after_s) for module in modules
+        ]
+        takers = [
+            (host, extracting(call))
+            for host in self._hosts
+            if (call := host.module.page) is not None
+        ]
+        self._choosers = [
+            (host, choosing(choose))
+            for host in self._hosts
+            if (choose := host.module.links) is not None
+        ]
+        self._enders = [
+            (host, extracting(end)) for host in self._hosts if (end := host.module.finished)
+        ]
         self._direct = [one for one in takers if one[0].module.on_loop and not is_async(one[1])]
         self._awaited = [one for one in takers if one not in self._direct]
         self._opened: list[ModuleHost] = []
-        self.takes_pages = bool(takers)
-        """Whether there is anybody to show a page to."""
-        self.follows_depths = any(module.depth_changed for module in modules)
-        """Whether there is anybody to tell of shorter paths."""
+        self.hooks = hooks_of(modules)
 
     async def prepare(self, context: ModuleContext) -> None:
         """Have the modules prepare what their instances in all workers need; as `open`."""
@@ -69,26 +87,57 @@ class ModuleRunner:
             await self.close()
             raise
 
-    async def deliver(self, page: Page) -> None:
-        """Give the page to every module; CrawlError only if one ends the crawl on purpose."""
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
+        """Give the page to every module, and let them choose among its links.
+
+        Return what they have extracted and chosen; CrawlError only if one ends the crawl on
+        purpose.
+        """
         begun = [
-            (host, host.begin(call, (page,), self._time_limit_s)) for host, call in self._awaited
+            (host, host.begin(call, (page,), self._limit_s(host))) for host, call in self._awaited
         ]
         stop: GossamerError | None = None
+        records: list[Record] = []
         for host, call in self._direct:
             result = make_call(call, (page,))
-            host.stats.note_page(page, result)
+            records += _named(host, host.stats.note_page(page, result))
             stop = stop or on_purpose(result)
         try:
             for host, future in begun:
                 result = await future
-                host.stats.note_page(page, result)
+                records += _named(host, host.stats.note_page(page, result))
                 stop = stop or on_purpose(result)
         finally:
             for _, future in begun:
                 future.cancel()  # Only where this is cancelled itself; else all have ended.
         if stop is not None:
             raise stop
+        return Delivered(records, await self._choose(page, links) if self._choosers else None)
+
+    async def _choose(self, page: Page, links: Sequence[FollowedLink]) -> Sequence[FollowedLink]:
+        """Let the modules choose, each among what the one before has left."""
+        for host, call in self._choosers:
+            result = await host.begin(call, (page, links), self._limit_s(host))
+            if result.status is CallStatus.RETURNED:
+                links = cast("tuple[FollowedLink, ...]", result.value)
+            else:
+                host.stats.note_trouble(f"the links of page {page.id} ({page.url})", result)
+            if (stop := on_purpose(result)) is not None:
+                raise stop
+        return links
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        """Tell the modules how a URL has ended; return what they have extracted, as `deliver`."""
+        records: list[Record] = []
+        for host, call in self._enders:
+            result = await host.begin(call, (end,), self._limit_s(host))
+            records += _named(host, host.stats.note_end(end.url, result))
+            if (stop := on_purpose(result)) is not None:
+                raise stop
+        return records
+
+    def _limit_s(self, host: ModuleHost) -> float | None:
+        return None if host.module.may_pause else self._time_limit_s
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell the modules that a page delivered before has a shorter path; as `deliver`."""
@@ -107,6 +156,8 @@ class ModuleRunner:
             host = self._opened.pop()
             if host.module.close is not None:
                 host.stats.note_close(await host.begin(host.module.close, (), self._close_limit_s))
+            elif host.is_stuck:
+                host.stats.note_close(MISSED)
             host.stats.summarise()
         for host in self._hosts:
             host.stop()
@@ -116,12 +167,17 @@ class ModuleRunner:
         return [host.stats.report() for host in self._hosts]
 
 
+def _named(host: ModuleHost, records: Iterable[bytes]) -> list[Record]:
+    return [Record(host.module.name, one) for one in records]
+
+
 async def _begin(
     host: ModuleHost, call: Callable[[ModuleContext], object] | None, context: ModuleContext
 ) -> None:
     """Make a call without which the crawl does not start."""
     if call is not None:
-        result = await host.begin(call, (context,), None)
+        own = msgspec.structs.replace(context, options=host.module.options)
+        result = await host.begin(call, (own,), None)
         if result.error is not None:
             refuse_to_start(host.module, result.error)
 

@@ -5,16 +5,17 @@ with each page once, numbered without holes. After a loss of power files of the 
 so can be missing or empty although their pages are settled (Linux writes dirty pages back within
 about 30 seconds); the next start says so. To flush every file would cost more than fetching it.
 
-The workers of a crawl write to one directory together: no two of them have the same page.
+The workers of a crawl write to one directory together: no two of them have the same page. It is
+theirs alone: another crawl, or files of other people, are refused (see `stores.ownership`).
 """
 
 import logging
-from pathlib import Path
 
-from gossamer.errors import CrawlError
+from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
 from gossamer.modules.contract import ModuleContext
 from gossamer.modules.page_directory import PageDirectory
+from gossamer.modules.page_file import FOLDER
 
 LOG = logging.getLogger("gossamer.modules")
 
@@ -27,34 +28,39 @@ class Save:
     """
 
     on_loop = True
+    known_options = ("folder",)
     _pages: PageDirectory
     """Made by `open`."""
 
-    def __init__(self, folder: str = "pages") -> None:
-        self._folder = folder
-
     def prepare(self, context: ModuleContext) -> None:
         """Remove what a crashed crawl left."""
-        path = context.directory / self._folder
-        pages = self._made(path)
-        if context.shared:
-            return  # workers elsewhere may be at work: the files of others are theirs
+        pages = self._opened(context)
+        if context.shared or context.replay:
+            return  # workers elsewhere may be at work, or all files are of pages that are kept
         try:
             present = pages.remove_unsettled(context.is_settled)
+        except FileExistsError as error:
+            raise UsageError(
+                f"{error.filename} is not a page that Gossamer saved, and stays: move it away, or "
+                "name another directory with --dir"
+            ) from error
         except OSError as error:
-            raise _unprepared(path, error) from error
+            raise CrawlError(
+                f"cannot prepare the page directory {pages.path}: {error.strerror}; fix this and "
+                "run the same command again"
+            ) from error
         if present < context.settled:
             LOG.warning(
                 "%d of the %d pages of the crawl so far are not in %s: they were lost "
                 "in a power failure, or fetched without 'save'",
                 context.settled - present,
                 context.settled,
-                path,
+                pages.path,
             )
 
     def open(self, context: ModuleContext) -> None:
         """Make the folder, on a machine on which nobody has prepared it."""
-        self._pages = self._made(context.directory / self._folder)
+        self._pages = self._opened(context)
 
     def page(self, page: Page) -> None:
         """Write the page, or write it again."""
@@ -64,16 +70,5 @@ class Save:
         """Put the new depth into the page's file."""
         self._pages.set_depth(page_id, depth)
 
-    def _made(self, path: Path) -> PageDirectory:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unprepared(path, error) from error
-        return PageDirectory(path)
-
-
-def _unprepared(path: Path, error: OSError) -> CrawlError:
-    return CrawlError(
-        f"cannot prepare the page directory {path}: {error.strerror}; fix this and run the same "
-        "command again"
-    )
+    def _opened(self, context: ModuleContext) -> PageDirectory:
+        return PageDirectory(context.claim_folder(context.options.get("folder", FOLDER)))

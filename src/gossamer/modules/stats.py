@@ -15,8 +15,8 @@ import msgspec
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
-from gossamer.modules.atomic_files import write_file
 from gossamer.modules.contract import ModuleContext
+from gossamer.stores.atomic_files import write_file
 from gossamer.urls import host_key
 
 LOG = logging.getLogger("gossamer.modules")
@@ -57,6 +57,7 @@ class Stats:
 
     on_loop = True
     in_coordinator = True
+    known_options = ()
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -69,13 +70,18 @@ class Stats:
     def open(self, context: ModuleContext) -> None:
         """Go on with the numbers of a crawl that is continued."""
         suffix = f"-{context.worker}" if context.worker else ""
-        self._path = context.directory / f"stats{suffix}.json"
+        self._path = context.claim_file(f"stats{suffix}.json")
         if context.resumed_from or context.shared:
             self._resume(context)
         self._write()
 
     def page(self, page: Page) -> None:
-        """Count the page; one that had its id before was never settled, and does not count."""
+        """Count the page; one that had its id before was never settled, and does not count.
+
+        A page that is visited again stays as it was counted.
+        """
+        if page.again:
+            return
         if page.id in self._recent and self._recent[page.id] is None:
             return
         counted = Counted(

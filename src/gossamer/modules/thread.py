@@ -62,6 +62,11 @@ class CallThread:
             self._timer = self._loop.call_later(limit_s, self._check)
         return result
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a call has exceeded its time and not returned."""
+        return self._stuck is not None
+
     def stop(self) -> None:
         """Let the thread end when it has nothing more to do."""
         self._inbox.put(None)

@@ -16,6 +16,7 @@ EVENT_WORDS = {
     EventKind.OUTSIDE: "IgnExtrn",
     EventKind.ADDED: "Added",
     EventKind.NO_FOLLOW: "NoFollow",
+    EventKind.NO_MARKERS: "NoMarkers",
 }
 
 OUTCOME_WORDS = {
@@ -29,6 +30,8 @@ OUTCOME_WORDS = {
     Outcome.ROBOTS_UNREACHABLE: "NoRobots",
     Outcome.OUT_OF_SCOPE: "IgnExtrn",
     Outcome.NOT_HTML: "NotHtml",
+    Outcome.SITEMAP: "Sitemap",
+    Outcome.NOT_SITEMAP: "NoSitemap",
     Outcome.TOO_LARGE: "TooLarge",
     Outcome.TIMED_OUT: "TimedOut",
     Outcome.DNS_FAILED: "NoServer",
@@ -40,6 +43,7 @@ OUTCOME_WORDS = {
     Outcome.DUPLICATE: "Duplicate",
     Outcome.SIMILAR: "Similar",
     Outcome.GAVE_UP: "GaveUp",
+    Outcome.HOST_OVER_BUDGET: "OverBudg",
 }
 """One word of at most nine letters for every outcome without a page."""
 

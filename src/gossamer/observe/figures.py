@@ -19,6 +19,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def visited(pages: int, visits: int) -> str:
+    """Return `12,345 pages`, and how many visits, if some were visited again."""
+    again = f", {counted(visits, 'visit')}" if visits > pages else ""
+    return counted(pages, "page") + again
+
+
 def size(size_bytes: int) -> str:
     """Return 999 B, 3.4 MB, 50 MB or 1.2 GB: two or three digits in decimal units."""
     if size_bytes < 1000:

@@ -4,7 +4,7 @@ Every object has `time`, `level`, `event`, and the fields of the event:
 
     progress   info    the counters of the crawl and its `workers`, every few seconds
     message    any     `message` and its fields
-    summary    info    the last line of a crawl (`summary_record`)
+    summary    info    the last line of a crawl (`summary_record`); error if its exit code says so
     fetched …  debug   every step, on request: `url`, `depth`, `outcome`, `detail`
 
 The lines are ASCII without control characters, so they are safe on a terminal, too.
@@ -21,8 +21,8 @@ import msgspec
 from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.outlet import Outlet, RateLimit
-from gossamer.observe.summary import summary_record
-from gossamer.stores.contract import WorkerView
+from gossamer.observe.summary import summary_record, trouble
+from gossamer.stores.figures import WorkerView
 from gossamer.views.workers import worker_entries
 
 INTERVAL_S = 5.0
@@ -68,9 +68,7 @@ class JsonLog:
         self._outlet.flush()
         if self._rate_limit.due(snapshot.elapsed_s) and self._outlet.ready():
             working = msgspec.to_builtins(worker_entries(workers))
-            self._write(
-                "info", "progress", {**msgspec.structs.asdict(snapshot), "workers": working}
-            )
+            self._write("info", "progress", {**msgspec.to_builtins(snapshot), "workers": working})
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Write a message."""
@@ -78,7 +76,8 @@ class JsonLog:
 
     def close(self, summary: Summary) -> None:
         """Write the summary."""
-        self._write("info", "summary", summary_record(summary))
+        level: Level = "error" if trouble(summary) else "info"
+        self._write(level, "summary", summary_record(summary))
 
     def _write(self, level: LogLevel, event: str, fields: dict[str, object]) -> None:
         if SEVERITY[level] >= SEVERITY[self._least]:

@@ -7,9 +7,11 @@ from gossamer.model import Event, Snapshot
 from gossamer.observe.classic import progress_line
 from gossamer.observe.messages import Message, sentence
 from gossamer.observe.outlet import Outlet, RateLimit
+from gossamer.observe.standstill import standstill
 from gossamer.observe.status import status_line
-from gossamer.observe.summary import summary_text
-from gossamer.stores.contract import WorkerView
+from gossamer.observe.summary import summary_text, trouble
+from gossamer.stores.figures import WorkerView
+from gossamer.views.workers import worker_entries
 
 INTERVAL_S = 5.0
 
@@ -44,7 +46,8 @@ class PlainLines:
         """Write the state of the crawl, if it is time and the stream is ready."""
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
-            self._error.line(status_line(snapshot))
+            why = standstill(snapshot.resting_s, worker_entries(workers))
+            self._error.line("  ".join(filter(None, [status_line(snapshot), why])))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Write a message."""
@@ -74,4 +77,6 @@ class ErrorsOnly(PlainLines):
             super().say(level, message, **fields)
 
     def close(self, summary: Summary) -> None:
-        """Ignore it."""
+        """Write what went wrong."""
+        for line in trouble(summary):
+            super().say("error", line)

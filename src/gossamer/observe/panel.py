@@ -18,8 +18,10 @@ from rich.text import Text
 from gossamer.coordinator import HostView
 from gossamer.model import Snapshot
 from gossamer.observe.escape import printable
+from gossamer.observe.estimate import estimate
 from gossamer.observe.figures import count, span
 from gossamer.observe.messages import Message
+from gossamer.observe.standstill import standstill
 from gossamer.observe.status import achieved, ahead, doing, nearest_budget, outcome_counts
 from gossamer.observe.workers import (
     WORKER_HEADING,
@@ -72,16 +74,21 @@ class Panel(msgspec.Struct, frozen=True):
         now = [span(self.snapshot.elapsed_s), *ahead(self.snapshot), *at_work(self.workers)]
         yield _line("   ".join(now))
         if options.size.height > HEIGHT_WITHOUT_WORKERS:
-            yield Text()
+            yield _line(estimate(self.snapshot, self.hosts))
             yield from self._outcomes_and_hosts(width)
             if options.size.height > FULL_HEIGHT:
                 yield Text()
                 for worker in _exactly(1 + WORKER_ROWS, self._worker_lines()):
                     yield worker or Text()
             yield Text()
-            for message in _exactly(MESSAGES, self.messages):
+            for message in _exactly(MESSAGES, self._messages()):
                 yield _line(str(message), STYLES[message.level]) if message else Text()
         yield Text()
+
+    def _messages(self) -> Iterator[Message]:
+        if why := standstill(self.snapshot.resting_s, self.workers):
+            yield Message("warning", why)
+        yield from self.messages
 
     def _bar(self, width: int) -> RenderableType:
         share, name = nearest_budget(self.snapshot)

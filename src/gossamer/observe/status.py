@@ -3,39 +3,43 @@
 from gossamer.coordinator import HostView
 from gossamer.model import Outcome, Snapshot
 from gossamer.observe.escape import printable
-from gossamer.observe.figures import count, counted, rate, size, span
+from gossamer.observe.figures import count, counted, rate, size, span, visited
 
 
 def achieved(snapshot: Snapshot) -> list[str]:
     """Return what has been done of the budgets, the most important first."""
+    is_revisiting = snapshot.visits > snapshot.pages
     return [
-        f"{count(snapshot.pages)} of {counted(snapshot.max_pages, 'page')}",
-        f"{rate(snapshot.pages_per_s)} pages/s",
-        f"{size(snapshot.bytes)} of {size(snapshot.max_bytes)}",
+        f"{visited(snapshot.pages, snapshot.visits)} of {count(snapshot.max_pages)}"
+        if is_revisiting
+        else f"{count(snapshot.pages)} of {counted(snapshot.max_pages, 'page')}",
+        f"{rate(snapshot.pages_per_s)} {'visits' if is_revisiting else 'pages'}/s",
+        f"{size(snapshot.received)} of {size(snapshot.max_bytes)}",
     ]
 
 
 def ahead(snapshot: Snapshot) -> list[str]:
     """Return what is still to be done."""
-    return [
+    figures = [
         f"{count(snapshot.waiting)} waiting",
         f"{count(snapshot.in_progress)} in progress",
         counted(snapshot.hosts, "host"),
     ]
+    return [*figures, "updating depths"] if snapshot.relaxing else figures
 
 
 def status_line(snapshot: Snapshot) -> str:
     """Return the most important figures on one line, usually of less than 80 columns."""
     pages, speed, _ = achieved(snapshot)
-    waiting, in_progress, _ = ahead(snapshot)
-    took, got = span(snapshot.elapsed_s), size(snapshot.bytes)
-    return "  ".join([took, pages, speed, got, waiting, in_progress])
+    waiting, in_progress, _, *more = ahead(snapshot)
+    took, got = span(snapshot.elapsed_s), size(snapshot.received)
+    return "  ".join([took, pages, speed, got, waiting, in_progress, *more])
 
 
 def nearest_budget(snapshot: Snapshot) -> tuple[float, str]:
     """Return the larger used share of the two budgets, and its name."""
-    pages = snapshot.pages / max(1, snapshot.max_pages)
-    size_share = snapshot.bytes / max(1, snapshot.max_bytes)
+    pages = snapshot.visits / max(1, snapshot.max_pages)
+    size_share = snapshot.received / max(1, snapshot.max_bytes)
     return (pages, "page budget") if pages >= size_share else (size_share, "byte budget")
 
 

@@ -7,21 +7,30 @@ import msgspec
 
 from gossamer.config import format_size
 from gossamer.coordinator import HostView, Summary
+from gossamer.errors import ExitCode
+from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.modules import ModuleReport
 from gossamer.observe.escape import printable
-from gossamer.observe.figures import count, counted, rate, size, span
-from gossamer.observe.status import outcome_counts
+from gossamer.observe.figures import count, counted, rate, size, span, visited
+from gossamer.observe.reasons import SEEDS_SHOWN, outcome_reasons, seed_reasons, sitemap_words
+from gossamer.outputs.contract import OutputReport
 
 WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""
-BUDGETS = {"max_pages", "max_bytes"}
+LEFT_OUT = {"max_pages", "max_bytes", "max_page_bytes", "pages_before"}
+NO_SEED = "no seed could be fetched"
 
 
 def summary_record(summary: Summary) -> dict[str, object]:
     """Return the summary for programs, with the end of the crawl as a code and in words."""
     record = msgspec.to_builtins(summary)
-    record = record.pop("snapshot") | record | {"ended": ending(summary)}
-    return {name: value for name, value in record.items() if name not in BUDGETS}
+    more = {
+        "ended": ending(summary),
+        "exit_code": int(summary.exit_code),
+        "new_pages": summary.new_pages,
+    }
+    record = record.pop("snapshot") | record | more
+    return {name: value for name, value in record.items() if name not in LEFT_OUT}
 
 
 def summary_text(summary: Summary) -> str:
@@ -49,42 +58,93 @@ def ending(summary: Summary) -> str:
         left.append(f"{counted(last.waiting, 'URL')} waiting")
     if last.in_progress:
         left.append(f"{count(last.in_progress)} in progress")
-    return "; ".join([words.get(summary.ended_by) or printable(summary.ended_by), *left])
+    ended = words.get(summary.ended_by) or printable(summary.ended_by)
+    seeds = [NO_SEED] if summary.seeds.none_fetched else []
+    if seeds and summary.ended_by == "complete":
+        ended = seeds.pop()
+    return "; ".join([ended, *left, *seeds, *module_failures(summary.modules)])
+
+
+def trouble(summary: Summary) -> list[str]:
+    """Return what went so wrong that the exit code says it, one line each."""
+    match summary.exit_code:
+        case ExitCode.NO_SEED:
+            failed = [f"{one.url}: {one.reason}" for one in summary.seeds.failed[:SEEDS_SHOWN]]
+            return [NO_SEED, *failed]
+        case ExitCode.MODULE_FAILED:
+            return module_failures(summary.modules)
+        case _:
+            return []
+
+
+def module_failures(modules: Sequence[ModuleReport]) -> list[str]:
+    """Return of which modules nothing useful can have come, in words."""
+    return [f"module {printable(one.name)} {one.failure}" for one in modules if one.failure]
+
+
+def scorer_words(report: ScorerReport) -> str:
+    """Return how many URLs the scorer could not rank, and why."""
+    return f"{counted(report.unranked, 'URL')} not ranked: {printable(report.trouble)}"
 
 
 def _headline(summary: Summary) -> str:
     last = summary.snapshot
-    pages = counted(last.pages, "page")
-    extent = f"{size(last.bytes)}, {counted(last.hosts, 'host')}"
+    pages = visited(last.pages, last.visits)
+    unit = "visits" if last.visits > last.pages else "pages"
+    extent = f"{size(last.received)} received, {counted(last.hosts, 'host')}"
     if summary.was_over:
         return f"Nothing to do: {pages} were crawled before, {extent}."
-    return f"Crawled {pages} in {span(last.elapsed_s)}: {rate(last.pages_per_s)} pages/s, {extent}."
+    if summary.pages_before:
+        pages += f", {count(summary.new_pages)} of them new,"
+    speed = f"{rate(last.pages_per_s)} {unit}/s"
+    return f"Crawled {pages} in {span(last.elapsed_s)}: {speed}, {extent}."
 
 
 def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
-    yield (
-        "Outcomes",
-        _columns([(count(number), name) for name, number in outcome_counts(summary.snapshot)]),
-    )
+    last = summary.snapshot
+    yield "Seeds", [line for words in seed_reasons(summary.seeds) for line in _hanging(words)]
+    yield "Sitemaps", _wrapped(sitemap_words(last.listed, last.outcomes))
+    yield "Outcomes", _columns(outcome_reasons(last.outcomes, last.causes, summary.max_page_bytes))
     yield (
         "Slowest hosts",
         _columns([(span(one.mean_ms / 1000), _host(one)) for one in summary.slowest_hosts]),
     )
-    yield "Modules", [line for module in summary.modules for line in _module(module)]
+    seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
+    yield "Modules", [line for module in summary.modules for line in _module(module, seen)]
+    yield "Outputs", [*_outputs(summary.outputs)]
+    yield "Scorer", _wrapped(scorer_words(summary.scorer)) if summary.scorer else []
     yield "Ended", _wrapped(ending(summary))
     # Not wrapped, so that they can be copied.
     yield "Results", [printable(summary.directory)]
+    yield "Pages", [*_where_pages_are(summary)]
     yield "Continue with", [printable(summary.continue_with)] if summary.continue_with else []
 
 
-def _wrapped(words: str) -> list[str]:
-    return textwrap.wrap(words, WORDS_WIDTH, break_long_words=False, break_on_hyphens=False)
+def _where_pages_are(summary: Summary) -> Iterator[str]:
+    """Yield the commands that get at the pages, for whoever has named no module."""
+    if summary.list_with and summary.save_with and summary.snapshot.pages:
+        yield f"{printable(summary.list_with)}  # lists them; --cat 1 writes one"
+        yield f"{printable(summary.save_with)}  # saves all as files"
+
+
+def _wrapped(words: str, width: int = WORDS_WIDTH) -> list[str]:
+    return textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the rows with figures aligned right and words left."""
+    """Return the rows with figures aligned right and words left, wrapped."""
     width = max((len(figure) for figure, _ in rows), default=0)
-    return [f"{figure:>{width}}  {words}" for figure, words in rows]
+    return [
+        f"{'' if number else figure:>{width}}  {line}"
+        for figure, words in rows
+        for number, line in enumerate(_hanging(words, WORDS_WIDTH - width))
+    ]
+
+
+def _hanging(words: str, width: int = WORDS_WIDTH) -> list[str]:
+    """Return the words wrapped, every line but the first indented."""
+    first, *others = _wrapped(words, width - 2) or [""]
+    return [first, *(f"  {line}" for line in others)]
 
 
 def _host(host: HostView) -> str:
@@ -92,8 +152,25 @@ def _host(host: HostView) -> str:
     return f"{printable(host.host)} ({counted(host.pages, 'page')}{failed})"
 
 
-def _module(module: ModuleReport) -> Iterator[str]:
-    counts = [counted(module.pages, "page")]
+def _outputs(outputs: Sequence[OutputReport]) -> Iterator[str]:
+    """Yield how much is in each output, and its path: not wrapped, so that it can be copied."""
+    files = [f" in {counted(one.files, 'file')}" if one.files > 1 else "" for one in outputs]
+    extents = [
+        f"{counted(one.items, one.unit)}, {size(one.bytes)}{several}"
+        for one, several in zip(outputs, files, strict=True)
+    ]
+    width = max(map(len, extents), default=0)
+    for one, extent in zip(outputs, extents, strict=True):
+        yield f"{extent:<{width}}  {printable(one.target)}"
+        yield from (f"  {line}" for line in _wrapped(one.note))
+
+
+def _module(module: ModuleReport, seen: str) -> Iterator[str]:
+    counts = [counted(module.pages, seen)] if module.pages or not module.ends else []
+    if module.ends:
+        counts.append(f"the end of {counted(module.ends, 'URL')}")
+    if module.records:
+        counts.append(counted(module.records, "record"))
     if module.errors:
         counts.append(counted(module.errors, "error"))
     others = {"given up": module.timed_out, "slow": module.slow, "missed": module.missed}

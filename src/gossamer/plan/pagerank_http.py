@@ -11,29 +11,40 @@ from gossamer.download import FetchOptions
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.handles import HandlePool
 from gossamer.download.header import HeaderReader
+from gossamer.download.names import direct
 from gossamer.errors import UsageError
 from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint, Question
 from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
+from gossamer.model import NameTable, Url
 
 _END = -1
 
 
 def build_pagerank(
-    key: str | None, options: FetchOptions, *, base_url: str = "", seed: int = 0
+    key: str | None,
+    options: FetchOptions,
+    *,
+    url: str | None = None,
+    seed: int = 0,
+    dns: NameTable | None = None,
 ) -> PageRank:
     """Return the scorer `pagerank`, ready to ask; without a key, `UsageError`."""
     if not key:
         raise UsageError(
-            "The scorer pagerank needs a key to Open PageRank; the scorer importance needs none."
+            "the scorer pagerank needs a key to Open PageRank: set GOSSAMER_PAGERANK_KEY for each "
+            "process that ranks, since the key is not stored with a crawl; the scorer importance "
+            "needs none"
         )
-    return PageRank(PageRankHttp(options), Endpoint(key, base_url), PageRankLimits(), seed=seed)
+    sender = PageRankHttp(options, dns)
+    return PageRank(sender, Endpoint(key, url or ""), PageRankLimits(), seed=seed)
 
 
 class PageRankHttp:
     """Carries questions, over a connection that is kept between them."""
 
-    def __init__(self, options: FetchOptions) -> None:
+    def __init__(self, options: FetchOptions, dns: NameTable | None = None) -> None:
         self._options = options
+        self._dns = dns
         self._multi = pycurl.AsyncCurlMulti()
         self._handles = HandlePool(options)
 
@@ -51,6 +62,9 @@ class PageRankHttp:
             return None if len(body) <= MAX_ANSWER_BYTES else _END
 
         _put(question, curl)
+        if self._dns is not None and not direct(curl, Url(question.url), self._dns):
+            self._handles.give_back(curl)
+            raise ConnectionError("its name is not in the table")
         curl.setopt(pycurl.HEADERFUNCTION, on_header)
         curl.setopt(pycurl.WRITEFUNCTION, on_body)
         try:

@@ -1,11 +1,12 @@
 """The scorer of a crawl."""
 
 from gossamer.frontier.scorers import SafeScorer, Scorer, load
+from gossamer.model import NameTable
 from gossamer.plan.plan import Plan
 
 
-def load_scorer(plan: Plan) -> SafeScorer:
-    """Return the scorer that the plan names."""
+def load_scorer(plan: Plan, dns: NameTable | None = None) -> SafeScorer:
+    """Return the scorer that the plan names; a table of names takes the place of DNS."""
     options = plan.options
 
     def pagerank() -> Scorer:
@@ -15,8 +16,9 @@ def load_scorer(plan: Plan) -> SafeScorer:
         return build_pagerank(
             options.pagerank_key,
             plan.fetch_options(),
-            base_url=options.pagerank_url,
+            url=options.pagerank_url,
             seed=options.draw_seed,
+            dns=dns,
         )
 
     return load(plan.scorer_name, {"pagerank": pagerank})

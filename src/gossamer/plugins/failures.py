@@ -23,6 +23,15 @@ def message(error: BaseException) -> str:
         # The library's own words: they survive an exception whose __str__ raises.
         text = traceback.format_exception_only(error)[0]
         text = text.removeprefix(f"{type(error).__module__}.")
+    return _printable(text)
+
+
+def printable_message(error: Exception) -> str:
+    """Return the message of an error of ours in one printable line, without its type."""
+    return _printable(str(error))
+
+
+def _printable(text: str) -> str:
     line = " ".join(text.split())
     shown = line if len(line) <= MAX_LENGTH else f"{line[: MAX_LENGTH - 1]}…"
     # Messages quote pages, and pages hold escape sequences.

@@ -19,6 +19,22 @@ from types import CodeType, ModuleType
 from gossamer.errors import UsageError
 from gossamer.plugins.failures import describe
 
+_FILE_NAME = re.compile(r"(.+?\.py)(:.*)?", re.DOTALL)
+
+
+def file_of(spec: str) -> str | None:
+    """Return the file that a plugin is named by, as in ./file.py:object; None: it has a name."""
+    found = _FILE_NAME.fullmatch(spec)
+    return found[1] if found else None
+
+
+def absolute_name(spec: str, folder: Path) -> str:
+    """Return the name of a plugin that was given in a folder, so that it is found from anywhere."""
+    file = file_of(spec)
+    if file is None:
+        return spec
+    return os.path.normpath(folder / Path(file).expanduser()) + spec[len(file) :]
+
 
 def import_file(path: Path, kind: str = "module") -> ModuleType:
     """Return the file as a module; UsageError says what is wrong with it, and at which line.

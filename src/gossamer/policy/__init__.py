@@ -4,6 +4,7 @@
 - `directives`: whether a page allows following its links.
 - `addresses`, `special_networks`: which IP addresses may be contacted.
 - `failures`, `retry`: what each cause of failure means, and whether to try again.
+- `link_kinds`, `media_types`: which links are followed, and what kind of content has which type.
 - `rests`: how long a host is left alone after a request.
 """
 

@@ -27,6 +27,7 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         # No answer, because of the host. A name may fail because its name server is busy.
         Cause.NAME_NOT_FOUND: Treatment(Outcome.DNS_FAILED, True, True),
         Cause.CONNECTION_REFUSED: Treatment(Outcome.CONNECTION_FAILED, True, True),
+        Cause.PROXY_FAILED: Treatment(Outcome.CONNECTION_FAILED, True, True),
         Cause.CONNECT_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
         Cause.FIRST_BYTE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
         Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
@@ -43,6 +44,8 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.BAD_CODING: Treatment(Outcome.BAD_HTTP, False, False),
         Cause.HEADERS_TOO_LARGE: Treatment(Outcome.BAD_HTTP, False, False),
         Cause.BODY_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
+        Cause.FILE_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
+        Cause.OVER_BUDGET: Treatment(Outcome.TOO_LARGE, False, False),
         Cause.NOT_HTML: Treatment(Outcome.NOT_HTML, False, False),
         Cause.REDIRECT_UNUSABLE: Treatment(Outcome.BAD_REDIRECT, False, False),
         Cause.REDIRECT_LOOP: Treatment(Outcome.BAD_REDIRECT, False, False),
@@ -53,8 +56,27 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.STATUS_CLIENT_ERROR: Treatment(Outcome.CLIENT_ERROR, False, False),
         Cause.STATUS_SERVER_ERROR: Treatment(Outcome.SERVER_ERROR, True, False),
         Cause.STATUS_UNEXPECTED: Treatment(Outcome.BAD_HTTP, False, False),
+        # A page, of which not everything is used.
+        Cause.NO_MARKERS: Treatment(Outcome.FETCHED, False, False),
     }
 )
+
+FAILED = frozenset(Outcome) - {
+    Outcome.FETCHED,
+    Outcome.SITEMAP,
+    Outcome.REDIRECTED,
+    Outcome.DUPLICATE,
+    Outcome.SIMILAR,
+}
+"""The outcomes of URLs that led to no page: neither to their own nor to another."""
+
+MAY_PASS = frozenset(
+    {
+        *(one.outcome for one in TREATMENTS.values() if one.retry),
+        *(Outcome.ROBOTS_UNREACHABLE, Outcome.GAVE_UP, Outcome.HOST_OVER_BUDGET),
+    }
+)
+"""Those that may be different some other day, as nobody said that they are for good."""
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses whose Location leads to the page (the Fetch standard's “redirect status”)."""
@@ -69,6 +91,14 @@ _STATUSES: dict[int, Cause] = {
     HTTPStatus.PARTIAL_CONTENT: Cause.STATUS_UNEXPECTED,
 }
 _CLASSES = {2: None, 4: Cause.STATUS_CLIENT_ERROR, 5: Cause.STATUS_SERVER_ERROR}
+
+
+def status_words(status: int) -> str:
+    """Return `403 Forbidden`, or the number if the status is not registered."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
 
 
 def cause_of_status(status: int) -> Cause | None:

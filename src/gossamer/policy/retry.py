@@ -5,18 +5,37 @@ from http import HTTPStatus
 from gossamer.model import Cause, Headers
 from gossamer.policy.failures import TREATMENTS
 
-MAX_ATTEMPTS = 2
-"""One retry for a failure that may pass."""
+RETRIES = 1
+"""How often a failure that may pass is tried again, unless the operator wants otherwise."""
 
-MAX_ASKED_ATTEMPTS = 5
-"""More retries for a server that asks us to come back later."""
+ASKED_RETRIES = 4
+"""At least so many where the server asks us to come back later."""
+
+_OVERLOADED = frozenset(
+    {
+        *(HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE),
+        *(HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT),
+    }
+)
+_TOO_LATE = frozenset(
+    {
+        *(Cause.CONNECT_TIMEOUT, Cause.FIRST_BYTE_TIMEOUT),
+        *(Cause.SILENCE_TIMEOUT, Cause.TOTAL_TIMEOUT),
+    }
+)
 
 
-def may_retry(cause: Cause | None, attempt: int, *, asked: bool) -> bool:
+def may_retry(
+    cause: Cause | None, attempt: int, *, asked: bool = False, retries: int = RETRIES
+) -> bool:
     """Return whether to try again after this many attempts; `asked`: the server asked us to."""
     if cause is None or not TREATMENTS[cause].retry:
         return False
-    return attempt < (MAX_ASKED_ATTEMPTS if asked else MAX_ATTEMPTS)
+    if cause is Cause.KEPT_CONNECTION_LOST:
+        retries = max(retries, 1)  # the server may never have seen the request
+    elif asked and retries:
+        retries = max(retries, ASKED_RETRIES)
+    return attempt <= retries
 
 
 def asks_to_wait(status: int | None, headers: Headers) -> bool:
@@ -27,6 +46,11 @@ def asks_to_wait(status: int | None, headers: Headers) -> bool:
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         return headers.get("retry-after") is not None
     return status == HTTPStatus.TOO_MANY_REQUESTS
+
+
+def is_overloaded(status: int | None, cause: Cause | None) -> bool:
+    """Return whether a host shows that it has too much to do."""
+    return status in _OVERLOADED or cause in _TOO_LATE
 
 
 def retry_after_s(headers: Headers) -> float | None:

@@ -17,6 +17,7 @@ import msgspec
 
 from gossamer.model import Cause, Outcome, Url
 from gossamer.policy.robots_rule import RobotsRule, read_rule, rule_targets
+from gossamer.urls import normalise
 
 MAX_ROBOTS_BYTES: Final = 500 * 1024
 """How much of a robots.txt is read: the minimum of RFC 9309, section 2.5."""
@@ -30,6 +31,9 @@ MAX_SEARCHED_OCTETS: Final = 5_000_000
 Hundreds of wildcards with the longest URL stay below it. Files above it are made to keep crawlers
 busy, and the safe answer is to deny the URL.
 """
+
+MAX_ANNOUNCED_SITEMAPS: Final = 100
+"""How many sitemaps of a robots.txt are read."""
 
 _PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
 _COMPATIBLE = re.compile(r"Mozilla/[^(]*\(compatible; *", re.IGNORECASE)
@@ -53,18 +57,26 @@ class RobotsVerdict(msgspec.Struct, frozen=True):
         return self.refusal is None
 
 
+_NO_RULES = RobotsVerdict()
+
+
 class RobotsRules:
     """The rules of a robots.txt for one agent. Without rules everything is allowed."""
 
-    __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules")
+    __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules", "sitemaps")
 
     def __init__(
-        self, rules: Iterable[RobotsRule] = (), crawl_delay_s: float | None = None
+        self,
+        rules: Iterable[RobotsRule] = (),
+        crawl_delay_s: float | None = None,
+        sitemaps: Iterable[Url] = (),
     ) -> None:
         self.rules = tuple(sorted(rules, key=lambda rule: (-rule.octets, not rule.allows)))
         """In the order of precedence: the longest first, of equals the one that allows."""
         self.crawl_delay_s = crawl_delay_s
         """The pause that the agent's group asks for between requests."""
+        self.sitemaps = tuple(sitemaps)
+        """Where the site has its sitemaps; they belong to no group."""
         # Most URLs start with none of the plain prefixes: one check excludes all of them.
         self._prefixes = tuple(rule.pieces[0] for rule in self.rules if rule.is_prefix)
         self._patterns = tuple(rule for rule in self.rules if not rule.is_prefix)
@@ -74,10 +86,13 @@ class RobotsRules:
     def footprint_bytes(self) -> int:
         """The approximate memory of the rules."""
         # Somewhat more than measured, for every kind of file.
-        return sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
+        rules = sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
+        return rules + sum(100 + len(url) for url in self.sitemaps)
 
     def judge(self, url: Url) -> RobotsVerdict:
         """Return the verdict of the most specific rule that matches this URL (section 2.2.2)."""
+        if not self.rules:
+            return _NO_RULES
         targets = rule_targets(url)
         if targets[0] == b"/robots.txt":
             return RobotsVerdict(reason="robots.txt itself is always allowed")
@@ -89,7 +104,7 @@ class RobotsRules:
                 if rule.matches(target):
                     refusal = None if rule.allows else Outcome.ROBOTS_DENIED
                     return RobotsVerdict(refusal, reason=str(rule))
-        return RobotsVerdict()
+        return _NO_RULES
 
 
 def product_token(user_agent: str) -> str:
@@ -149,6 +164,7 @@ class _Reader:
         self._ours = _Group()
         self._fallback = _Group()
         self._in_rules = False
+        self._sitemaps: list[Url] = []
 
     def read(self, number: int, line: bytes) -> None:
         """Read one line; its name may be misspelt as Google's parser accepts it."""
@@ -162,11 +178,13 @@ class _Reader:
                 self._read_rule(False, value, number)
             case b"crawl-delay" | b"crawldelay" | b"crawl delay":
                 self._read_delay(value)
+            case b"sitemap" | b"site-map":
+                self._read_sitemap(value)
 
     def result(self) -> RobotsRules:
         """Return the rules for our agent: of its own groups, or else of those for "*"."""
         group = self._ours if self._ours.named else self._fallback
-        return RobotsRules(group.rules, group.crawl_delay_s)
+        return RobotsRules(group.rules, group.crawl_delay_s, dict.fromkeys(self._sitemaps))
 
     def _read_agent(self, value: bytes) -> None:
         # Only rules end the list of agents, not other lines (section 2.2.4).
@@ -186,6 +204,11 @@ class _Reader:
         if groups and (rule := read_rule(allows, path, number)):
             for group in groups:
                 group.rules.append(rule)
+
+    def _read_sitemap(self, value: bytes) -> None:
+        url = normalise(value.decode("utf-8", "replace"))
+        if url is not None and len(self._sitemaps) < MAX_ANNOUNCED_SITEMAPS:
+            self._sitemaps.append(url)
 
     def _read_delay(self, value: bytes) -> None:
         try:

@@ -3,50 +3,34 @@
 A store holds one crawl: the known URLs with their states and outcomes, the leases, and when each
 host may be fetched from again. Each method is one atomic step: it happens completely or not at all,
 even if the process dies in the middle. The caller gives `now`, in seconds since the epoch.
-
-A URL is in exactly one state:
-
-    unscored   in the URL queue, waiting for the prioritiser
-    queued     in a priority queue, waiting for the router
-    assigned   in the queue of the worker that serves its domain, or of all workers together if its
-               host is shared, that is, may have several requests at once
-    leased     in progress at a worker
-    done       finished, with exactly one outcome
-    too deep   known, but deeper than the depth limit: not part of the crawl unless a shorter path
-               is found
-
-To people the first three are shown as waiting.
 """
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Protocol
 
 import msgspec
 
 from gossamer.content.similarity import Sketch
-from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
+from gossamer.model import Candidate, Cause, HostKey, Outcome, Receipt, Snapshot, Url
+from gossamer.policy.cookies import Cookie, CookieChanges
+from gossamer.stores.claim import Claim, KeptPage, StoredBody
+from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.listing import Listing
+from gossamer.stores.results import Record
+from gossamer.stores.retrying import Retried, RetryRequest
 
 MAX_DEATHS = 3
 """A URL that has crashed so many workers is given up."""
+MAX_ATTEMPTS = 5000
+"""A URL that was tried so often is not visited again, so that its history stays bounded."""
 POISON_WORDS = "it crashed three workers"
 """The detail of its outcome."""
 LATE_S = 0.1
 """A host that could have been asked this long ago waits for a worker with time for it."""
 
 
-class UrlState(IntEnum):
-    """The state of a URL."""
-
-    UNSCORED = 0
-    QUEUED = 1
-    ASSIGNED = 2
-    LEASED = 3
-    DONE = 4
-    TOO_DEEP = 5
-
-
-class Link(msgspec.Struct, frozen=True, gc=False):
+class Link(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A URL in scope, with its keys."""
 
     url: Url
@@ -54,6 +38,11 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     """16 bytes: the hash of its fingerprint. URLs with the same key count as one."""
     host: HostKey
     domain: str
+    score: float | None = None
+    """0 (first) to 100 (last): counts instead of the scorer's, if the URL is new; None: the scorer
+    decides."""
+    listing: Listing | None = None
+    """What is kept of it, if the URL is new."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -73,6 +62,20 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The host has failed so often that it is given up."""
     deaths: int = 0
     """How many workers died while they had its page in hand."""
+    max_bytes: int = 10**15
+    """How many bytes of bodies may be received for it, over all of its requests."""
+    is_last: bool = False
+    """Whether that is all that is left of the budget, and perhaps less than it needs."""
+    delay_s: float = 0.0
+    """The pause between two requests to its host, as far as the store knows."""
+    spent: str = ""
+    """Which budget of its host is used up, so that it is not asked; empty: none is."""
+    sitemap_of: str = ""
+    """It is a sitemap, and lists URLs of this registered domain, or of `ANY_DOMAIN`; empty: it is
+    a page."""
+    before: tuple[Url, ...] = ()
+    """The page with the last link to it, or the sitemap that lists it, and what redirected since;
+    empty if nobody asked."""
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -84,49 +87,6 @@ class Leased(msgspec.Struct, frozen=True):
 
     If it is not later than now, a host is ready and only waits for budget that others reserved.
     """
-
-
-class Claim(msgspec.Struct, frozen=True):
-    """The answer to the claim of a page number."""
-
-    page_id: int | None = None
-    """The number of the page; None if it may not be kept."""
-    duplicate_of: int | None = None
-    """The page with identical or similar content."""
-    similarity: float | None = None
-    """The similarity to that page, from 0 to 1; None: the content is identical."""
-    lost: bool = False
-    """The lease was not valid any more."""
-
-
-class HostFeedback(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request showed about its host: its duration, its failure, the pause it asks for."""
-
-    ended: float
-    """When the last byte of the last request to the host arrived."""
-    took_s: float = 0.0
-    """The duration of the request."""
-    failed: bool = False
-    """Whether the host failed, and not only this page."""
-    answered: bool = True
-    """Whether the host answered at all."""
-    crawl_delay_s: float | None = None
-    retry_after_s: float | None = None
-
-
-class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page to keep."""
-
-    page_id: int
-    """The number that it has claimed; 0 if that is still to be done."""
-    size: int
-    digest: bytes
-    content: bytes
-    """The body, compressed."""
-    content_type: str = ""
-    encoding: str = ""
-    title: str = ""
-    fetched_at: float
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,13 +101,25 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     status: int | None = None
     size: int = 0
-    """The size of the downloaded body."""
+    """The size of the page, decoded."""
+    received: int = 0
+    """How many bytes of bodies were received for the task, over all of its requests."""
     page: KeptPage | None = None
     links: Sequence[Link] = ()
     redirect: bool = False
     """Whether the only link is the target of a redirect, which does not add to the depth."""
+    similarity: float | None = None
+    """How similar the page is to the one that it repeats; None: its outcome is not SIMILAR."""
+    own_similarity: float | None = None
+    """How similar their own contents are."""
+    again: bool = False
+    """Whether the target of the redirect is visited again, once, if it had only redirected."""
     feedback: HostFeedback | None = None
     """None if no request was sent."""
+    records: Sequence[Record] = ()
+    """What modules have extracted: it is in the log of results if this is how the URL ends."""
+    row: bytes | None = None
+    """What outputs of the crawl want of the page (`outputs/carried.py`)."""
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -158,120 +130,51 @@ class Settled(msgspec.Struct, frozen=True):
     new_links: Sequence[bytes] = ()
     """The keys of the links that are waiting now and were not before."""
     nearer: Sequence[tuple[int, int]] = ()
-    """The numbers of pages to which a shorter path was found, with their new depth."""
-
-
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt to fetch a URL."""
-
-    at: float
-    outcome: Outcome
-    cause: Cause | None
-    detail: str
-    status: int | None
-
-
-class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything known about one URL."""
-
-    id: int
-    url: Url
-    host: HostKey
-    domain: str
-    state: UrlState
-    depth: int
-    parent: int | None
-    """The URL before it on the shortest path."""
-    score: float | None
-    queue: int | None
-    outcome: Outcome | None
-    detail: str
-    page_id: int | None
-    found_at: float
-    finished_at: float | None
-    attempts: int
-    duplicate_of: int | None = None
-    """The page that it repeats, if its outcome is DUPLICATE or SIMILAR."""
-
-
-class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A kept page, without its body."""
-
-    id: int
-    url: Url
-    depth: int
-    outcome: Outcome
-    bytes: int
-    content_type: str
-    encoding: str
-    title: str
-    fetched_at: float
-
-
-class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one host, for display."""
-
-    host: str
-    waiting: int
-    in_progress: int
-    pages: int
-    failures: int
-    """How many requests failed."""
-    next_in_s: float
-    """How long until its next request; 0 or less: now."""
-    mean_ms: float
-    """The mean duration of its requests."""
-
-
-class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker tells about its process."""
-
-    pid: int
-    machine: str
-    """The name of the machine that it runs on."""
-    memory: int
-    """Its resident memory in bytes."""
-    busy: float
-    """The share of one core that it used lately, from 0 to 1."""
-
-
-class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker that takes part, for display."""
-
-    number: int
-    hosts: int
-    """How many hosts it serves: those with URLs assigned to it or in progress there."""
-    in_progress: int
-    """How many URLs it works on."""
-    silent_s: float
-    """How long ago it last gave a sign of life."""
-    report: WorkerReport | None = None
-    """What it told last; None if it has told nothing yet."""
-
-
-class Numbering(msgspec.Struct, frozen=True):
-    """Which numbers of pages are taken for good."""
-
-    last_page: int
-    """The largest number of a page."""
-    gaps: frozenset[int]
-    """The smaller numbers that are still free."""
+    """The numbers of pages to which a shorter path was found, with their new depth: those that
+    this step has come to."""
+    unread: tuple[int, ...] = ()
+    """Nothing was recorded, because the page has to be compared first: see `Claim.unread`."""
 
 
 class Store(Protocol):
     """The store of one crawl."""
 
-    async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
-        """Add seeds at depth 0; return how many are new."""
+    async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
+        """Add seeds, or sitemaps, at that depth; return how many are new."""
+
+    async def set_reading(self, reading: bool) -> None:
+        """Note whether seeds are still to be added: until then the crawl is not complete."""
+
+    async def has_room(self) -> bool:
+        """Return whether the URL queue has room for more seeds, or URLs of a sitemap."""
+
+    async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
+        """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more.
+
+        Pages lie one link behind it. What is a sitemap itself lies where it does, one redirect
+        farther, and is left out where its domain has `MAX_SITEMAPS`. All are of one kind.
+        Return how many are new.
+        """
 
     async def candidates(self, limit: int) -> list[Candidate]:
-        """Return the first URLs of the URL queue, which stay there until they are prioritised."""
+        """Return the first URLs of the URL queue, which stay there until they are prioritised.
+
+        In strict order none while depths may still decrease, see `route`.
+        """
 
     async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
         """Move URLs from the URL queue into the priority queues; skip those already moved."""
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
+        """Assign URLs to workers: for each draw, from the first of its queues that has any.
+
+        And follow up shorter paths that were found to pages visited before: over at most
+        `StoreRules.relaxed_at_once` links, as every step. While any are left, depths are those of
+        paths that exist and not always the shortest; the crawl is not over, and in strict order
+        nothing is scored, assigned or leased.
+
+        Return how many URLs were assigned and links followed.
+        """
 
     async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
         """Register a worker, or note that it is still alive.
@@ -279,38 +182,78 @@ class Store(Protocol):
         A worker that neither does this nor asks for leases for the time of a lease counts as dead.
         """
 
-    async def dismiss(self, worker: int, in_hand: Sequence[int], now: float) -> None:
+    async def dismiss(
+        self, worker: int, in_hand: Sequence[int], now: float, received: int = 0
+    ) -> None:
         """Take back everything from a worker whose process is known to have ended.
 
         Its URLs wait again at once; its hosts get a full delay, since nobody knows when their last
         requests ended. `in_hand` are the URLs whose pages it had in hand when it died, of which one
-        may be to blame: one with `MAX_DEATHS` deaths is given up. What is no lease of this worker
-        is left alone, so the call may be repeated.
+        may be to blame: one with `MAX_DEATHS` deaths is given up. `received` is how many bytes it
+        had received for all of its tasks. What is no lease of this worker is left alone, so the
+        call may be repeated.
         """
 
-    async def lease(self, worker: int, limit: int, now: float) -> Leased:
-        """Lease URLs of hosts that are due now, within the budgets."""
+    async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
+        """Lease URLs of hosts that are due now, within the budgets.
+
+        There are none while the URL queue is full. Each task says how many bytes it may receive:
+        what is reserved plus received never exceeds the budget. `referrers`: with `Task.before`.
+        """
 
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
         """Extend leases; return the tasks whose lease is lost."""
 
-    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+    async def claim(
+        self,
+        task: Task,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: dict[int, bytes] | None = None,
+    ) -> Claim:
         """Give a page its number, unless identical or similar content is kept already.
 
-        It is compared with pages that were kept within the TTL or are claimed by others. Identical
+        It is compared with pages that were kept within `keep_s` or are claimed by others. Identical
         content wins, then the most similar page; of several, the first. Without a sketch only
-        identical content is recognised.
+        identical content is recognised. A page that is visited again is not compared: it keeps its
+        number.
+
+        Similar pages are alike in their whole text and in their own content. Whose text is like
+        that of another, by its sketch, is to be claimed again with `own`: the samples of the own
+        contents that the first answer names (`unread`), this page's under `THIS_PAGE`. They are
+        kept. One that is too short to be compared is empty; its page is similar to no other, and
+        neither is one whose own content is still unknown then.
 
         A repeated claim gets the same answer. If the page is not kept, its number is free again.
         """
 
+    async def stored_body(self, page_id: int) -> StoredBody:
+        """Return the body of a kept page."""
+
     async def settle(self, settlement: Settlement, now: float) -> Settled:
-        """Record the result of a task, if its lease is still valid."""
+        """Record the result of a task, if its lease is still valid.
+
+        If the URL has ended with it and there is a page, or records, or a row, a `Result` is
+        appended to the log of results, in the same step.
+        """
 
     async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
         """Claim a number for the page of a settlement, and settle it: two steps in one call.
 
-        If the page repeats another, that is its outcome, and its links are not added.
+        If it has the same content as another, that is its outcome, and neither its links are added
+        nor its records and its row. If it may be similar to another, nothing happens
+        (`Settled.unread`).
+        """
+
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number: whoever wanted them has them."""
+
+    async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:
+        """Let failed URLs wait again, of at most `RETRIED_AT_ONCE` from an id on.
+
+        Their hosts count as hosts that have not failed lately: a host that has failed too often is
+        not asked any more. When they may be asked again stays as it is.
         """
 
     async def numbering(self) -> Numbering:
@@ -322,16 +265,28 @@ class Store(Protocol):
     async def put_note(self, name: str, value: bytes) -> None:
         """Store a note with the crawl."""
 
-    async def pending_depth_changes(self) -> list[tuple[int, int]]:
-        """Return the pages whose new depth was not reported to the modules yet, with that depth."""
+    async def cookies(self, domain: str) -> list[Cookie]:
+        """Return the cookies of a registered domain, those that were set last at the end."""
+
+    async def put_cookies(self, domain: str, changes: CookieChanges) -> None:
+        """Change the cookies of a registered domain, within `MAX_COOKIES`.
+
+        Only what has changed is given, because several workers may do this at the same time.
+        """
+
+    async def pending_depth_changes(self, limit: int) -> list[tuple[int, int]]:
+        """Return pages whose new depth was not reported to the modules yet, with that depth."""
 
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note that these depths were reported to the modules."""
 
-    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
+    async def release(
+        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+    ) -> bool:
         """Give a task back unfinished; False if the lease is lost.
 
-        Without feedback it is unknown when the last request ended: the host gets a full delay.
+        Without feedback it is unknown when the last request ended: the host gets a full delay. If
+        the rest of the budget was too little for the task, the budget is used up.
         """
 
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
@@ -346,9 +301,15 @@ class Store(Protocol):
         """Free a slot that was taken without a task."""
 
     async def reap(self, now: float) -> int:
-        """Release the URLs of dead workers, and forget what has expired; to be called often.
+        """Release the URLs of dead workers; to be called often.
 
         Return how many changes the router has to consider.
+        """
+
+    async def expire(self, now: float) -> int:
+        """Drop some of the contents whose time is over; return how many, 0 when none is left.
+
+        A step takes a few milliseconds at most: to be called until nothing is left.
         """
 
     async def ended_by(self) -> str | None:
@@ -375,10 +336,3 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Make everything durable and release the store."""
-
-
-class LocalStore(Store, Protocol):
-    """A store inside this process, which other processes reach through it."""
-
-    def has_ready(self, worker: int, now: float) -> bool:
-        """Tell whether a host is due of which the worker may lease a URL."""

@@ -7,13 +7,24 @@ import msgspec
 
 from gossamer.content.similarity import Sketch
 from gossamer.model import Outcome
-from gossamer.stores.contract import Claim, Settled, Settlement, Task
+from gossamer.stores.claim import Claim
+from gossamer.stores.contract import Settled, Settlement, Task
+
+SHARE_DIGITS = 4
+"""How exactly similarities are stored, in every store."""
 
 
 class ClaimingStore(Protocol):
     """The part of `stores.contract.Store` that is needed for this."""
 
-    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+    async def claim(
+        self,
+        task: Task,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: dict[int, bytes] | None = None,
+    ) -> Claim:
         """Give a page its number, unless identical or similar content is kept already."""
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
@@ -23,24 +34,53 @@ class ClaimingStore(Protocol):
 async def keep_page(
     store: ClaimingStore, settlement: Settlement, sketch: Sketch | None, now: float
 ) -> Settled:
-    """Claim a number for the page of a settlement, and settle it."""
+    """Claim a number for the page of a settlement, and settle it, unless it must be compared."""
     page = settlement.page
     assert page is not None
     claim = await store.claim(settlement.task, page.digest, sketch, now)
     if claim.lost:
         return Settled(accepted=False)
+    if claim.unread:
+        return Settled(accepted=False, unread=claim.unread)
     return await store.settle(as_claimed(settlement, claim), now)
 
 
-def as_claimed(settlement: Settlement, claim: Claim) -> Settlement:
-    """Return the settlement of a page with the number that it claimed, or as a repetition."""
+def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = True) -> Settlement:
+    """Return the settlement of a page with the number that it claimed, or as a repetition.
+
+    The links of the same content are those of the page that it repeats. A similar page may have
+    others: they are followed, unless `similar_links` says no.
+    """
     if claim.page_id is not None and settlement.page is not None:
         page = msgspec.structs.replace(settlement.page, page_id=claim.page_id)
         return msgspec.structs.replace(settlement, page=page)
-    if claim.similarity is None:
-        outcome, words = Outcome.DUPLICATE, f"the same content as page {claim.duplicate_of}"
-    else:
-        # Rounded down: only what is alike throughout is alike to 100 per cent.
-        percent = math.floor(100 * claim.similarity)
-        outcome, words = Outcome.SIMILAR, f"{percent} % like page {claim.duplicate_of}"
-    return msgspec.structs.replace(settlement, outcome=outcome, detail=words, page=None, links=())
+    if claim.similarity is None or claim.own_similarity is None:
+        words = f"the same content as page {claim.duplicate_of}"
+        return msgspec.structs.replace(
+            settlement,
+            outcome=Outcome.DUPLICATE,
+            cause=None,
+            detail=words,
+            page=None,
+            links=(),
+            records=(),
+            row=None,
+        )
+    whole, own = _percent(claim.similarity), _percent(claim.own_similarity)
+    return msgspec.structs.replace(
+        settlement,
+        outcome=Outcome.SIMILAR,
+        cause=None,
+        detail=f"{whole} % like page {claim.duplicate_of}, {own} % in its own content",
+        page=None,
+        links=settlement.links if similar_links else (),
+        similarity=round(claim.similarity, SHARE_DIGITS),
+        own_similarity=round(claim.own_similarity, SHARE_DIGITS),
+        records=(),
+        row=None,
+    )
+
+
+def _percent(share: float) -> int:
+    """Return a share in per cent, rounded down: 100 is what is alike throughout."""
+    return math.floor(100 * share)

@@ -1,13 +1,16 @@
 """Opening a crawl to work on it, whatever store keeps it."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.stores.contract import LocalStore, Store
+from gossamer.stores.contract import Store
+from gossamer.stores.reading import CrawlReader
+from gossamer.stores.results import ReplayedPage
 from gossamer.stores.rules import StoreRules
 
 OPTIONS_NOTE = "options"
@@ -45,6 +48,13 @@ class Leadership(Protocol):
         """Give up a role."""
 
 
+class LocalStore(Store, Protocol):
+    """A store inside this process, which other processes reach through it."""
+
+    def has_ready(self, worker: int, now: float) -> bool:
+        """Tell whether a host is due of which the worker may lease a URL."""
+
+
 class OpenedCrawl(Protocol):
     """A crawl that this process, and no other, coordinates."""
 
@@ -57,8 +67,16 @@ class OpenedCrawl(Protocol):
         """The same, where workers reach it through this process; None: they do so themselves."""
 
     @property
+    def address(self) -> StoreAddress:
+        """Where workers find the store."""
+
+    @property
     def where(self) -> str:
         """What people are told about where the crawl is."""
+
+    @property
+    def identity(self) -> str:
+        """What tells the crawl from all others (`stores.ownership`)."""
 
     @property
     def leadership(self) -> Leadership | None:
@@ -68,8 +86,35 @@ class OpenedCrawl(Protocol):
     def worker_lock(self) -> int | None:
         """A descriptor that workers on this machine keep: while one has it, nobody else begins."""
 
+    def reader(self) -> AbstractAsyncContextManager[CrawlReader]:
+        """Open the crawl to read it, as it is now."""
+
     async def new_worker(self) -> int:
         """Return a number for a worker that no other has."""
 
     async def keep(self) -> None:
         """Stay the one that coordinates it; a CrawlError if another process has taken over."""
+
+
+class IdleRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which crawl to keep from being worked on."""
+
+    address: StoreAddress
+    name: str
+    """What the crawl is called in a shared store."""
+    directory: Path
+    """Where its state, if it is on the local disk, and its results are."""
+    say: Say = lambda _level, _words: None
+
+
+class IdleCrawl(Protocol):
+    """A crawl that nobody works on, nor can while it is open."""
+
+    async def keep(self) -> None:
+        """Stay the one that has it, to be called every second; a CrawlError if another has it."""
+
+    async def add_replayed(self, replayed: ReplayedPage, now: float) -> None:
+        """Append records to the log of results, and store the note, in one atomic step.
+
+        The result is one of the page's URL, without the page, which is not kept now.
+        """

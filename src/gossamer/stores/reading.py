@@ -6,22 +6,18 @@ for it. Each kind of store answers directly: a file from its tables, as one cons
 Redis from its counters and records, one step at a time.
 """
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self, TypeAlias
 
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import (
-    Attempt,
-    HostView,
-    PageRecord,
-    UrlRecord,
-    UrlState,
-    WorkerView,
-)
+from gossamer.model import CauseCount, HostKey, Outcome, Url
+from gossamer.stores.figures import HostView, WorkerView
+from gossamer.stores.kept_answer import KeptAnswer
+from gossamer.stores.results import Result
+from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 
 State = Literal["waiting", "in_progress", "finished", "too_deep"]
 """Where a URL stands, for people: three of its states are waiting."""
@@ -59,7 +55,7 @@ class DepthCount(msgspec.Struct, frozen=True, kw_only=True):
     urls: int
     finished: int
     pages: int
-    """How many of those that are finished have a page."""
+    """How many of them have a page."""
 
 
 class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,13 +65,27 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many URLs are in each state; every state is there."""
     outcomes: dict[str, int]
     """How the finished URLs ended."""
+    causes: list[CauseCount]
+    """Why downloads failed, the most frequent cause first."""
     depths: list[DepthCount]
     """In the order of depth."""
     queues: dict[int, int]
     """How many URLs with a score wait, by priority queue."""
     pages: int
+    visits: int
+    """How often a page was fetched and kept."""
     bytes: int
-    """How much was downloaded."""
+    """The size of the pages that were read, decoded."""
+    received: int = 0
+    """How many bytes of bodies were received, as they were sent."""
+    short_at: int = 0
+    """Under which limit of bytes the rest was too little for a task; 0: under none."""
+    reading: int = 0
+    """1 while seeds are still to be added."""
+    listed: int = 0
+    """How many URLs were found in sitemaps."""
+    url_queue_peak: int = 0
+    """How many URLs have waited for their score at most."""
     hosts: int
     started_at: float | None
     """When the first attempt ended; None: there was none."""
@@ -85,6 +95,10 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a process works on the crawl."""
     closed: bool
     """Whether the last process that worked on it ended in order."""
+    relaxing: bool = False
+    """Whether a shorter path was found that is not followed to its end: depths may decrease."""
+    resting_s: float = 0.0
+    """How long no host is asked yet, because the server of the store was restarted or replaced."""
 
     @property
     def urls(self) -> int:
@@ -103,6 +117,11 @@ class ListedUrl(msgspec.Struct, frozen=True):
     record: UrlRecord
     bytes: int | None
     """The size of its page, if it has one."""
+    original: Url | None
+    """The URL of the page that it repeats, if it repeats one that is kept."""
+
+
+StepKind: TypeAlias = Literal["seed", "link", "redirect", "sitemap"]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -110,8 +129,27 @@ class Step(msgspec.Struct, frozen=True):
 
     url: Url
     depth: int
-    over: Literal["seed", "link", "redirect"]
-    """How it was reached: as a seed, over a link or over a redirect."""
+    over: StepKind
+    """How it was reached: as a seed, over a link, over a redirect or over a sitemap."""
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """How a crawl came to a page, over the shortest path."""
+
+    referrer: Url | None = None
+    """The page with the link, or the sitemap that lists it; None: a seed."""
+    redirected_from: tuple[Url, ...] = ()
+    """What redirected to it, in order."""
+
+    @classmethod
+    def over(cls, path: Sequence[Step]) -> Self:
+        """Return how the last URL of a path was reached; the path may begin anywhere."""
+        redirects: list[Url] = []
+        for before, step in zip(path[-2::-1], path[::-1], strict=False):
+            if step.over in {"link", "sitemap"}:
+                return cls(before.url, tuple(redirects[::-1]))
+            redirects.append(before.url)
+        return cls(None, tuple(redirects[::-1]))
 
 
 class HostTiming(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +168,10 @@ class CrawlReader(Protocol):
     @property
     def where(self) -> str:
         """What the crawl is called where it is shown."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the crawl in a shared store; None: it is the only one of its file."""
 
     @property
     def directory(self) -> Path | None:
@@ -162,6 +204,17 @@ class CrawlReader(Protocol):
     def pages(self) -> AsyncIterator[PageRecord]:
         """Yield the kept pages in the order of their numbers."""
 
+    def depths(self) -> AsyncIterator[tuple[int, int]]:
+        """Yield the numbers of the kept pages, each with the depth of its page."""
+
+    # -- the log of results ----------------------------------------------------------------------
+
+    async def results(self, after: int, limit: int) -> list[Result]:
+        """Return the first results of the log that come after a number, in their order."""
+
+    async def last_result(self) -> int:
+        """Return the number of the last result; 0 when there is none."""
+
     # -- one page --------------------------------------------------------------------------------
 
     async def last_page(self) -> int:
@@ -171,12 +224,24 @@ class CrawlReader(Protocol):
         """Return a kept page; None if no page has that number."""
 
     async def content(self, number: int) -> bytes | None:
-        """Return a page's body, decompressed; None if it has expired."""
+        """Return a page's body, decoded; None if it has expired."""
+
+    async def answer(self, number: int) -> KeptAnswer | None:
+        """Return what is kept of the answer for a page; None if it has expired."""
+
+    async def arrival(self, number: int) -> Arrival:
+        """Return how the crawl came to a page."""
 
     # -- one URL ---------------------------------------------------------------------------------
 
     async def url(self, key: bytes) -> UrlRecord | None:
         """Return what is known of the URL filed under that key."""
+
+    async def ends(self, keys: Sequence[bytes]) -> list[UrlRecord | None]:
+        """Return for each key the URL filed under it, or where the redirects from there ended.
+
+        If they lead in a circle, that is one of them. None: the URL is not known.
+        """
 
     async def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""

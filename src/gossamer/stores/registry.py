@@ -7,14 +7,17 @@ crawl in a file does not wait for the Redis client to load.
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from gossamer.config import StoreAddress
+from gossamer.config import IN_DIRECTORY, OWN_REDIS, StoreAddress
 from gossamer.stores.contract import Store
-from gossamer.stores.opening import OpenedCrawl, OpenRequest
+from gossamer.stores.embedded.directory import find_crawl
+from gossamer.stores.opening import IdleCrawl, IdleRequest, OpenedCrawl, OpenRequest
+from gossamer.stores.own_redis.folder import is_own_redis
 from gossamer.stores.reading import CrawlReader, ReadRequest
 
 
@@ -29,8 +32,11 @@ class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
     """`module:function` that opens a crawl to work on it, given an `OpenRequest`."""
     for_reading: str
     """`module:function` that opens a crawl to read it, given a `ReadRequest`."""
+    idle: str | None = None
+    """`module:function` that keeps others from working on a crawl, given an `IdleRequest`."""
     for_joining: str | None = None
-    """`module:function` that opens a crawl to take part in it; None: only one process can."""
+    """`module:function` that opens a crawl to take part in it; None: a process that works on it has
+    another address."""
 
 
 STORES: Mapping[str, StoreKind] = MappingProxyType(
@@ -46,13 +52,22 @@ STORES: Mapping[str, StoreKind] = MappingProxyType(
             in_directory=True,
             for_work="gossamer.stores.embedded.opening:open_sqlite_crawl",
             for_reading="gossamer.stores.embedded.sqlite.reader:open_sqlite_reader",
+            idle="gossamer.stores.embedded.opening:open_idle_sqlite_crawl",
         ),
         "redis": StoreKind(
             shared=True,
             in_directory=False,
             for_work="gossamer.stores.redis.opening:open_redis_crawl",
             for_reading="gossamer.stores.redis.reader:open_redis_reader",
+            idle="gossamer.stores.redis.opening:open_idle_redis_crawl",
             for_joining="gossamer.stores.redis.opening:join_redis_crawl",
+        ),
+        "own-redis": StoreKind(
+            shared=True,
+            in_directory=True,
+            for_work="gossamer.stores.own_redis.opening:open_own_redis_crawl",
+            for_reading="gossamer.stores.own_redis.opening:open_own_redis_reader",
+            idle="gossamer.stores.own_redis.opening:open_idle_own_redis_crawl",
         ),
     }
 )
@@ -61,6 +76,11 @@ STORES: Mapping[str, StoreKind] = MappingProxyType(
 def kind_of(address: StoreAddress) -> StoreKind:
     """Return the kind of store that an address names."""
     return STORES[address.scheme]
+
+
+def address_in(directory: Path) -> StoreAddress:
+    """Return the store of the crawl in a directory: its file, or a Redis of its own."""
+    return OWN_REDIS if is_own_redis(directory) else IN_DIRECTORY
 
 
 def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCrawl]:
@@ -80,9 +100,21 @@ def open_to_join(address: StoreAddress, name: str) -> AbstractAsyncContextManage
 
 def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlReader]:
     """Open a crawl to read it, whether or not a process works on it."""
+    if request.address == IN_DIRECTORY:
+        directory = find_crawl(request.directory, Path())
+        address = address_in(directory)
+        request = msgspec.structs.replace(request, address=address, directory=directory)
     reader: AbstractAsyncContextManager[CrawlReader]
     reader = _load(kind_of(request.address).for_reading)(request)
     return reader
+
+
+def open_idle(request: IdleRequest) -> AbstractAsyncContextManager[IdleCrawl]:
+    """Open a crawl that nobody works on, and keep it so; a CrawlError if somebody does."""
+    reference = kind_of(request.address).idle
+    assert reference is not None, "a crawl in memory is not there without who works on it"
+    crawl: AbstractAsyncContextManager[IdleCrawl] = _load(reference)(request)
+    return crawl
 
 
 def _load(reference: str) -> Any:  # noqa: ANN401 -- whoever asks knows what it is

@@ -1,5 +1,7 @@
 """The limits of a crawl, which every store enforces."""
 
+import math
+
 import msgspec
 
 from gossamer.frontier import SchedulerRules
@@ -16,8 +18,13 @@ class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None = None
     max_pages: int = 10_000
     max_bytes: int = 50_000_000
-    max_page_bytes: int = 500_000
-    ttl_s: float = 3600.0
-    """How long a finished URL and a content are remembered."""
+    max_task_bytes: int = 500_000
+    """The most bytes that one task may receive, over all of its requests."""
+    revisit_s: float = math.inf
+    """A finished URL to which a link is found so long after it is visited again."""
+    keep_s: float = math.inf
+    """How long the body of a page, and what others are compared by, are kept."""
     similarity: float | None = 0.9
     """From which similarity on a page is dropped; None: all are kept, also identical ones."""
+    relaxed_at_once: int = 200
+    """How many links one step follows at most when a shorter path was found: others wait."""

@@ -9,8 +9,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gossamer.stores.contract import UrlState
+from gossamer.stores.embedded.sqlite.queries import read_reasons
 from gossamer.stores.redis.crawl_client import CrawlClient
+from gossamer.stores.url_record import UrlState
 from gossamer.transfer.export import CopiedCrawl
 from gossamer.transfer.tables import portions
 
@@ -21,17 +22,17 @@ SELECT 'urls', count(*) FROM urls
 UNION ALL SELECT 'unscored', count(*) FROM urls WHERE state = 0
 UNION ALL SELECT 'in_progress', count(*) FROM urls WHERE state = 3
 UNION ALL SELECT 'too_deep', count(*) FROM urls WHERE state = 5
+UNION ALL SELECT 'relaxing', count(*) FROM relaxing
 UNION ALL SELECT 'pages', count(*) FROM pages
+UNION ALL SELECT 'visits', count(*) FROM attempts WHERE outcome = 'fetched'
 UNION ALL SELECT 'started', coalesce(min(at), 0) FROM attempts
 UNION ALL SELECT 'last', coalesce(max(at), 0) FROM attempts
 UNION ALL SELECT 'scored and waiting', count(*) FROM urls WHERE state IN (1, 2)
 """
-_OUTCOMES = "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
 _DEPTHS = """
 SELECT 'urls:' || depth, count(*) FROM urls GROUP BY depth
 UNION ALL SELECT 'done:' || depth, count(*) FROM urls WHERE state = 4 GROUP BY depth
-UNION ALL SELECT 'pages:' || depth, count(*) FROM urls
-WHERE state = 4 AND page IS NOT NULL GROUP BY depth
+UNION ALL SELECT 'pages:' || depth, count(*) FROM urls WHERE page IS NOT NULL GROUP BY depth
 """
 _QUEUES = "SELECT queue, count(*) FROM urls WHERE state IN (1, 2) GROUP BY queue"
 
@@ -74,15 +75,21 @@ async def check_indexes(
 
 def _miscounted(connection: sqlite3.Connection, state: CopiedCrawl) -> Iterator[str]:
     waiting = state.counts["queued"] + state.counts["assigned"]
-    names = ("urls", "unscored", "in_progress", "too_deep", "pages", "started", "last")
+    names = (
+        *("urls", "unscored", "in_progress", "too_deep", "relaxing", "pages", "visits"),
+        *("started", "last"),
+    )
     counts = {name: state.counts[name] for name in names} | {"scored and waiting": waiting}
+    reasons = {str(reason): urls for reason, urls in read_reasons(connection).items()}
+    yield from _differences(reasons, state.outcomes, "ended as {}")
     for words, query, counted in (
         ("{}", _COUNTS, counts),
-        ("ended as {}", _OUTCOMES, state.outcomes),
         ("at depth, {}", _DEPTHS, state.depths),
         ("in queue {}", _QUEUES, state.queue_counts),
     ):
         yield from _differences(dict(connection.execute(query)), counted, words)
+    if state.counts["reserved"] and not state.counts["in_progress"]:
+        yield f"{state.counts['reserved']:.15g} bytes are reserved, and nothing is in progress"
 
 
 def _differences(

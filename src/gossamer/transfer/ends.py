@@ -8,19 +8,28 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.cluster import frontier_role
-from gossamer.config import StoreAddress
+from gossamer.config import OWN_REDIS, StoreAddress
 from gossamer.errors import CrawlError, UsageError
+from gossamer.plan.starts import own_name
 from gossamer.plan.stored_options import read_options
 from gossamer.stores.embedded.directory import (
     DATABASE,
     CrawlDirectory,
     find_crawl,
     is_locked,
-    name_for,
 )
-from gossamer.stores.embedded.sqlite.file import check_version, make_tables
+from gossamer.stores.embedded.sqlite.file import (
+    APPLICATION_ID,
+    check_own,
+    check_version,
+    is_written,
+    make_tables,
+)
 from gossamer.stores.embedded.sqlite.queries import read_note
 from gossamer.stores.embedded.sqlite.readonly import reading
+from gossamer.stores.own_redis.folder import is_own_redis
+from gossamer.stores.own_redis.opening import reachable_server
+from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner
 from gossamer.stores.redis import opening
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.alive import is_at_work
@@ -34,7 +43,6 @@ from gossamer.stores.registry import kind_of
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer.export import export
 from gossamer.transfer.restore import restore
-from gossamer.urls import parse_seed
 
 Tell = Callable[[str, int, int], None]
 """Hears what is done to how many URLs of how many."""
@@ -61,7 +69,7 @@ class FileEnd:
         path = self._path
         if not path.is_file():
             raise UsageError(f"there is no crawl in {path}: name its directory or its file")
-        if is_locked(path.parent) or _is_written(path):
+        if is_locked(path.parent) or is_written(path):
             raise CrawlError(f"a process is crawling into {path.parent}: let it end first")
         with reading(path) as tables:
             check_version(tables, path)
@@ -71,9 +79,10 @@ class FileEnd:
         """Refuse to be a target where there is a crawl, or one on which a process works."""
         if not self._path.exists():
             return
+        check_own(self._path)
         if not replace:
             raise UsageError(f"there is a crawl in {self}: name another, or replace it (--replace)")
-        if _is_written(self._path):
+        if is_written(self._path):
             raise CrawlError(f"another process is writing to {self._path}: let it end first")
 
     def take_in(self, tables: sqlite3.Connection, rules: StoreRules, tell: Tell) -> None:
@@ -81,6 +90,8 @@ class FileEnd:
         directory = CrawlDirectory(self._path.parent)
         part = self._path.with_name(f"{self._path.name}.part")
         with directory:
+            if (identity := read_note(tables, IDENTITY_NOTE)) is not None:
+                directory.check_owner(CrawlOwner(identity.decode(), str(self)))
             directory.clear(part)
             try:
                 _write(tables, part)
@@ -89,31 +100,19 @@ class FileEnd:
             finally:
                 directory.clear(part)
 
-    def continue_with(self, seeds: list[str]) -> list[str]:
+    def continue_with(self) -> list[str]:
         """Return the command that goes on with the crawl there."""
         if self._path.name == DATABASE:
-            return ["gossamer", "crawl", *seeds, "--dir", str(self._path.parent)]
-        return ["gossamer", "crawl", *seeds, "--store", f"sqlite:{self._path}"]
-
-
-def _is_written(path: Path) -> bool:
-    """Tell whether a process writes to the file of a crawl at this moment."""
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=0, uri=True)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-        finally:
-            connection.close()
-    except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-    return False
+            return ["gossamer", "resume", str(self._path.parent)]
+        return ["gossamer", "resume", "--store", f"sqlite:{self._path}"]
 
 
 def _write(tables: sqlite3.Connection, path: Path) -> None:
     try:
         copy = sqlite3.connect(path, isolation_level=None)
         try:
+            # First of all: what is left of a copy that was killed is known for ours by it.
+            copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             tables.backup(copy)
             copy.execute("PRAGMA journal_mode = WAL")
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -141,13 +140,13 @@ class SharedStoreEnd:
         return f"the crawl {self._crawl} in {self._address}"
 
     @contextmanager
-    def tables(self, tell: Tell) -> Iterator[sqlite3.Connection]:
-        """Give a copy of the crawl; a CrawlError if a process works on it."""
+    def tables(self, tell: Tell, *, is_idle: bool = False) -> Iterator[sqlite3.Connection]:
+        """Give a copy of the crawl; a CrawlError if a process works on it, unless none can."""
         tables = sqlite3.connect("", isolation_level=None)
 
         async def copy(nodes: Nodes) -> None:
             self._crawl = crawl = await find_crawl_name(nodes, self._crawl)
-            if await is_at_work(nodes, crawl, ROLES):
+            if not is_idle and await is_at_work(nodes, crawl, ROLES):
                 raise CrawlError(f"{self} is worked on: {STOP_THEM}")
             async with stored_crawl(nodes, crawl) as (rules, client):
                 copied = await export(client, rules, tables, tell=partial(tell, "read"))
@@ -194,7 +193,7 @@ class SharedStoreEnd:
             options = read_options(read_note(tables, "options"), "the crawl")
             if options is None:
                 raise UsageError("which name is the crawl to have there? Give it one with --name")
-            self._crawl = name_for(parse_seed(options.seeds[0]))
+            self._crawl = own_name(options)
             self._refuse_if_taken(self._crawl)
         crawl = self._crawl
 
@@ -210,13 +209,54 @@ class SharedStoreEnd:
 
         asyncio.run(ask_server(self._address, bring))
 
-    def continue_with(self, seeds: list[str]) -> list[str]:
+    def continue_with(self) -> list[str]:
         """Return the command that goes on with the crawl there."""
-        shared = ["--store", str(self._address), "--name", str(self._crawl)]
-        return ["gossamer", "crawl", *seeds, *shared]
+        return ["gossamer", "resume", "--store", str(self._address), "--name", str(self._crawl)]
 
 
-MigrationEnd = FileEnd | SharedStoreEnd
+class OwnRedisEnd:
+    """A crawl that has a Redis of its own, which is started to copy it from there."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+
+    def __str__(self) -> str:
+        return str(self._directory or "redis:")
+
+    @contextmanager
+    def tables(self, tell: Tell) -> Iterator[sqlite3.Connection]:
+        """Give a copy of the crawl; a CrawlError if a process works on it."""
+        self._directory = directory = find_crawl(self._directory, Path())
+        if not is_own_redis(directory):
+            raise UsageError(f"there is no crawl with a Redis of its own in {self}")
+        if is_locked(directory):
+            raise CrawlError(f"a process is crawling into {self}: let it end first")
+        with asyncio.Runner() as runner:
+            server = reachable_server(directory)
+            address, _ = runner.run(server.__aenter__())
+            try:
+                shared = SharedStoreEnd(address, None, allow_insecure=False)
+                with shared.tables(tell, is_idle=True) as tables:
+                    yield tables
+            finally:
+                runner.run(server.__aexit__(None, None, None))
+
+    def check_free(self, *, replace: bool) -> None:
+        """Refuse to be a target: the server of a crawl belongs to the command that crawls."""
+        raise UsageError(
+            "a crawl cannot be moved into a Redis of its own: name a file, or a running server "
+            "(redis://HOST)"
+        )
+
+    def take_in(self, tables: sqlite3.Connection, rules: StoreRules, tell: Tell) -> None:
+        """Do nothing: it never comes to that."""
+
+    def continue_with(self) -> list[str]:
+        """Return the command that goes on with the crawl there."""
+        return ["gossamer", "resume", str(self)]
+
+
+MigrationEnd = FileEnd | SharedStoreEnd | OwnRedisEnd
 """A store that a crawl can be taken from or brought to."""
 
 
@@ -225,6 +265,8 @@ def migration_end(
 ) -> MigrationEnd:
     """Return the store at that address, as one that a crawl can be moved from or to."""
     kind = kind_of(address)
+    if address == OWN_REDIS or (address.path is not None and is_own_redis(address.path)):
+        return OwnRedisEnd(address.path)
     if kind.shared:
         return SharedStoreEnd(parse_address(address.url), crawl, allow_insecure=allow_insecure)
     if not kind.in_directory:

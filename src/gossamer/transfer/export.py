@@ -14,12 +14,23 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from gossamer.errors import CrawlError
+from gossamer.frontier import SchedulerRules
+from gossamer.stores.embedded.rows import Figures
 from gossamer.stores.redis import library
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
 from gossamer.stores.redis.crawl_client import CrawlClient
-from gossamer.stores.redis.records import NOBODY, UNREADABLE, read_host, read_url
+from gossamer.stores.redis.records import (
+    UNREADABLE,
+    links_done,
+    read_host,
+    read_listing,
+    read_result,
+    read_samples,
+    read_url,
+)
 from gossamer.stores.redis.unpack import unpack_page
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer.sqlite_importer import SqliteImporter
@@ -51,6 +62,7 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """Whether nobody works on it and nothing is in progress."""
     counts: defaultdict[str, float]
     outcomes: dict[str, int]
+    """How many URLs are done, by the reason (`stores/reasons.py`)."""
     depths: dict[str, int]
     """How many URLs are known, done and have a page, by depth (`depths` in `stores/redis/keys.py`).
     """
@@ -58,13 +70,18 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """How many URLs are queued or assigned, by priority queue."""
     pending_depth_changes: list[int]
     """Pages of which the modules know a larger depth."""
+    relaxing: list[tuple[int, int]]
+    """URLs that have come nearer and what they link to not yet, with how many links are done."""
+    results: int
+    """How long the log of results is."""
     unreadable: list[str]
     """What is wrong with records that nobody can read."""
 
 
 def read_state(answer: Sequence[Any], rules: StoreRules, unreadable: list[str]) -> CopiedCrawl:
     """Return what the step that was the moment has answered (`lua/steps/catch_up.lua`)."""
-    (seconds, micros), fields, outcomes, pending_depth_changes, seen, depths, queues = answer
+    (seconds, micros), fields, outcomes, pending_depth_changes, seen, *tables = answer
+    depths, queues, relaxing, results = tables
     counts = defaultdict(float, {name.decode(): float(value) for name, value in _pairs(fields)})
     silent_since = int(seconds) + int(micros) / 1e6 - rules.scheduler.lease_s
     running = counts["closed"] == AT_WORK and bool(seen) and float(seen[1]) > silent_since
@@ -76,6 +93,8 @@ def read_state(answer: Sequence[Any], rules: StoreRules, unreadable: list[str]) 
         depths={name.decode(): int(value) for name, value in _pairs(depths)},
         queue_counts={int(queue): int(value) for queue, value in _pairs(queues)},
         pending_depth_changes=sorted(int(page) for page, _ in _pairs(pending_depth_changes)),
+        relaxing=[(int(url_id), links_done(float(place))) for url_id, place in _pairs(relaxing)],
+        results=int(results),
         unreadable=unreadable,
     )
 
@@ -83,10 +102,10 @@ def read_state(answer: Sequence[Any], rules: StoreRules, unreadable: list[str]) 
 def notes_of_file(
     state: CopiedCrawl, rules: StoreRules, notes: Mapping[bytes, bytes]
 ) -> dict[str, bytes]:
-    """Return the notes that the crawl would have in a file, as `FrontierState` writes them."""
+    """Return the notes that the crawl would have in a file, as an embedded store writes them."""
     counts = state.counts
     numbers = {
-        "bytes": int(counts["bytes"]),
+        **{name: int(counts[name]) for name in Figures.__struct_fields__},
         "queues": rules.scheduler.queues,
         "starts": int(counts["lease"]) >> LEASES_OF_A_START,
         "unsure_since": counts["unsure"] or "-inf",
@@ -124,9 +143,12 @@ async def export(
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
-    await copy.end(rules.scheduler.delay_s)
+    await copy.end(rules.scheduler, state.results)
     notes: Any = await crawl.client.hgetall(crawl.key("notes"))
+    importer.add_relaxing(state.relaxing)
     importer.finish(state.pending_depth_changes, notes_of_file(state, rules, notes))
+    seconds, micros = await crawl.client.time()
+    importer.note_expired(seconds + micros / 1e6 - rules.keep_s)
     if state.closed:  # the workers to which they were assigned are gone
         connection.execute("UPDATE urls SET state = 1 WHERE state = 2")
     return state
@@ -142,8 +164,6 @@ class _Copy:
         self._importer = importer
         self._sketches = sketches
         self._since = 0
-        self._pages: set[int] = set()
-        """The pages that are copied."""
         self._unreadable: list[str] = []
 
     async def begin(self, tell: Callable[[int, int], None]) -> None:
@@ -154,15 +174,24 @@ class _Copy:
             await self._copy_urls(numbers)
             tell(numbers[-1], urls)
         async for found in self._scan("pages"):
-            await self._keep_pages({int(number): packed for number, packed in found.items()})
+            await self._copy_pages(map(int, found))
 
-    async def end(self, delay_s: float) -> None:
+    async def end(self, rules: SchedulerRules, results: int) -> None:
         """Copy what nothing depends on, or what only grows."""
+        for numbers in _cut(range(1, results + 1), URLS_AT_ONCE):
+            await self._copy_results(numbers)
+        async for found in self._scan("given_scores"):
+            self._importer.add_given_scores((float(one), int(url)) for url, one in found.items())
         last_host = await self._counted("hosts")
         for hosts in _cut(range(1, last_host + 1), URLS_AT_ONCE):
-            await self._copy_hosts(hosts, delay_s)
+            await self._copy_hosts(hosts, rules)
         credit: Any = await self._client.hgetall(self._key("credits"))
         self._importer.add("domains", ((one.decode(), float(credit[one])) for one in credit))
+        async for found in self._scan("listings"):
+            for name, packed in found.items():
+                listing = self._read(read_listing, packed, f"listing {name.decode()}")
+                if listing is not None:
+                    self._importer.add("listings", [(int(name), *astuple(listing))])
         async for found in self._scan("known"):
             self._importer.add_keys((name, int(url_id)) for name, url_id in found.items())
         if self._sketches:
@@ -221,44 +250,74 @@ class _Copy:
         return [row.page for _, row, _ in rows if row.page]
 
     async def _copy_pages(self, numbers: Iterable[int]) -> None:
-        """Copy pages that are not copied yet: once written they stay as they are."""
-        wanted = [number for number in numbers if number not in self._pages]
-        for some in _cut(wanted, URLS_AT_ONCE):
-            found: Any = await self._client.hmget(self._key("pages"), [*map(str, some)])
-            there = zip(some, found, strict=True)
-            # Others are claimed and not kept so far.
-            await self._keep_pages({number: packed for number, packed in there if packed})
+        """Copy pages with what belongs to them.
 
-    async def _keep_pages(self, records: Mapping[int, bytes]) -> None:
-        """Keep records, and copy what belongs to them."""
+        One that is visited again while the copy is under way is copied once more.
+        """
+        for some in _cut([*numbers], BODIES_AT_ONCE):
+            # Of one page everything is read at once: the next version may come at any moment.
+            async with self._client.pipeline(transaction=True) as pipe:
+                pipe.hmget(self._key("pages"), [*map(str, some)])
+                for name in ("content", "sample") if self._sketches else ("content",):
+                    pipe.mget([f"{self._key(name)}{number}" for number in some])
+                records, *belongings = await pipe.execute()
+            fetched_at = self._take_pages(some, records)
+            self._importer.forget_contents(some)
+            self._take_bodies(some, fetched_at, *belongings)
+
+    def _take_pages(
+        self, numbers: Sequence[int], records: Sequence[bytes | None]
+    ) -> dict[int, float]:
+        """Take in the records of pages; return when each was fetched."""
         fetched_at: dict[int, float] = {}
-        for number in sorted(records):
-            page = self._read(unpack_page, records[number], f"page {number}")
+        for number, packed in zip(numbers, records, strict=True):
+            # One without a record is claimed and not kept so far.
+            page = self._read(unpack_page, packed, f"page {number}") if packed else None
             if page is not None:
                 self._importer.add_page(number, page.fetched_at, page.url_id, page.note)
                 fetched_at[number] = page.fetched_at
-        self._pages.update(fetched_at)
-        for some in _cut([*fetched_at], BODIES_AT_ONCE):
-            bodies = await self._of_pages("content", some)
-            self._importer.add("contents", ((n, fetched_at[n], body) for n, body in bodies))
-            if self._sketches:
-                samples = await self._of_pages("sample", some)
-                rows = ((n, fetched_at[n], b"", one[len(NOBODY) :]) for n, one in samples)
-                self._importer.add("sketches", rows)
+        return fetched_at
 
-    async def _of_pages(self, name: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Return what is kept of pages under keys of their own."""
-        found: Any = await self._client.mget([f"{self._key(name)}{number}" for number in numbers])
-        return [(number, one) for number, one in zip(numbers, found, strict=True) if one]
+    def _take_bodies(
+        self,
+        numbers: Sequence[int],
+        fetched_at: Mapping[int, float],
+        bodies: Sequence[bytes | None],
+        samples: Sequence[bytes | None] = (),
+    ) -> None:
+        """Take in what is kept of pages under keys of their own."""
 
-    async def _copy_hosts(self, numbers: Sequence[int], delay_s: float) -> None:
+        def of_pages(found: Sequence[bytes | None]) -> Iterator[tuple[int, float, bytes]]:
+            for number, one in zip(numbers, found, strict=True):
+                if one and number in fetched_at:
+                    yield number, fetched_at[number], one
+
+        self._importer.add("contents", of_pages(bodies))
+        if samples:
+            rows = ((number, at, b"", *read_samples(one)) for number, at, one in of_pages(samples))
+            self._importer.add("sketches", rows)
+
+    async def _copy_hosts(self, numbers: Sequence[int], rules: SchedulerRules) -> None:
         packed: Any = await self._client.hmget(self._key("hosts"), [*map(str, numbers)])
         hosts = [
             (number, host)
             for number, record in zip(numbers, packed, strict=True)
             if (host := self._read(read_host, record or b"", f"host {number}"))
         ]
-        self._importer.add_hosts(hosts, delay_s)
+        self._importer.add_hosts(hosts, rules)
+
+    async def _copy_results(self, numbers: Sequence[int]) -> None:
+        """Copy results without their rows, which can be made again."""
+        packed: Any = await self._client.lrange(
+            self._key("results"), numbers[0] - 1, numbers[-1] - 1
+        )
+        results = [
+            (number, url_id, page or None, settled_at, records or None)
+            for number, one in zip(numbers, packed, strict=False)
+            if (found := self._read(read_result, one, f"result {number}"))
+            for url_id, page, settled_at, records in [found]
+        ]
+        self._importer.add("results", results)
 
     async def _copy_bands(self) -> None:
         """Copy which bands pages have, out of which pages bands have."""

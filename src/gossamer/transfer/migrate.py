@@ -8,8 +8,10 @@ import sqlite3
 
 import msgspec
 
+from gossamer.config import keep_seconds
 from gossamer.frontier import SchedulerRules
 from gossamer.plan.stored_options import StoredOptions, read_options
+from gossamer.policy.received import most_received
 from gossamer.stores.embedded.sqlite.queries import count_pages, read_note
 from gossamer.stores.rules import StoreRules
 from gossamer.transfer.ends import MigrationEnd, Tell
@@ -40,15 +42,22 @@ def migrate(
             target=str(target),
             urls=urls,
             pages=count_pages(tables),
-            continue_with=target.continue_with(list(options.seeds) if options else []),
+            continue_with=target.continue_with(),
         )
 
 
 def rules_of(options: StoredOptions | None, tables: sqlite3.Connection) -> StoreRules:
-    """Return the rules of a crawl as far as they are known; who goes on with it lays down all."""
+    """Return the rules of a crawl for a shared store, as far as they are known.
+
+    Who goes on with it lays down all of them.
+    """
     known = {} if options is None else msgspec.structs.asdict(options)
-    names = ("max_pages", "max_bytes", "max_page_bytes", "ttl_s")
+    names = ("max_pages", "max_bytes", "revisit_s")
     given = {name: known[name] for name in names if known.get(name) is not None}
+    if options is not None:
+        given["keep_s"] = keep_seconds(options.keep_s, shared=True)
+    if options is not None and options.max_body_bytes is not None:
+        given["max_task_bytes"] = most_received(options.max_body_bytes)
     if known.get("depth") is not None:
         given["max_depth"] = known["depth"]
     if known.get("similarity", msgspec.UNSET) is not msgspec.UNSET:

@@ -16,24 +16,29 @@ from redis.typing import EncodableT
 
 from gossamer.errors import CrawlError
 from gossamer.frontier import QueueTable
-from gossamer.stores.contract import UrlState
 from gossamer.stores.embedded import host_registry
+from gossamer.stores.embedded.rows import read_figures
+from gossamer.stores.embedded.sqlite.band_table import COMPLETE_NOTE
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
-from gossamer.stores.redis.constants import LONGEST_MS
 from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client
 from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.records import (
+    CLAIM,
     NOBODY,
     name_of,
+    place_in_line,
     write_host,
+    write_listing,
     write_page,
+    write_samples,
     write_targets,
     write_url,
 )
 from gossamer.stores.rules import StoreRules
+from gossamer.stores.url_record import UrlState
 from gossamer.transfer import tables
 from gossamer.transfer.export import LEASES_OF_A_START
 
@@ -46,15 +51,16 @@ _SLOWEST = """
 SELECT CAST(id AS TEXT), took_s / requests FROM hosts WHERE requests ORDER BY 2 DESC LIMIT ?
 """
 _KEPT = """
-SELECT pages.id, pages.fetched_at, digest, body, bands, sample
+SELECT pages.id, pages.fetched_at, digest, content, bands, sample, own
 FROM pages LEFT JOIN contents ON contents.page = pages.id
 LEFT JOIN sketches ON sketches.page = pages.id
 WHERE pages.fetched_at > ? ORDER BY pages.id
 """
 _PENDING_DEPTH_CHANGES = """
-SELECT pages.id, pages.url FROM pages CROSS JOIN urls ON urls.id = pages.url
-WHERE reported_depth <> depth
+SELECT pages.id, pages.url FROM depth_changes JOIN pages ON pages.id = depth_changes.page
 """
+_GIVEN_SCORES = "SELECT CAST(id AS TEXT), given_score FROM urls WHERE given_score IS NOT NULL"
+_RELAXING = "SELECT CAST(url AS TEXT), depth, hops, done FROM relaxing"
 
 Fields = dict[EncodableT, EncodableT]
 
@@ -75,9 +81,12 @@ async def restore(
             raise CrawlError(f"the store has a crawl with the name {crawl} already")
         work = Restoration(connection, target, rules)
         await work.urls(tell)
+        await work.listings()
+        await work.relaxing()
         await work.hosts()
         await work.pages()
         await work.bodies()
+        await work.results()
         await work.counters()
         async with connect(await nodes.find(REGISTRY)) as registrar:
             await registrar.sadd(REGISTRY, crawl)
@@ -103,6 +112,7 @@ class Restoration:
         self._client = crawl.client
         self._key = crawl.key
         self._rules = rules
+        self._is_revisiting = not math.isinf(rules.revisit_s)
         self._queue_of = QueueTable(rules.scheduler.queues).queue_of
         self._states: Counter[int] = Counter()
         self._outcomes: Counter[str] = Counter()
@@ -129,6 +139,23 @@ class Restoration:
             "too_deep": self._states[UrlState.TOO_DEEP],
         }
 
+    async def listings(self) -> None:
+        """Write what sitemaps say of URLs, and how many sitemaps domains have."""
+        sitemaps: Counter[EncodableT] = Counter()
+        for some in tables.portions(tables.listings(self._db), URLS_AT_ONCE):
+            packed: Fields = {url_id: write_listing(listing) for url_id, listing in some}
+            await self._client.hset(self._key("listings"), mapping=packed)
+            sitemaps.update(one.sitemap_of for _, one in some if one.sitemap_of is not None)
+        if sitemaps:
+            await self._client.hset(self._key("sitemaps"), mapping={**sitemaps})
+
+    async def relaxing(self) -> None:
+        """Write the URLs from which shorter paths are still to be followed."""
+        line = {name: place_in_line(*place) for name, *place in self._db.execute(_RELAXING)}
+        if line:
+            await self._client.zadd(self._key("relaxing"), line)
+        self._counts["relaxing"] = len(line)
+
     def _take_url(self, portion: _Portion, url: tables.TableUrl) -> None:
         record = url.record
         portion.known[url.key] = url.id
@@ -137,6 +164,8 @@ class Restoration:
             portion.targets[url.id] = write_targets(url.links)
         self._states[record.state] += 1
         self._depths[f"urls:{record.depth}"] += 1
+        if record.page:
+            self._depths[f"pages:{record.depth}"] += 1
         match record.state:
             case UrlState.UNSCORED:
                 portion.line[str(url.id)] = url.id
@@ -144,10 +173,8 @@ class Restoration:
                 portion.queued[record.host][name_of(url.id)] = record.score
                 self._queues[self._queue_of(record.score)] += 1
             case UrlState.DONE:
-                self._outcomes[url.outcome] += 1
+                self._outcomes[url.reason] += 1
                 self._depths[f"done:{record.depth}"] += 1
-                if record.page:
-                    self._depths[f"pages:{record.depth}"] += 1
 
     async def _write(self, portion: _Portion) -> None:
         async with self._client.pipeline(transaction=False) as pipe:
@@ -195,30 +222,52 @@ class Restoration:
             await self._client.hset(self._key("depth_changes"), mapping=pending_depth_changes)
         self._counts |= {"pages": count, "page": last}
 
+    async def results(self) -> None:
+        """Write the log of results, and the scores that came with links."""
+        for some in tables.portions(tables.results(self._db), URLS_AT_ONCE):
+            await self._client.rpush(self._key("results"), *some)
+        if given := dict(self._db.execute(_GIVEN_SCORES)):
+            await self._client.hset(self._key("given_scores"), mapping=given)
+
     async def bodies(self) -> None:
         """Write contents, digests and sketches, each for the rest of its time."""
         seconds, micros = await self._client.time()
-        now, ttl_s = seconds + micros / 1e6, self._rules.ttl_s
-        digest_key = self._key("digest").encode()
-        for some in tables.portions(self._db.execute(_KEPT, (now - ttl_s,)), BODIES_AT_ONCE):
+        now, keep_s = seconds + micros / 1e6, self._rules.keep_s
+        for some in tables.portions(self._db.execute(_KEPT, (now - keep_s,)), BODIES_AT_ONCE):
             async with self._client.pipeline(transaction=False) as pipe:
-                for page, fetched_at, digest, body, bands, sample in some:
-                    left_ms = milliseconds(fetched_at + ttl_s - now)
-                    kept = write_page(fetched_at, page, NOBODY)
-                    pipe.set(digest_key + digest, kept, px=left_ms)
-                    if body is not None:
-                        pipe.set(f"{self._key('content')}{page}", body, px=left_ms)
+                for page, fetched_at, digest, content, bands, sample, own in some:
+                    left_ms = milliseconds(fetched_at + keep_s - now)
+                    self._write_digest(pipe, page, fetched_at, digest)
+                    if self._is_revisiting:
+                        compared = CLAIM.pack(name_of(page), len(digest)) + digest + (bands or b"")
+                        pipe.hset(self._key("compared"), str(page), compared)
+                    if content is not None:
+                        pipe.set(f"{self._key('content')}{page}", content, px=left_ms)
                     if sample is not None:
-                        pipe.set(f"{self._key('sample')}{page}", NOBODY + sample, px=left_ms)
+                        samples = write_samples(sample, own)
+                        pipe.set(f"{self._key('sample')}{page}", samples, px=left_ms)
                         self._write_bands(pipe, page, bands)
                 await pipe.execute()
 
+    def _write_digest(self, pipe: Pipeline, page: int, fetched_at: float, digest: bytes) -> None:
+        name, entry = self._key("digest").encode() + digest, write_page(fetched_at, page, NOBODY)
+        if self._is_revisiting:  # several pages may have the same content
+            pipe.append(name, entry)
+        else:
+            pipe.set(name, entry)
+        self._forget_in_time(pipe, name)
+
     def _write_bands(self, pipe: Pipeline, page: int, bands: bytes) -> None:
-        longest_ms = milliseconds(self._rules.ttl_s + self._rules.scheduler.lease_s)
         for at in range(0, len(bands), BAND_BYTES):
             position = bytes([(at // BAND_BYTES + 1) % 256])
             name = self._key("band").encode() + position + bands[at : at + BAND_BYTES]
             pipe.append(name, name_of(page))
+            self._forget_in_time(pipe, name)
+
+    def _forget_in_time(self, pipe: Pipeline, name: bytes) -> None:
+        """Have the server forget what several pages share, when the last of them has expired."""
+        longest_ms = milliseconds(self._rules.keep_s + self._rules.scheduler.lease_s)
+        if longest_ms is not None:
             pipe.pexpire(name, longest_ms)
 
     async def counters(self) -> None:
@@ -226,12 +275,16 @@ class Restoration:
         notes = {name: bytes(value) for name, value in self._db.execute("SELECT * FROM notes")}
         notes.pop("queues", None)
         notes.pop(WORKERS_NOTE, None)
+        notes.pop(COMPLETE_NOTE, None)
         starts = int(notes.pop("starts", b"0"))
+        figures = read_figures(notes.get)
+        for name in figures.__struct_fields__:
+            notes.pop(name, None)
+            self._counts[name] = getattr(figures, name)
         first, last = self._db.execute("SELECT min(at), max(at) FROM attempts").fetchone()
         self._counts |= {
             "started": first or 0.0,
             "last": last or 0.0,
-            "bytes": int(notes.pop("bytes", b"0")),
             "closed": _ENDED.get(notes.pop("closed", b""), 0),
             "unsure": max(float(notes.pop("unsure_since", b"-inf")), 0.0),
             # Beyond every lease that was given before.
@@ -249,6 +302,6 @@ class Restoration:
                 await self._client.hset(self._key(name), mapping=dict(fields))
 
 
-def milliseconds(seconds: float) -> int:
-    """Return for how long the server is to keep something."""
-    return min(max(1, math.ceil(seconds * 1000)), LONGEST_MS)
+def milliseconds(seconds: float) -> int | None:
+    """Return for how long the server is to keep something; None: for good."""
+    return None if math.isinf(seconds) else max(1, math.ceil(seconds * 1000))

@@ -10,10 +10,20 @@ from array import array
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
-from gossamer.frontier import QueueTable
-from gossamer.stores.contract import UrlState
+from gossamer.frontier import QueueTable, SchedulerRules
+from gossamer.stores.embedded.sqlite.pages import EXPIRED_NOTE
+from gossamer.stores.embedded.sqlite.queries import read_note
 from gossamer.stores.redis.messages import PageNote
-from gossamer.stores.redis.records import REDIRECT, SCORED, HostRow, UrlRow, read_targets
+from gossamer.stores.redis.read_hosts import delay_of
+from gossamer.stores.redis.records import (
+    REDIRECT,
+    SCORED,
+    HostRow,
+    UrlRow,
+    read_targets,
+    share_of,
+)
+from gossamer.stores.url_record import UrlState
 
 _TRIES = """
 CREATE TEMP TABLE tries (
@@ -87,13 +97,20 @@ class SqliteImporter:
             row.deaths,
             int(bool(row.flags & REDIRECT)),
             b"" if leads_to is None and last else leads_to,
+            share_of(row.similarity),
+            share_of(row.own_similarity),
+            None,  # until its given score is known
         )
 
     def add_keys(self, keys: Iterable[tuple[bytes, int]]) -> None:
         """Take in under which keys URLs are known, when all URLs are there."""
         self._db.executemany("UPDATE urls SET key = ? WHERE id = ?", keys)
 
-    def add_hosts(self, hosts: Iterable[tuple[int, HostRow]], delay_s: float) -> None:
+    def add_given_scores(self, scores: Iterable[tuple[float, int]]) -> None:
+        """Take in the scores that came with links, when all URLs are there."""
+        self._db.executemany("UPDATE urls SET given_score = ? WHERE id = ?", scores)
+
+    def add_hosts(self, hosts: Iterable[tuple[int, HostRow]], rules: SchedulerRules) -> None:
         """Take in hosts."""
         self.add(
             "hosts",
@@ -102,7 +119,7 @@ class SqliteImporter:
                     number,
                     host.name,
                     host.domain,
-                    max(delay_s, host.crawl_delay),
+                    delay_of(host, rules),
                     host.next,
                     host.failures,
                     host.unanswered,
@@ -111,6 +128,7 @@ class SqliteImporter:
                     host.failed,
                     host.pages,
                     host.took,
+                    host.received,
                 )
                 for number, host in hosts
             ),
@@ -120,6 +138,27 @@ class SqliteImporter:
         """Take in a page."""
         about = (note.size, note.digest, note.content_type, note.encoding, note.title)
         self.add("pages", [(number, url_id, *about, at, 0)])
+
+    def forget_contents(self, numbers: Iterable[int]) -> None:
+        """Forget the contents of pages, before they are taken in again."""
+        rows = [(number,) for number in numbers]
+        self._db.executemany("DELETE FROM contents WHERE page = ?", rows)
+        self._db.executemany("DELETE FROM sketches WHERE page = ?", rows)
+
+    def note_expired(self, before: float) -> None:
+        """Note that the server has forgotten the contents of all pages fetched up to a moment."""
+        found = self._db.execute("SELECT 1 FROM pages WHERE fetched_at <= ? LIMIT 1", (before,))
+        if found.fetchone() is not None:
+            earlier = float(read_note(self._db, EXPIRED_NOTE) or b"-inf")
+            self.add("notes", [(EXPIRED_NOTE, str(max(before, earlier)).encode())])
+
+    def add_relaxing(self, urls: Iterable[tuple[int, int]]) -> None:
+        """Take in URLs that have come nearer and what they link to not yet, when all are there."""
+        self._db.executemany(
+            "INSERT INTO relaxing (url, depth, hops, done) "
+            "SELECT id, depth, hops, ?2 FROM urls WHERE id = ?1",
+            urls,
+        )
 
     def finish(self, pending_depth_changes: Iterable[int], notes: Mapping[str, bytes]) -> None:
         """Complete the tables.
@@ -134,10 +173,11 @@ class SqliteImporter:
             self._db.execute("UPDATE sketches SET bands = ? WHERE page = ?", (bands, page))
         self._db.execute("DELETE FROM sketches WHERE bands = x''")
         self._db.execute(_REPORTED)
+        pending = [(number,) for number in pending_depth_changes]
         self._db.executemany(
-            "UPDATE pages SET reported_depth = reported_depth + 1 WHERE id = ?",
-            [(number,) for number in pending_depth_changes],
+            "UPDATE pages SET reported_depth = reported_depth + 1 WHERE id = ?", pending
         )
+        self._db.executemany("INSERT INTO depth_changes VALUES (?)", pending)
         self.add("notes", notes.items())
         self._db.execute("DROP TABLE temp.tries")
         self._db.execute("DROP TABLE temp.bands")

@@ -6,8 +6,20 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+from gossamer.stores.listing import Listing
+from gossamer.stores.reasons import Reason
 from gossamer.stores.redis.messages import PageNote, pack
-from gossamer.stores.redis.records import REDIRECT, SCORED, HostRow, UrlRow, write_page
+from gossamer.stores.redis.records import (
+    GIVEN_SCORE,
+    LISTED,
+    PARTS,
+    REDIRECT,
+    SCORED,
+    HostRow,
+    UrlRow,
+    write_page,
+    write_result,
+)
 
 T = TypeVar("T")
 
@@ -22,9 +34,13 @@ SELECT id, key, coalesce(outcome, ''), coalesce(targets, x''),
        CASE WHEN is_orphan THEN 0 WHEN state IN (2, 3) THEN 1 ELSE state END, hops, depth,
        CASE WHEN state = 4 AND NOT is_orphan THEN coalesce(finished_at, 9e999) ELSE 9e999 END,
        host, coalesce(parent, 0), deaths,
-       (redirect <> 0) * :redirect | (score IS NOT NULL AND NOT is_orphan) * :scored,
+       (redirect <> 0) * :redirect | (score IS NOT NULL AND NOT is_orphan) * :scored
+           | (given_score IS NOT NULL) * :given | (id IN (SELECT url FROM listings)) * :listed,
        CASE WHEN is_orphan THEN 0.0 ELSE coalesce(score, 0.0) END, coalesce(page, 0),
-       CASE WHEN is_orphan THEN 0 ELSE coalesce(duplicate_of, 0) END, found_at, url
+       CASE WHEN is_orphan THEN 0 ELSE coalesce(duplicate_of, 0) END,
+       CAST(round(coalesce(similarity, 0) * :parts) AS INTEGER) * (NOT is_orphan),
+       CAST(round(coalesce(own_similarity, 0) * :parts) AS INTEGER) * (NOT is_orphan),
+       found_at, url
 FROM found ORDER BY id
 """
 _ATTEMPTS = """
@@ -33,7 +49,7 @@ SELECT at, outcome, coalesce(cause, ''), detail, status FROM attempts WHERE url 
 _HOSTS = """
 SELECT id, known IS NOT NULL AS is_met, key AS name, domain, next_start AS next, failures,
        unanswered, coalesce(crawl_delay_s, 0.0) AS crawl_delay, requests, failed, pages,
-       took_s AS took, coalesce(waiting, 0) AS waiting
+       took_s AS took, delay_s AS delay, received, coalesce(waiting, 0) AS waiting
 FROM hosts LEFT JOIN (
     SELECT host, count(*) AS known, sum(state IN (1, 2, 3)) AS waiting FROM urls GROUP BY host
 ) ON host = hosts.id
@@ -49,7 +65,8 @@ class TableUrl(NamedTuple):
 
     id: int
     key: bytes
-    outcome: str
+    reason: str
+    """Why it has ended; empty: it has not."""
     links: list[int]
     """Where the links of the page lead."""
     record: UrlRow
@@ -66,14 +83,25 @@ class TableHost(NamedTuple):
 
 def urls(db: sqlite3.Connection) -> Iterator[TableUrl]:
     """Yield every URL with the attempts at it."""
-    flags = {"redirect": REDIRECT, "scored": SCORED}
-    for url_id, key, outcome, targets, *record in db.execute(_URLS, flags):
+    flags = {"redirect": REDIRECT, "scored": SCORED, "given": GIVEN_SCORE, "listed": LISTED}
+    for url_id, key, outcome, targets, *record in db.execute(_URLS, {**flags, "parts": PARTS}):
         attempts = [
             (*tried, False if status is None else status)
             for *tried, status in db.execute(_ATTEMPTS, (url_id,))
         ]
         links = array("q", targets).tolist()
-        yield TableUrl(url_id, key, outcome, links, UrlRow._make([*record, attempts]))
+        reason = _reason(*attempts[-1]) if outcome and attempts else outcome
+        yield TableUrl(url_id, key, reason, links, UrlRow._make([*record, attempts]))
+
+
+def _reason(_at: float, outcome: str, cause: str, _detail: str, status: int | bool) -> str:
+    return str(Reason.of(outcome, cause, None if isinstance(status, bool) else status))
+
+
+def listings(db: sqlite3.Connection) -> Iterator[tuple[int, Listing]]:
+    """Yield the ids of the URLs of which a sitemap says something, each with that."""
+    for url_id, *said in db.execute("SELECT url, lastmod, priority, sitemap_of FROM listings"):
+        yield url_id, Listing(*said)
 
 
 def hosts(db: sqlite3.Connection) -> Iterator[TableHost]:
@@ -88,6 +116,12 @@ def pages(db: sqlite3.Connection) -> Iterator[tuple[int, bytes]]:
     for row in _named(db.execute(_PAGES)):
         number, url_id, fetched_at = row.pop("id"), row.pop("url"), row.pop("fetched_at")
         yield number, write_page(fetched_at, url_id, pack(PageNote(**row)))
+
+
+def results(db: sqlite3.Connection) -> Iterator[bytes]:
+    """Yield every result of the log, packed; rows stay behind, as they can be made again."""
+    query = "SELECT url, coalesce(page, 0), settled_at, coalesce(records, x'') FROM results"
+    return (write_result(*row) for row in db.execute(f"{query} ORDER BY number"))
 
 
 def _named(rows: sqlite3.Cursor) -> Iterator[dict[str, Any]]:

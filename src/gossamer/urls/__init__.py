@@ -11,16 +11,29 @@ Whatever the text, nothing here raises or takes long; only what a person typed r
 from gossamer.urls.display import shown
 from gossamer.urls.domains import Domains
 from gossamer.urls.fingerprint import fingerprint
+from gossamer.urls.host_scopes import HostScopeFinder, with_host_scopes
 from gossamer.urls.keys import authority, host_key, host_of, location
-from gossamer.urls.normalise import MAX_URL_LENGTH, merge_slashes, normalise, resolve
-from gossamer.urls.scope import Scope, ScopeKind
+from gossamer.urls.normalise import (
+    MAX_URL_LENGTH,
+    merge_slashes,
+    normalise,
+    resolve,
+    resolve_plain,
+)
+from gossamer.urls.scope import Scope, ScopeKind, scope_key
+from gossamer.urls.seed_keys import SeedKeyCollector, SeedKeys
+from gossamer.urls.seed_lines import SeedLine, parse_seed_line
 from gossamer.urls.seeds import parse_seed
 
 __all__ = [
     "MAX_URL_LENGTH",
     "Domains",
+    "HostScopeFinder",
     "Scope",
     "ScopeKind",
+    "SeedKeyCollector",
+    "SeedKeys",
+    "SeedLine",
     "authority",
     "fingerprint",
     "host_key",
@@ -29,6 +42,10 @@ __all__ = [
     "merge_slashes",
     "normalise",
     "parse_seed",
+    "parse_seed_line",
     "resolve",
+    "resolve_plain",
+    "scope_key",
     "shown",
+    "with_host_scopes",
 ]

@@ -32,6 +32,11 @@ _ABNORMAL_ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
+# A path without an escape, a doubled slash or a segment that begins with a dot, a query without an
+# escape, and an absolute URL of these with a plain host name: there is nothing to normalise.
+_PATH = r"(?:[\w~-][\w.~-]*/)*+(?:[\w~-][\w.~-]*)?(?:\?[\w.~=&/+;:-]*)?"
+_PLAIN_PATH = re.compile(rf"(?!\?)/?{_PATH}", re.ASCII)
+_PLAIN_URL = re.compile(rf"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]+/{_PATH}", re.ASCII)
 _SLASHES = re.compile(r"//+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
@@ -61,6 +66,19 @@ def resolve(href: str, base: str, encoding: str | None = None) -> Url | None:
     except ValueError:
         return None
     return _normal_form(joined)
+
+
+def resolve_plain(href: str, base: Url) -> Url | None:
+    """Return what `resolve` does in a tenth of the time, None for a link that it is needed for."""
+    if href.startswith("http"):
+        plain = href if _PLAIN_URL.fullmatch(href) else ""
+    elif not href or not _PLAIN_PATH.fullmatch(href):
+        plain = ""
+    elif href[0] == "/":
+        plain = base[: base.find("/", 8)] + href
+    else:
+        plain = base[: base.partition("?")[0].rfind("/") + 1] + href
+    return Url(plain) if 0 < len(plain) <= MAX_URL_LENGTH else None
 
 
 def encode_query(href: str, encoding: str) -> str:

@@ -7,11 +7,13 @@ prefix   URLs under a seed's directory: they start with the seed up to the last 
 any      every http and https URL.
 
 Exclude and include patterns narrow each of these: a URL that matches an exclude pattern is out,
-and if there are include patterns, it must match one.
+and if there are include patterns, it must match one. Seeds, and what they redirect to, are exempt
+from the include patterns; a seed that matches an exclude pattern contradicts it, and is refused.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from typing import Literal, Self
 
 import msgspec
@@ -21,9 +23,15 @@ from gossamer.model import Url
 from gossamer.urls.display import shown
 from gossamer.urls.domains import Domains
 from gossamer.urls.keys import host_key, location
+from gossamer.urls.seed_keys import SeedKeys
 from gossamer.urls.seeds import parse_seed
 
+MAX_DIRECTORIES = 100
+"""So many directories of a URL are looked up: a hostile one has a thousand."""
+
 ScopeKind = Literal["host", "domain", "prefix", "any"]
+_HOST, _DOMAIN, _PREFIX = "host ", "domain ", "prefix "
+"""What the keys of seeds begin with: rules for single hosts may have another kind of scope."""
 
 
 class ScopeDecision(msgspec.Struct, frozen=True):
@@ -59,9 +67,8 @@ class Scope:
     def __init__(
         self, rule: ScopeRule, include: Iterable[str] = (), exclude: Iterable[str] = ()
     ) -> None:
-        self._admits = rule.admits
-        self._accepted = rule.accepted
-        self._refused = rule.refused
+        self._rule = rule
+        self._exception: Callable[[Url], ScopeRule | None] | None = None
         self._include = tuple(_compiled(pattern, "include") for pattern in include)
         self._exclude = tuple(
             (
@@ -79,9 +86,13 @@ class Scope:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         domains: Domains | None = None,
+        more: SeedKeys | None = None,
     ) -> Self:
-        """Return the scope of that kind around the seeds; a bad pattern raises `UsageError`."""
-        return cls(_rule_for(kind, seeds, domains), include, exclude)
+        """Return the scope of that kind around the seeds; a bad pattern raises `UsageError`.
+
+        `more` has the `scope_key` of seeds that are too many to be given.
+        """
+        return cls(scope_rule(kind, seeds, domains, more or SeedKeys()), include, exclude)
 
     @classmethod
     def for_prefix(
@@ -92,31 +103,67 @@ class Scope:
         The normal form has a slash after the host, so `http://a.example` does not admit
         `http://a.example.evil/`.
         """
-        return cls(_prefix_rule([parse_seed(prefix, "prefix")]), include, exclude)
+        return cls(_prefix_rule([parse_seed(prefix, "prefix")], SeedKeys()), include, exclude)
 
-    def judge(self, url: Url) -> ScopeDecision:
-        """Return whether the URL belongs to the crawl, and which rule decided."""
-        if not self._admits(url):
-            return self._refused
+    def with_exceptions(self, exception: Callable[[Url], ScopeRule | None]) -> Self:
+        """Return the scope with another rule for some URLs; the patterns are the same."""
+        scope = copy(self)
+        scope._exception = exception  # noqa: SLF001 -- it is one of us
+        return scope
+
+    def judge(self, url: Url, *, is_seed: bool = False) -> ScopeDecision:
+        """Return whether the URL belongs to the crawl, and which rule decided.
+
+        A seed need not match an include pattern: those say which links to follow from there.
+        """
+        rule = self._rule
+        if self._exception is not None:
+            rule = self._exception(url) or rule
+        if not rule.admits(url):
+            return rule.refused
+        if (refusal := self.exclusion(url)) is not None:
+            return refusal
+        if (
+            self._include
+            and not is_seed
+            and not any(pattern.search(url) for pattern in self._include)
+        ):
+            return _NOT_INCLUDED
+        return rule.accepted
+
+    def exclusion(self, url: Url) -> ScopeDecision | None:
+        """Return the decision of an exclude pattern that the URL matches; None: it matches none."""
         for pattern, refusal in self._exclude:
             if pattern.search(url):
                 return refusal
-        if self._include and not any(pattern.search(url) for pattern in self._include):
-            return _NOT_INCLUDED
-        return self._accepted
+        return None
 
 
 _NOT_INCLUDED = ScopeDecision(False, "include", "matches none of the include patterns")
 
 
-def _rule_for(kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None) -> ScopeRule:
+def scope_key(kind: ScopeKind, seed: Url, domains: Domains) -> str:
+    """Return the part of a seed that the scope of that kind goes by, with that kind."""
     match kind:
         case "host":
-            return _host_rule(seeds)
+            return _HOST + location(seed)
         case "domain":
-            return _domain_rule(seeds, domains or Domains())
+            return _DOMAIN + domains.registered_domain(host_key(seed))
+        case _:
+            return _PREFIX + _directory(seed)
+
+
+def scope_rule(
+    kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None, more: SeedKeys
+) -> ScopeRule:
+    """Return the rule of that kind around the seeds, and those of which `more` has the keys."""
+    match kind:
+        case "host":
+            return _host_rule(seeds, more)
+        case "domain":
+            return _domain_rule(seeds, domains or Domains(), more)
         case "prefix":
-            return _prefix_rule([_directory(seed) for seed in seeds])
+            return _prefix_rule([_directory(seed) for seed in seeds], more)
         case "any":
             accepted = ScopeDecision(
                 True, "scope any", "is accepted, as is every http and https URL"
@@ -128,30 +175,41 @@ def _rule_for(kind: ScopeKind, seeds: Iterable[Url], domains: Domains | None) ->
             )
 
 
-def _host_rule(seeds: Iterable[Url]) -> ScopeRule:
+def _host_rule(seeds: Iterable[Url], more: SeedKeys) -> ScopeRule:
     locations = frozenset(location(seed) for seed in seeds)
     return ScopeRule(
-        lambda url: location(url) in locations,
+        lambda url: location(url) in locations or (bool(more) and _HOST + location(url) in more),
         ScopeDecision(True, "scope host", "is one of the seeds' hosts", location),
         ScopeDecision(False, "scope host", "is not one of the seeds' hosts", location),
     )
 
 
-def _domain_rule(seeds: Iterable[Url], domains: Domains) -> ScopeRule:
+def _domain_rule(seeds: Iterable[Url], domains: Domains, more: SeedKeys) -> ScopeRule:
     registered_domain = domains.registered_domain
     wanted = frozenset(registered_domain(host_key(seed)) for seed in seeds)
+
+    def admits(url: Url) -> bool:
+        domain = registered_domain(host_key(url))
+        return domain in wanted or (bool(more) and _DOMAIN + domain in more)
+
     return ScopeRule(
-        lambda url: registered_domain(host_key(url)) in wanted,
+        admits,
         ScopeDecision(True, "scope domain", "belongs to one of the seeds' domains", host_key),
         ScopeDecision(False, "scope domain", "belongs to none of the seeds' domains", host_key),
     )
 
 
-def _prefix_rule(prefixes: Iterable[str]) -> ScopeRule:
+def _prefix_rule(prefixes: Iterable[str], more: SeedKeys) -> ScopeRule:
     wanted = tuple(dict.fromkeys(prefixes))
-    name = wanted[0] if len(wanted) == 1 else "one of the seeds' prefixes"
+    name = wanted[0] if len(wanted) == 1 and not more else "one of the seeds' prefixes"
+
+    def admits(url: Url) -> bool:
+        if url.startswith(wanted):
+            return True
+        return bool(more) and any(_PREFIX + one in more for one in _directories(url))
+
     return ScopeRule(
-        lambda url: url.startswith(wanted),
+        admits,
         ScopeDecision(True, "scope prefix", f"begins with {name}"),
         ScopeDecision(False, "scope prefix", f"does not begin with {name}"),
     )
@@ -160,6 +218,17 @@ def _prefix_rule(prefixes: Iterable[str]) -> ScopeRule:
 def _directory(url: Url) -> str:
     path = url.partition("?")[0]
     return path[: path.rfind("/") + 1]
+
+
+def _directories(url: Url) -> Iterator[str]:
+    """Yield the directories that a URL lies in, the outermost first."""
+    path = url.partition("?")[0]
+    at = path.find("/", 8)
+    for _ in range(MAX_DIRECTORIES):
+        if at < 0:
+            return
+        yield path[: at + 1]
+        at = path.find("/", at + 1)
 
 
 def _compiled(pattern: str, role: str) -> re.Pattern[str]:

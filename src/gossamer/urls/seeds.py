@@ -9,6 +9,7 @@ from gossamer.urls.normalise import MAX_URL_LENGTH, normalise
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _WITHOUT_HOST = re.compile(r"https?:[/\\]*(?:[?#]|\Z)", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"(?:https?:[/\\]*|[/\\]{2,})[^/\\?#]+@", re.IGNORECASE)
 _HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(?:[/?#]|\Z)")
 
 
@@ -18,9 +19,26 @@ def parse_seed(text: str, role: str = "seed URL") -> Url:
     `role` names the URL in the message.
     """
     url = normalise(text)
+    if _CREDENTIALS.match(text.strip()):
+        raise UsageError(_complaint_about_credentials(url, role))
     if url is None:
-        raise UsageError(f"the {role} {shown(text)} {_complaint(text.strip())}")
+        raise UsageError(f"the {role} {_shown(text)} {_complaint(text.strip())}")
     return url
+
+
+def _complaint_about_credentials(url: Url | None, role: str) -> str:
+    """Say what is wrong without showing the password; a normal form has none."""
+    meant = f"write {url} instead" if url else "leave out what stands before the @"
+    return f"the {role} has a user name or a password in it, which is never sent: {meant}"
+
+
+def _shown(text: str) -> str:
+    """Return the text for a message, without what may be a password."""
+    head, at, rest = text[:MAX_URL_LENGTH].partition("@")
+    if not at or ":" not in head:
+        return shown(text)
+    scheme, slashes, _ = head.rpartition("//")
+    return shown(f"{scheme}{slashes}…@{rest}")
 
 
 def _complaint(text: str) -> str:
@@ -42,4 +60,4 @@ def _complaint_without_scheme(text: str) -> str:
     with_scheme = f"http://{text.lstrip('/')}"
     if normalise(with_scheme) is None:
         return "is not a URL; give an address such as http://example.org/"
-    return f"has no scheme; did you mean {shown(with_scheme)}?"
+    return f"has no scheme; did you mean {_shown(with_scheme)}?"

@@ -5,12 +5,17 @@ from typing import Literal
 
 import msgspec
 
+from gossamer.config.host_rules import HOST_KEYS, WHOLE_HOST
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
+from gossamer.plan.seed_scope import SCOPE_NOTE
+from gossamer.plan.stored_options import StoredOptions
 from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
-from gossamer.urls import Scope
+from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
+from gossamer.urls import Scope, host_key
+from gossamer.views.repetition import RepeatedPage, repeated_page
 from gossamer.views.stored_crawl import CrawlState, StoredCrawl
 from gossamer.worker.links import LinkFilter
+from gossamer.worker.sitemaps import sitemap_key
 
 Obstacle = Literal["no-process", "max-pages", "max-bytes", "score", "queue", "worker", "host"]
 
@@ -26,6 +31,14 @@ class ScopeVerdict(msgspec.Struct, frozen=True, kw_only=True):
     accepted: bool
     rule: str
     words: str
+
+
+class HostRuleView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule for single hosts says about the URL's host."""
+
+    key: str
+    value: str
+    pattern: str
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +68,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     urls_left: int
     """How many URLs of the crawl are not finished."""
     max_depth: int | None
+    """How far from a seed the URLs of its host may be."""
+    host_rules: list[HostRuleView] = []
+    """The limits and the scope of its host, where rules for single hosts set them."""
     scope: ScopeVerdict | None
     """None if the options were not kept with the crawl."""
     known_as: Url | None = None
@@ -67,12 +83,14 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     detail: str = ""
     page: PageRecord | None = None
-    repeats: PageRecord | None = None
+    duplicate_of: RepeatedPage | None = None
     """The page of which it is a duplicate, or to which it is similar."""
     found_at: float | None = None
     finished_at: float | None = None
     path: list[Step] = []
     """The shortest path from a seed."""
+    relaxing: bool = False
+    """Whether depths may still decrease: a shorter path was found, and is being followed."""
     attempts: list[Attempt] = []
     waits: Waits | None = None
 
@@ -80,16 +98,21 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     """Return what the crawl knows about a URL, however it is spelt."""
     reader, options = crawl.reader, crawl.options
-    scope = options.scope_of_crawl() if options else None
+    scope = options.scope_of_crawl(await reader.note(SCOPE_NOTE)) if options else None
     known = await reader.url(LinkFilter(scope or Scope.for_seeds("any", []), str).file(url).key)
+    known = known or await reader.url(sitemap_key(url))
     counts = await reader.counts()
     found = Explanation(
         url=url,
         state="never_seen",
         crawl=crawl.state(counts),
         urls_left=counts.unfinished,
-        max_depth=options.depth if options else None,
-        scope=_judged(scope, known.url if known else url),
+        max_depth=_max_depth(options, url),
+        host_rules=_host_rules(options, url),
+        scope=_judged(
+            scope, known.url if known else url, is_seed=known is not None and known.parent is None
+        ),
+        relaxing=counts.relaxing,
     )
     if known is None:
         return found
@@ -101,17 +124,44 @@ async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
         url_state=known.state.name.lower(),
         **{name: getattr(known, name) for name in _OF_THE_RECORD},
         page=await reader.page(known.page_id or 0),
-        repeats=await reader.page(known.duplicate_of or 0),
+        duplicate_of=await _repeated(crawl, known),
         path=await reader.path(known.id),
         attempts=await reader.attempts(known.id),
         waits=await _waits(crawl, counts, known, now) if state == "waiting" else None,
     )
 
 
-def _judged(scope: Scope | None, url: Url) -> ScopeVerdict | None:
+def _max_depth(options: StoredOptions | None, url: Url) -> int | None:
+    if options is None:
+        return None
+    ruled = options.host_table.rules_for(host_key(url)).depth
+    return options.depth if ruled is None else ruled
+
+
+def _host_rules(options: StoredOptions | None, url: Url) -> list[HostRuleView]:
+    if options is None:
+        return []
+    applied = options.host_table.explain(host_key(url))
+    return [
+        HostRuleView(
+            key=key.name,
+            value=key.show(getattr(applied.rules, key.field)),
+            pattern=str(applied.patterns[key.field]),
+        )
+        for key in HOST_KEYS
+        if key.field in WHOLE_HOST and key.field in applied.patterns
+    ]
+
+
+async def _repeated(crawl: StoredCrawl, url: UrlRecord) -> RepeatedPage | None:
+    original = await crawl.reader.page(url.duplicate_of or 0)
+    return repeated_page(url, original.url if original else None)
+
+
+def _judged(scope: Scope | None, url: Url, *, is_seed: bool) -> ScopeVerdict | None:
     if scope is None:
         return None
-    verdict = scope.judge(url)
+    verdict = scope.judge(url, is_seed=is_seed)
     return ScopeVerdict(accepted=bool(verdict), rule=verdict.rule, words=verdict.explain(url))
 
 

@@ -6,16 +6,16 @@ import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import PageRecord, UrlState
+from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.stores.reading import ANY_STATE, State, state_of
+from gossamer.stores.url_record import PageRecord, UrlState
+from gossamer.views.repetition import RepeatedPage, repeated_page
 from gossamer.views.stored_crawl import StoredCrawl
 
 _OF_THE_RECORD = (
     *("url", "depth", "outcome", "host", "score", "queue", "attempts", "detail"),
     *("found_at", "finished_at"),
 )
-SAVED_PAGES = "pages"
-"""The folder in which the module `save` writes."""
 
 
 class UrlEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +35,7 @@ class UrlEntry(msgspec.Struct, frozen=True, kw_only=True):
     queue: int | None
     attempts: int
     detail: str
+    duplicate_of: RepeatedPage | None
     found_at: float
     finished_at: float | None
 
@@ -50,6 +51,7 @@ async def list_urls(
         yield UrlEntry(
             id=record.page_id,
             bytes=listed.bytes,
+            duplicate_of=repeated_page(record, listed.original),
             state=state_of(record.state),
             url_state=record.state.name.lower(),
             **{name: getattr(record, name) for name in _OF_THE_RECORD},
@@ -67,10 +69,10 @@ async def read_body(crawl: StoredCrawl, number: int) -> tuple[PageRecord, bytes]
     body = await reader.content(number)
     if body is not None:
         return page, body
-    saved = reader.directory and reader.directory / SAVED_PAGES / str(number)
-    elsewhere = (
-        f"it was saved as {saved}"
-        if saved and saved.is_file()
-        else "--ttl says how long bodies are kept, and the module 'save' writes them to files"
+    folders = saved_folders(crawl.options.module if crawl.options else ()) or [FOLDER]
+    files = [reader.directory / one / str(number) for one in folders if reader.directory]
+    elsewhere = next(
+        (f"it was saved as {saved}" for saved in files if saved.is_file()),
+        "--keep says how long bodies are kept, and the module 'save' writes them to files",
     )
     raise CrawlError(f"the body of page {number} has expired; {elsewhere}")

@@ -2,9 +2,17 @@
 
 import msgspec
 
+from gossamer.coordinator.seeds import SeedReport, read_seeds
 from gossamer.frontier.queues import QueueTable
-from gossamer.stores.contract import HostView, UrlState
+from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.model import CauseCount
+from gossamer.plan.starts import named_sitemaps
+from gossamer.plan.watched_scorer import SCORER_NOTE, unpack_report
+from gossamer.stores.figures import HostView
 from gossamer.stores.reading import CrawlCounts, DepthCount, state_of
+from gossamer.stores.url_record import UrlState
+from gossamer.urls import parse_seed
+from gossamer.views.outputs import OutputStatus, output_statuses
 from gossamer.views.stored_crawl import CrawlState, StoredCrawl
 from gossamer.views.workers import WorkerEntry, worker_entries
 
@@ -34,18 +42,43 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     too_deep: int
     """URLs that are known, but farther away than the depth limit."""
     pages: int
+    """URLs with a kept page."""
+    visits: int
+    """How often a page was fetched and kept."""
     bytes: int
+    """The size of the pages that were read, decoded."""
+    received: int
+    """How many bytes of bodies were received, as they were sent: what `max_bytes` limits."""
     max_pages: int | None
     max_bytes: int | None
+    scorer: ScorerReport | None = None
+    """How many URLs the scorer could not rank, and why; None: it has ranked all so far."""
     outcomes: dict[str, int]
-    """How the finished URLs ended, most frequent first."""
+    """How the finished URLs ended at their last visit, most frequent first."""
+    causes: list[CauseCount]
+    """Why downloads failed, most frequent first."""
+    seeds: SeedReport
+    """What came of the seeds."""
+    max_page_bytes: int | None
+    outputs: list[OutputStatus] = []
+    """What the crawl writes or has written, as far as its directory is here."""
     url_states: dict[str, int]
     hosts: int
     busiest_hosts: list[HostView]
     workers: list[WorkerEntry]
     """Who takes part, by number; nobody unless the crawl is running."""
+    resting_s: float
+    """How long no host is asked yet, because the server of the store was restarted or replaced."""
     depths: list[DepthCount]
+    relaxing: bool = False
+    """Whether depths may still decrease: a shorter path was found, and is being followed."""
     queues: list[QueueCount]
+    url_queue: int | None
+    """How many URLs may wait for their score before workers wait for that, too."""
+    url_queue_peak: int
+    """How many have waited for their score at most."""
+    listed: int = 0
+    """How many URLs were found in sitemaps."""
     started_at: float | None
     """When the first attempt ended."""
     last_at: float | None
@@ -66,20 +99,38 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         ended_by=crawl.ended_by(counts),
         **states,
         pages=counts.pages,
+        visits=counts.visits,
         bytes=counts.bytes,
+        received=counts.received,
         max_pages=options.max_pages if options else None,
         max_bytes=options.max_bytes if options else None,
+        scorer=unpack_report(await crawl.reader.note(SCORER_NOTE)),
         outcomes=dict(outcomes),
+        causes=counts.causes,
+        seeds=await _seeds(crawl),
+        max_page_bytes=options.max_page_bytes if options else None,
+        outputs=await output_statuses(crawl.reader),
         url_states={state.name.lower(): counts.states[state] for state in UrlState},
         hosts=counts.hosts,
         busiest_hosts=await crawl.reader.hosts(BUSIEST, now) if counts.unfinished else [],
         # A shared store still knows the workers that a crash has killed.
         workers=worker_entries(await crawl.reader.workers(now)) if counts.running else [],
+        resting_s=counts.resting_s if counts.running else 0.0,
         depths=counts.depths,
+        relaxing=counts.relaxing,
         queues=_queues(counts, options.queues if options else None),
+        url_queue=options.url_queue if options else None,
+        url_queue_peak=counts.url_queue_peak,
+        listed=counts.listed,
         started_at=counts.started_at,
         last_at=counts.last_at,
     )
+
+
+async def _seeds(crawl: StoredCrawl) -> SeedReport:
+    options = crawl.options
+    seeds = [parse_seed(seed) for seed in options.seeds] if options else []
+    return await read_seeds(crawl.reader, seeds, named_sitemaps(options) if options else [])
 
 
 def _queues(counts: CrawlCounts, count: int | None) -> list[QueueCount]:

@@ -24,14 +24,18 @@ class StoredCrawl(msgspec.Struct, frozen=True):
 
     def exhausted_by(self, counts: CrawlCounts) -> BudgetName | None:
         """Return which budget is used up."""
-        budget = self.options and self.options.budget(counts.pages, counts.bytes)
+        budget = self.options and self.options.budget(
+            counts.visits, counts.received, counts.short_at
+        )
         return cast("BudgetName | None", budget.exhausted_by()) if budget else None
 
     def ended_by(self, counts: CrawlCounts) -> str | None:
         """Return what ended the crawl; None while it runs, or after a crash."""
         if counts.running:
             return None
-        if not counts.unfinished:
+        if counts.relaxing:
+            return "interrupted" if counts.closed else None
+        if not counts.unfinished and not counts.reading:
             return "complete"
         return (self.exhausted_by(counts) or "interrupted") if counts.closed else None
 

@@ -6,12 +6,14 @@ from itertools import islice
 
 import msgspec
 
+from gossamer.config import keep_seconds
 from gossamer.frontier.queues import QueueTable
+from gossamer.modules.page_file import FOLDER, saved_folders
+from gossamer.plan.seed_scope import SCOPE_NOTE
 from gossamer.stores.embedded.sqlite.audit import SqliteAudit
 from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
 from gossamer.views.crawl_tables import CrawlTables
-from gossamer.views.pages import SAVED_PAGES
 from gossamer.views.verify_bodies import SavedPages, spoilt_bodies
 from gossamer.views.verify_depths import DepthCheck
 from gossamer.views.verify_urls import UrlCheck
@@ -42,6 +44,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every check was made: a file that has lost its form cannot be read any further."""
     urls: int
     pages: int
+    visits: int
+    """How often a page was fetched and kept."""
     findings: list[Finding]
 
 
@@ -52,15 +56,16 @@ Check = tuple[str, str, Iterator[str]]
 async def verify(tables: CrawlTables, now: float) -> Verification:
     """Check the stored state of a crawl against every promise."""
     audit = SqliteAudit(tables.reader.connection)
-    urls = pages = 0
+    urls = pages = visits = 0
     findings = [_finding("file", "the file is whole", audit.damage())]
     if complete := _passed(findings):
         findings += [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
         complete = _passed(findings)
     if complete:
         counts = await tables.reader.counts()
-        urls, pages = counts.urls, counts.pages
-        findings += [_finding(*check) for check in _checks(tables, audit, counts, now)]
+        urls, pages, visits = counts.urls, counts.pages, counts.visits
+        seed_keys = await tables.reader.note(SCOPE_NOTE)
+        findings += [_finding(*check) for check in _checks(tables, audit, counts, now, seed_keys)]
     return Verification(
         where=tables.reader.where,
         running=tables.reader.running,
@@ -68,19 +73,27 @@ async def verify(tables: CrawlTables, now: float) -> Verification:
         complete=complete,
         urls=urls,
         pages=pages,
+        visits=visits,
         findings=findings,
     )
 
 
 def _checks(
-    tables: CrawlTables, audit: SqliteAudit, counts: CrawlCounts, now: float
+    tables: CrawlTables,
+    audit: SqliteAudit,
+    counts: CrawlCounts,
+    now: float,
+    seed_keys: bytes | None,
 ) -> Iterator[Check]:
     """Yield the checks for tables of the right form."""
     options, directory = tables.crawl.options, tables.reader.directory
     facts = _facts(tables, counts, now)
     for rule, found in audit.content(facts, QueueTable(facts.queues or 1).queue_of):
         yield rule.name, rule.promise, found
-    url_check = UrlCheck(options.scope_of_crawl(), options.seeds) if options else UrlCheck(None, ())
+    url_check = UrlCheck(None, ())
+    if options is not None:
+        scope = options.scope_of_crawl(seed_keys)
+        url_check = UrlCheck(scope, options.seeds, has_files=bool(options.seed_files))
     promise = "every URL is filed under its own fingerprint and host"
     yield "filing", promise, url_check.misfiled(audit.urls())
     if options:
@@ -100,27 +113,38 @@ def _checks(
         promise = "the queues and counters of the store agree with its records"
         yield "store", promise, iter(tables.broken_indexes)
     if directory is not None:
-        folder = directory / SAVED_PAGES
-        saving = options is not None and "save" in options.module
-        if saving or folder.is_dir():
-            saved = SavedPages(folder, complete=saving, at_rest=counts.closed)
-            yield "saved", "every saved file holds its page", saved.wrong(audit.pages())
+        saving = saved_folders(options.module) if options is not None else []
+        # A worker of a shared crawl whose coordinator was killed gives pages back that are saved.
+        is_shared = tables.broken_indexes is not None
+        at_rest = counts.closed and (not is_shared or _is_over(tables, counts))
+        for folder in saving or [FOLDER]:
+            if saving or (directory / folder).is_dir():
+                saved = SavedPages(directory / folder, complete=bool(saving), at_rest=at_rest)
+                yield "saved", "every saved file holds its page", saved.wrong(audit.pages())
+
+
+def _is_over(tables: CrawlTables, counts: CrawlCounts) -> bool:
+    return tables.crawl.ended_by(counts) not in {None, "interrupted"}
 
 
 def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
     options = tables.crawl.options
-    over = tables.crawl.ended_by(counts) not in {None, "interrupted"}
-    known = Facts(now=now, closed=counts.closed, over=over)
+    known = Facts(now=now, closed=counts.closed, over=_is_over(tables, counts))
     if options is None:
         return known
+    # Which depth is too deep is a matter of the host then.
+    has_depths = any("depth" in rule.values for rule in options.host_table.rules)
     return msgspec.structs.replace(
         known,
-        ttl_s=options.ttl_s,
-        max_depth=math.inf if options.depth is None else options.depth,
+        revisit_s=math.inf if options.revisit_s is None else options.revisit_s,
+        keep_s=keep_seconds(options.keep_s, shared=tables.broken_indexes is not None),
+        max_depth=None if has_depths else math.inf if options.depth is None else options.depth,
         queues=options.queues,
         max_pages=options.max_pages,
         max_bytes=options.max_bytes,
+        seed_depths=bool(options.seed_files),
         keep_duplicates=None if options.similarity is msgspec.UNSET else options.similarity is None,
+        cookies=options.may_keep_cookies,
     )
 
 

@@ -4,24 +4,23 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import xxhash
-import zstandard
 
+from gossamer.codings import CodingError, read_content
 from gossamer.modules.page_file import page_number
 from gossamer.stores.embedded.sqlite.audit import StoredPage
 
 
 def spoilt_bodies(bodies: Iterable[tuple[int, int, bytes, bytes]]) -> Iterator[str]:
     """Yield the pages whose stored body is not what was fetched."""
-    unpack = zstandard.ZstdDecompressor().decompress
     for page_id, size, digest, packed in bodies:
         try:
-            # The frame says how large it is, so that a forged one cannot fill the memory.
-            fits = zstandard.frame_content_size(packed) == size
-            body = unpack(packed) if fits else b""
-        except zstandard.ZstdError as error:
-            yield f"the body of page {page_id} cannot be decompressed: {error}"
+            kept = read_content(packed)
+            body = kept.body() if kept.size == size else b""
+            kept.exchange()
+        except CodingError as error:
+            yield f"the body of page {page_id} is damaged: {error}"
             continue
-        if not fits:
+        if kept.size != size:
             yield f"the body of page {page_id} does not have its recorded size"
         elif xxhash.xxh3_128_digest(body) != digest:
             yield f"the body of page {page_id} does not match its digest"
@@ -62,6 +61,8 @@ class SavedPages:
             return
         if url != page.url.encode():
             yield f"{file} does not name {page.url} in its first line"
+        elif not page.is_last_version:
+            return  # a later one was saved, and then not settled: its worker died
         elif self._at_rest and depth not in (b"%d" % page.depth, b"%d" % page.reported_depth):
             yield f"{file} does not have the depth {page.depth} in its second line"
         elif len(body) != page.size or xxhash.xxh3_128_digest(body) != page.digest:

@@ -6,6 +6,9 @@ Nothing is searched again; it is enough to check each link and each URL once:
   as the source where it is a redirect. So no depth is larger than the shortest path;
 - every URL lies one step behind its parent, which links to it, and no path over parents goes round
   in a circle. So each depth is the length of a path that exists.
+
+While a shorter path is being followed, what the URLs that it has come to link to may be farther
+away than that. When none of those are left, depths are exact.
 """
 
 from array import array
@@ -30,6 +33,7 @@ class DepthCheck:
         self._parent = array("q", [0])
         self._step = bytearray(1)
         self._revisited = bytearray(1)
+        self._relaxing = bytearray(1)
         self._linked = bytearray(1)
         """Whether the URL is among the links of its parent."""
         for node in nodes:
@@ -37,6 +41,7 @@ class DepthCheck:
             self._parent.append(node.parent or 0)
             self._step.append(0 if node.redirect else 1)
             self._revisited.append(node.revisited)
+            self._relaxing.append(node.relaxing)
             self._linked.append(0)
 
     def shortcuts(self, links: Iterable[tuple[int, Sequence[int]]]) -> Iterator[str]:
@@ -48,7 +53,7 @@ class DepthCheck:
                 yield f"{self._name_of(source)} links to a URL that is missing"
                 continue
             reach = depth[source] + self._step[source]
-            if max(map(depth_of, targets), default=0) > reach:
+            if max(map(depth_of, targets), default=0) > reach and not self._relaxing[source]:
                 yield from self._beyond(reach, source, targets)
             for target in [one for one in targets if parent[one] == source]:
                 linked[target] = 1
@@ -73,12 +78,17 @@ class DepthCheck:
             elif not self._linked[url]:
                 if not self._revisited[over]:
                     yield f"{self._name_of(over)} does not link to {self._name_of(url)}"
-            elif depth[url] != depth[over] + self._step[over]:
+            elif not self._is_behind(url, over):
                 yield (
                     f"{self._name_of(url)} is recorded at depth {depth[url]}, but was found on "
                     f"{self._name_of(over)}, which is at depth {depth[over]}"
                 )
         yield from self._circles()
+
+    def _is_behind(self, url: int, parent: int) -> bool:
+        """Tell whether a URL is one step behind its parent, or farther if that may be."""
+        excess = self._depth[url] - self._depth[parent] - self._step[parent]
+        return excess >= 0 if self._relaxing[parent] else excess == 0
 
     def _circles(self) -> Iterator[str]:
         """Yield one URL of each circle of parents."""

@@ -5,13 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from gossamer.stores.embedded.sqlite.audit import FiledUrl
 from gossamer.urls import Scope, normalise, parse_seed
 from gossamer.worker.links import LinkFilter
+from gossamer.worker.sitemaps import sitemap_key
 
 
 class UrlCheck:
     """Checks every URL in one pass; what concerns scope and seeds is kept in lists."""
 
-    def __init__(self, scope: Scope | None, seeds: Sequence[str]) -> None:
+    def __init__(
+        self, scope: Scope | None, seeds: Sequence[str], *, has_files: bool = False
+    ) -> None:
+        """Prepare; `has_files`: there are more seeds than those, in files."""
         self._scope = scope
+        self._has_files = has_files
         self._link_filter = LinkFilter(Scope.for_seeds("any", []), str)
         filed = map(self._link_filter.file, map(parse_seed, seeds))
         self._seeds = {link.key: link.url for link in filed}
@@ -26,7 +31,8 @@ class UrlCheck:
         one = None
         for one in urls:
             missing.pop(one.key, None)
-            if one.is_seed and one.key not in self._seeds:
+            is_known = one.key in self._seeds or one.is_sitemap or self._has_files
+            if one.is_seed and not is_known:
                 self.orphans.append(f"{one.url} was found on no page and is not a seed")
             yield from self._complaint(one)
         # A crawl that was killed at its very beginning has no URL at all.
@@ -38,10 +44,13 @@ class UrlCheck:
         if url != one.url:
             yield f"{one.url} is not in normal form"
             return
-        if self._scope and not (verdict := self._scope.judge(url)):
-            self.outside.append(f"{url}: {verdict.explain(url)}")
+        is_seed = one.depth == 0 or one.is_seed
+        if self._scope and not one.is_sitemap:  # a sitemap may be elsewhere
+            verdict = self._scope.judge(url, is_seed=is_seed)
+            if not verdict:
+                self.outside.append(f"{url}: {verdict.explain(url)}")
         link = self._link_filter.file(url)
-        if link.key != one.key:
+        if one.key != (sitemap_key(url) if one.is_sitemap else link.key):
             yield f"{url} is filed under the key of another URL"
         elif link.host != one.host:
             yield f"{url} is filed under the host {one.host}"

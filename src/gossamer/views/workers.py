@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gossamer.stores.contract import WorkerView
+from gossamer.stores.figures import WorkerView
 
 
 class WorkerEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +24,8 @@ class WorkerEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The share of one core that it used lately, from 0 to 1."""
     silent_s: float
     """How long ago it last gave a sign of life."""
+    dead_in_s: float
+    """When it counts as dead if it gives none, and others may have its hosts."""
 
 
 def worker_entries(workers: Iterable[WorkerView]) -> list[WorkerEntry]:
@@ -42,4 +44,5 @@ def _entry(worker: WorkerView) -> WorkerEntry:
         memory=told.memory if told else None,
         busy=told.busy if told else None,
         silent_s=worker.silent_s,
+        dead_in_s=worker.dead_in_s,
     )

@@ -1,19 +1,25 @@
 """What the workers of one process work with, made from the plan of the crawl."""
 
+import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import msgspec
 
-from gossamer.content import Analyser, AnalysisRules
+from gossamer.content import Analyser
 from gossamer.download import Client
 from gossamer.model import Event, NameTable
 from gossamer.plan import Plan
+from gossamer.plan.seed_scope import seeded_scope
 from gossamer.stores.contract import Store
+from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import CrashNote, PagesInHand
+from gossamer.worker.hooks import Modules
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.pipeline import Modules, WorkerContext
+from gossamer.worker.page_rows import PageRows
+from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.sitemaps import SitemapReader
 
 
 class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,18 +41,31 @@ async def open_worker_context(
 ) -> WorkerContext:
     """Open the client; the stack closes it again."""
     options = plan.options
-    client = await stack.enter_async_context(Client(plan.fetch_options(), plan.addresses, own.dns))
+    cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
+    rules = plan.request_rules(os.environ)
+    settings_for = None if rules is None else rules.settings_for
+    client = await stack.enter_async_context(
+        Client(plan.fetch_options(), plan.addresses, own.dns, settings_for)
+    )
+    link_filter = LinkFilter(await seeded_scope(plan, store.note), plan.domain_of)
     return WorkerContext(
         store=store,
         client=client,
-        robots=PoliteRobots(client, store, plan.domain_of, own.clock, options.delay_s, own.lease_s),
-        link_filter=LinkFilter(plan.scope, plan.domain_of),
+        robots=PoliteRobots(client, store, plan.domain_of, own.clock, own.lease_s),
+        link_filter=link_filter,
+        sitemaps=SitemapReader(store, link_filter, own.clock, auto=plan.reads_announced_sitemaps),
         modules=own.modules,
         clock=own.clock,
         watch=own.watch,
         ignored_robots=plan.ignored_robots,
-        analyser=Analyser(AnalysisRules(plan.markers, options.similarity)),
+        analyser=Analyser(plan.analysis_rules()),
+        rows=PageRows(
+            plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
+        ),
         in_hand=PagesInHand(own.note),
+        cookies=cookies if plan.may_keep_cookies else None,
         max_depth=options.depth,
+        retries=options.retries,
         lease_s=own.lease_s,
+        similar_links=options.similar_links == "follow",
     )

@@ -1,4 +1,4 @@
-"""The note by which others know on which pages a worker died.
+"""The note by which others know on which pages a worker died, and what it had received.
 
 What reads a page runs code that its author can reach: parsers in C, and users' modules. If the
 process dies there, or stands still, the note says which pages were in hand. It is in memory that
@@ -14,6 +14,7 @@ import struct
 from typing import Final
 
 _ENTRY: Final = struct.Struct("=q")
+_RECEIVED: Final = struct.Struct("=q")
 NOBODY: Final = -1
 """In place of an id, which is never negative."""
 ENTRIES: Final = 1024
@@ -21,10 +22,11 @@ ENTRIES: Final = 1024
 
 
 class CrashNote:
-    """The URLs whose pages a worker has in hand."""
+    """The URLs whose pages a worker has in hand, and what it has received for its tasks."""
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, ENTRIES * _ENTRY.size)  # shared with forked processes
+        size = ENTRIES * _ENTRY.size + _RECEIVED.size
+        self._memory = mmap.mmap(-1, size)  # shared with forked processes
         self._free = list(range(ENTRIES))
         for entry in self._free:
             self._write(entry, NOBODY)
@@ -33,6 +35,15 @@ class CrashNote:
         """Return the URLs that are noted, also those of a process that has died."""
         found = (_ENTRY.unpack_from(self._memory, n * _ENTRY.size)[0] for n in range(ENTRIES))
         return [url_id for url_id in found if url_id != NOBODY]
+
+    @property
+    def received(self) -> int:
+        """How many bytes were received for tasks that are not settled."""
+        return int(_RECEIVED.unpack_from(self._memory, ENTRIES * _ENTRY.size)[0])
+
+    def add_received(self, size: int) -> None:
+        """Note that bytes were received, or with a negative number that the store knows of them."""
+        _RECEIVED.pack_into(self._memory, ENTRIES * _ENTRY.size, self.received + size)
 
     def enter(self, url_id: int) -> int | None:
         """Note a URL; return the entry to cross out."""
@@ -56,7 +67,7 @@ class PagesInHand:
     """The pages that are being read, and shown to modules: many at a time, or one suspect."""
 
     def __init__(self, note: CrashNote | None = None) -> None:
-        self._note = note or CrashNote()
+        self.note = note or CrashNote()
         self._count = 0
         self._suspect = asyncio.Lock()
         self._is_empty = asyncio.Event()
@@ -81,12 +92,12 @@ class PagesInHand:
                     pass
             self._count += 1
             self._is_empty.clear()
-        return self._note.enter(url_id)
+        return self.note.enter(url_id)
 
     def leave(self, entry: int | None, *, alone: bool, keep_note: bool) -> None:
         """Be done with a page."""
         if not keep_note:
-            self._note.cross_out(entry)
+            self.note.cross_out(entry)
         if alone:
             self._suspect.release()
             return

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from gossamer.download import Allowance
 from gossamer.stores.contract import Task
 
 T = TypeVar("T")
@@ -21,10 +22,17 @@ class LeaseLostError(Exception):
 
 
 class LeaseGuard:
-    """A task, and until when its host may be asked for it."""
+    """A task: until when its host may be asked for it, and how much may be received."""
 
-    def __init__(self, task: Task, until: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        task: Task,
+        until: float,
+        clock: Callable[[], float],
+        on_received: Callable[[int], None] | None = None,
+    ) -> None:
         self.task = task
+        self.allowance = Allowance(task.max_bytes, is_last=task.is_last, on_received=on_received)
         self.is_delivering = False
         """Whether its page is at the modules, or beyond."""
         self._until = until

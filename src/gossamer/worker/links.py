@@ -46,6 +46,11 @@ class LinkFilter:
                 found.setdefault(link.key, link)
         return list(found.values())
 
+    def target_of_seed(self, url: Url) -> list[Link]:
+        """Return the URL that a seed redirects to, if it belongs to the crawl as a seed would."""
+        link = self.file(url)
+        return [link] if self._scope.judge(link.url, is_seed=True) else []
+
     def judge(self, url: Url) -> Link | None:
         """Return what the URL is filed under; None if it is out of scope."""
         known = self._links

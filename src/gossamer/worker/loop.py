@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-from gossamer.stores.contract import HostFeedback, Settled, Task
+from gossamer.model import Receipt
+from gossamer.stores.contract import Settled, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker.lease_guard import LeaseGuard
 from gossamer.worker.pipeline import Pipeline, WorkerContext, still_held
 
@@ -36,7 +38,7 @@ class Worker:
         self._is_leaving = False
         self._error: BaseException | None = None
         """What broke us, rather than its page."""
-        self._left: list[Task] = []
+        self._left: list[LeaseGuard] = []
         """What was broken off, to be given back."""
         self._starved = False
 
@@ -107,12 +109,13 @@ class Worker:
         store = self._context.store
         while not self._stopping and (free := self._slots - len(self._tasks)) > 0:
             now = self._context.clock()
-            leased = await store.lease(self.number, free, now)
+            hooks = self._context.modules.hooks
+            leased = await store.lease(self.number, free, now, hooks.pages or hooks.ends)
             if self._is_leaving:  # since we asked
-                self._left += leased.tasks
+                self._left += [self._guard(task, now) for task in leased.tasks]
                 return None
             for task in await still_held(self._context, leased.tasks, now):
-                self._begin(LeaseGuard(task, now + self._context.lease_s, self._context.clock))
+                self._begin(self._guard(task, now))
             if leased.tasks:
                 self._on_settled()
             if len(leased.tasks) < free:  # that is all for now
@@ -122,6 +125,11 @@ class Worker:
         self._starved = False
         return None
 
+    def _guard(self, task: Task, leased_at: float) -> LeaseGuard:
+        context = self._context
+        until = leased_at + context.lease_s
+        return LeaseGuard(task, until, context.clock, context.in_hand.note.add_received)
+
     def _begin(self, guard: LeaseGuard) -> None:
         self.begun += 1
         work = asyncio.create_task(self._pipeline.work(guard))
@@ -129,12 +137,14 @@ class Worker:
         work.add_done_callback(self._ended)
 
     def _ended(self, work: "asyncio.Task[Settled | None]") -> None:
-        task = self._tasks.pop(work).task
+        guard = self._tasks.pop(work)
         if work.cancelled():
-            self._left.append(task)
+            self._left.append(guard)
         elif (error := work.exception()) is not None:
-            self._left.append(task)
+            self._left.append(guard)
             self._error = self._error or error
+        else:
+            guard.allowance.end()
         self._news.set()
         self._changed.set()
         self._on_settled()
@@ -169,6 +179,8 @@ class Worker:
         if isinstance(self._error, MemoryError):
             return  # a page was too much for us: it is taken back as that of a worker that died
         now = self._context.clock()
-        for task in self._left:
+        for guard in self._left:
             # Its host may have been asked a moment ago: whoever goes on begins with a pause.
-            await self._context.store.release(task, HostFeedback(ended=now), now)
+            feedback, receipt = HostFeedback(ended=now), Receipt(guard.allowance.received)
+            await self._context.store.release(guard.task, feedback, now, receipt)
+            guard.allowance.end()

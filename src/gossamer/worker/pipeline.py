@@ -3,41 +3,33 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
-from gossamer.content import Analyser, Analysis, AnalysisRules, ContentKind, RawPage, parse
+from gossamer.codings import ContentPacker
+from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage
 from gossamer.download import PRODUCT, Client
 from gossamer.errors import PageRefusedError
-from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Url
+from gossamer.model import Cause, Event, EventKind, Outcome, Receipt, Response, Url
 from gossamer.policy import RobotsVerdict, may_follow
-from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settled, Settlement, Store, Task
+from gossamer.policy.retry import RETRIES
+from gossamer.stores.claim import Claim
+from gossamer.stores.contract import Link, Settled, Settlement, Store, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
+from gossamer.worker.comparison import read_own_contents
+from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
+from gossamer.worker.hooks import Modules, end_of, offered, report_depths, with_delivered
 from gossamer.worker.lease_guard import LeaseGuard, LeaseLostError
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.page_fetcher import PageFetcher
+from gossamer.worker.page_rows import PageRows
+from gossamer.worker.pages import kept_page, shown_page
+from gossamer.worker.robots import PoliteRobots, TooLittleLeftError
+from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.telling import tell_end, tell_links
-
-
-class Modules(Protocol):
-    """Whoever wants to see the pages."""
-
-    @property
-    def takes_pages(self) -> bool:
-        """Whether there is anybody to show a page to."""
-
-    @property
-    def follows_depths(self) -> bool:
-        """Whether there is anybody to tell of shorter paths."""
-
-    async def deliver(self, page: Page) -> None:
-        """Show a page to every module."""
-
-    async def depth_changed(self, page_id: int, depth: int) -> None:
-        """Tell that a page shown before is nearer than was known."""
 
 
 class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,14 +47,22 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     on_response: Callable[[Response], None] | None = None
     """Sees each answer to the request for a page; None: nobody does."""
     ignored_robots: frozenset[str] = frozenset()
+    sitemaps: SitemapReader | None = None
+    """None: there are none."""
     analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
     in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
     """The pages that are read and shown to modules just now."""
+    cookies: CookieJars | None = None
+    """None: no cookies are sent or kept."""
     max_depth: int | None = None
     lease_s: float = 120.0
     """How long a lease holds without being renewed."""
-    retries: bool = True
-    """Whether a failure that may pass is tried again."""
+    retries: int = RETRIES
+    """How often a failure that may pass is tried again."""
+    rows: PageRows = msgspec.field(default_factory=PageRows)
+    """Makes the rows that outputs want."""
+    similar_links: bool = True
+    """Whether the links of a page that is similar to another are followed."""
     reporting_depths: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """Keeps the order, so that what a module hears last of a page is its smallest depth."""
 
@@ -72,62 +72,89 @@ class Pipeline:
 
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
+        self._fetcher = PageFetcher(
+            context.client,
+            context.robots,
+            context.link_filter,
+            context.cookies,
+            context.on_response,
+        )
+        self._packer = ContentPacker()
 
     async def work(self, guard: LeaseGuard) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
         try:
             return await self._work(guard, guard.task)
-        except (LeaseLostError, PageRefusedError):
-            await self._context.store.release(guard.task, None, self._context.clock())
+        except (LeaseLostError, PageRefusedError, TooLittleLeftError) as end:
+            await self._release(guard, None, short=isinstance(end, TooLittleLeftError))
             return None
+
+    async def _release(
+        self, guard: LeaseGuard, feedback: HostFeedback | None, *, short: bool = False
+    ) -> None:
+        """Give a task back undone; `short`: what it was allowed to receive was too little."""
+        # If others have a part of the budget, there may be enough of it the next time.
+        receipt = Receipt(guard.allowance.received, short and guard.task.is_last)
+        now = self._context.clock()
+        await self._context.store.release(guard.task, feedback, now, receipt)
 
     async def _work(self, guard: LeaseGuard, task: Task) -> Settled | None:
         if task.hopeless:
-            return await self._settle(settlements.gave_up(task))
+            return await self._settle(guard, settlements.gave_up(task))
+        if task.spent:
+            return await self._settle(guard, settlements.over_budget(task))
         verdict, asked = await self._ask_robots(guard, task)
         if not verdict.allowed:
-            return await self._settle_refused(task, verdict, asked)
+            return await self._settle_refused(guard, verdict, asked)
         if asked is not None:
             # The host was asked for its robots.txt, and rests before the page's turn comes.
-            await self._context.store.release(task, asked, self._context.clock())
+            await self._release(guard, asked)
             await self._heed(asked)
             return None
-        url, response = await guard.during(lambda: self._fetch(task.url))
+        if task.sitemap_of and self._context.sitemaps is not None:
+            return await self._read_sitemap(guard, self._context.sitemaps)
+        url, response = await guard.during(lambda: self._fetcher.fetch(task, guard.allowance))
         feedback = settlements.feedback_of(response, self._context.clock())
         if response.outcome is Outcome.REDIRECTED:
-            targets = self._context.link_filter.in_scope(
-                [response.target] if response.target else []
-            )
-            return await self._settle(settlements.redirected(task, response, targets, feedback))
+            return await self._settle_redirect(guard, response, feedback)
+        if response.cause is Cause.OVER_BUDGET and guard.allowance.is_short:
+            await self._release(guard, feedback, short=True)
+            return None
         if response.outcome is not Outcome.FETCHED:
-            return await self._settle(settlements.failed(task, response, feedback))
+            settlement = settlements.failed(task, response, feedback, retries=self._context.retries)
+            return await self._settle(guard, settlement)
         async with self._context.in_hand.hold(task.url_id, alone=task.deaths > 0):
             return await self._judge(guard, url, response, feedback)
 
-    async def _fetch(self, url: Url) -> tuple[Url, Response]:
-        """Fetch a page; follow redirects to other spellings of its URL, and return the last.
+    async def _read_sitemap(self, guard: LeaseGuard, sitemaps: SitemapReader) -> Settled | None:
+        """Fetch a sitemap and add what it lists; neither is it kept nor do modules see it."""
+        context, task = self._context, guard.task
+        async with sitemaps.turns:
+            response = await guard.during(
+                lambda: self._fetcher.fetch_sitemap(task, guard.allowance)
+            )
+            feedback = settlements.feedback_of(response, context.clock())
+            if response.cause is Cause.OVER_BUDGET:
+                await self._release(guard, feedback, short=True)
+                return None
+            async with context.in_hand.hold(task.url_id, alone=task.deaths > 0):
+                settlement = await sitemaps.settlement(task, response, feedback, context.retries)
+        return None if settlement is None else await self._settle(guard, settlement)
 
-        To the store all of these are one URL, which it would not hand out again.
-        """
-        context, spellings = self._context, [url]
-        while True:
-            response = await context.client.fetch(spellings[-1])
-            if context.on_response is not None:
-                context.on_response(response)
-            target = response.target
-            if (
-                response.outcome is not Outcome.REDIRECTED
-                or target is None
-                or target in spellings
-                or len(spellings) > settlements.MAX_REDIRECTS
-                or not context.link_filter.is_same(url, target)
-            ):
-                return spellings[-1], response
-            verdict = context.robots.known(target)
-            if verdict is not None and not verdict.allowed:
-                return spellings[-1], response
-            await asyncio.sleep(context.robots.pause_s(target))
-            spellings.append(target)
+    async def _settle_redirect(
+        self, guard: LeaseGuard, response: Response, feedback: HostFeedback
+    ) -> Settled:
+        """Settle a redirect by status or refresh; where it leads is added if that is in scope."""
+        task, target, link_filter = guard.task, response.target, self._context.link_filter
+        if target is None:
+            targets = []
+        elif task.depth:
+            targets = link_filter.in_scope([target])
+        else:  # only seeds, and what they redirect to, have the depth 0
+            targets = link_filter.target_of_seed(target)
+        again = await self._fetcher.has_cookies(target)
+        settlement = settlements.redirected(task, response, targets, feedback, again=again)
+        return await self._settle(guard, settlement)
 
     async def _ask_robots(
         self, guard: LeaseGuard, task: Task
@@ -138,92 +165,150 @@ class Pipeline:
             return RobotsVerdict(reason=words), None
         if (known := self._context.robots.known(task.url)) is not None:
             return known, None
-        return await guard.during(lambda: self._fetch_robots(task))
+        return await guard.during(lambda: self._fetch_robots(guard))
 
-    async def _fetch_robots(self, task: Task) -> tuple[RobotsVerdict, HostFeedback | None]:
-        robots = self._context.robots
-        async with robots.holding(task.host) as slot:
-            verdict = await robots.judge(task.url)
-            rules = await robots.rules(task.url)
+    async def _fetch_robots(self, guard: LeaseGuard) -> tuple[RobotsVerdict, HostFeedback | None]:
+        robots, task = self._context.robots, guard.task
+        async with robots.holding(task.host, task.delay_s) as slot:
+            verdict = await robots.judge(task.url, guard.allowance)
+            rules = await robots.rules(task.url, guard.allowance)
+        if rules is not None and self._context.sitemaps is not None:
+            await self._context.sitemaps.announce(task, rules.sitemaps)
         if slot.feedback is None or rules is None:
             return verdict, slot.feedback
         return verdict, msgspec.structs.replace(slot.feedback, crawl_delay_s=rules.crawl_delay_s)
 
     async def _settle_refused(
-        self, task: Task, verdict: RobotsVerdict, asked: HostFeedback | None
+        self, guard: LeaseGuard, verdict: RobotsVerdict, asked: HostFeedback | None
     ) -> Settled:
         wait_s = None if verdict.retry_at is None else verdict.retry_at - time.monotonic()
-        now = self._context.clock()
-        return await self._settle(settlements.refused(task, verdict, asked, now, wait_s))
+        now, retries = self._context.clock(), self._context.retries
+        return await self._settle(
+            guard, settlements.refused(guard.task, verdict, asked, now, wait_s, retries=retries)
+        )
 
     async def _judge(
         self, guard: LeaseGuard, url: Url, response: Response, feedback: HostFeedback
     ) -> Settled | None:
         """Find out what is in the body, and keep it if it is a page."""
-        raw = RawPage(url, response.headers.get("content-type"), response.body)
-        analysis = self._context.analyser.analyse(raw)
-        if analysis.kind is ContentKind.BINARY:
-            words = "the bytes are neither HTML nor text"
+        analyser, headers = self._context.analyser, response.headers
+        raw = RawPage(url, headers.get("content-type"), response.body, headers)
+        parsed = analyser.analyse(raw)
+        if parsed.kind not in analyser.rules.accept:
             return await self._settle(
-                settlements.unkept(guard.task, response, Outcome.NOT_HTML, words, feedback)
+                guard, settlements.unaccepted(guard.task, response, parsed.kind, feedback)
             )
-        return await self._keep(guard, response, analysis, feedback)
+        follow = may_follow(PRODUCT, headers.get_all("x-robots-tag"), parsed.metas)
+        target = parsed.redirect if follow else None
+        if target is not None and not self._context.link_filter.is_same(url, target):
+            response = msgspec.structs.replace(response, target=target)
+            return await self._settle_redirect(guard, response, feedback)
+        return await self._keep(guard, response, parsed, feedback, follow=follow)
 
     async def _keep(
-        self, guard: LeaseGuard, response: Response, parsed: Analysis, feedback: HostFeedback
+        self,
+        guard: LeaseGuard,
+        response: Response,
+        parsed: Analysis,
+        feedback: HostFeedback,
+        *,
+        follow: bool,
     ) -> Settled | None:
         """Give the page its number, show it to the modules and settle it with its links."""
         context, task = self._context, guard.task
-        follow = may_follow(PRODUCT, response.headers.get_all("x-robots-tag"), parsed.metas)
         settlement = Settlement(
             task=task,
             outcome=Outcome.FETCHED,
+            cause=Cause.NO_MARKERS if parsed.markers_missing else None,
+            detail=str(Cause.NO_MARKERS) if parsed.markers_missing else "",
             status=response.status,
             size=len(response.body),
-            page=_kept(response, parsed, feedback.ended),
+            page=kept_page(self._packer, response, parsed, feedback.ended),
             links=self._links(parsed) if follow else [],
             feedback=feedback,
         )
-        if context.watch is None and not context.modules.takes_pages:
-            return await self._settle(settlement, parsed)
+        unread: tuple[int, ...] = ()
+        hooks = context.modules.hooks
+        if context.watch is None and not hooks.pages and not hooks.ends:
+            if context.rows.are_wanted:
+                page = shown_page(Claim(page_id=0), task, response, parsed, feedback.ended)
+                row = context.rows.pack(page, parsed)
+                settlement = msgspec.structs.replace(settlement, row=row)
+            settled = await self._settle(guard, settlement, parsed)
+            if not settled.unread:
+                return settled
+            unread = settled.unread
         asked_at = context.clock()
-        claim = await context.store.claim(task, parsed.digest, parsed.sketch, asked_at)
+        claim = await self._claim(task, response, parsed, unread)
         if claim.lost or not await still_held(context, [task], asked_at):
             return None
-        settlement = as_claimed(settlement, claim)
+        settlement = as_claimed(settlement, claim, similar_links=context.similar_links)
         if claim.page_id is None:
-            return await self._settle(settlement)
+            settled = await self._settle(guard, settlement)
+            if claim.similarity is not None and context.similar_links:
+                self._tell_links(settlement, parsed, settled, follow=follow)
+            return settled
         if context.watch is not None:
             context.watch(Event(EventKind.FETCHED, task.depth, task.url))
         guard.is_delivering = True
-        await context.modules.deliver(_page(claim.page_id, task, response, parsed, feedback.ended))
-        settled = await self._settle(settlement)
-        self._tell_links(task, parsed, settled, follow=follow)
+        if claim.again:
+            await context.store.commit()  # so that after a crash this version is known to be void
+        page = shown_page(claim, task, response, parsed, feedback.ended)
+        links = offered(settlement.links) if hooks.links else ()
+        delivered = await context.modules.deliver(page, links)
+        settlement = with_delivered(settlement, delivered, context.link_filter)
+        if not context.rows.give_way_to(delivered.records):
+            row = context.rows.pack(page, parsed)
+            settlement = msgspec.structs.replace(settlement, row=row)
+        settled = await self._settle(guard, settlement)
+        self._tell_links(settlement, parsed, settled, follow=follow)
         return settled
+
+    async def _claim(
+        self, task: Task, response: Response, parsed: Analysis, unread: tuple[int, ...]
+    ) -> Claim:
+        """Claim a number for the page; one that looks similar to others is compared with them."""
+        store, clock = self._context.store, self._context.clock
+        if not unread:
+            claim = await store.claim(task, parsed.digest, parsed.sketch, clock())
+            if not claim.unread:
+                return claim
+            unread = claim.unread
+        own = await read_own_contents(store, response, unread)
+        return await store.claim(task, parsed.digest, parsed.sketch, clock(), own)
 
     def _links(self, parsed: Analysis) -> list[Link]:
         return self._context.link_filter.in_scope(link.url for link in parsed.links if link.url)
 
-    def _tell_links(self, task: Task, parsed: Analysis, settled: Settled, *, follow: bool) -> None:
-        context = self._context
+    def _tell_links(
+        self, settlement: Settlement, parsed: Analysis, settled: Settled, *, follow: bool
+    ) -> None:
+        context, task = self._context, settlement.task
         if context.watch is None or task.depth == context.max_depth:
             return
         context.watch(Event(EventKind.SCANNING, task.depth, task.url))
+        if parsed.markers_missing:
+            context.watch(Event(EventKind.NO_MARKERS, task.depth, task.url))
         if follow:
-            tell_links(context.watch, task, parsed.links, context.link_filter, settled.new_links)
+            tell_links(context.watch, settlement, parsed.links, context.link_filter, settled)
         else:
             context.watch(Event(EventKind.NO_FOLLOW, task.depth, task.url))
 
-    async def _settle(self, settlement: Settlement, unclaimed: Analysis | None = None) -> Settled:
+    async def _settle(
+        self, guard: LeaseGuard, settlement: Settlement, unclaimed: Analysis | None = None
+    ) -> Settled:
         """Record what came of a task, and tell whoever watches.
 
-        A page that nobody has to see under its number claims that in the same call.
+        A page that nobody has to see under its number claims that in the same call. Of sitemaps
+        modules hear nothing.
         """
-        context = self._context
-        unheard = settlement.cause is Cause.KEPT_CONNECTION_LOST
-        if settlement.retry and not (context.retries or unheard):
-            settlement = msgspec.structs.replace(settlement, retry=False)
-        settlement, now = self._with_delay(settlement), context.clock()
+        context, is_sitemap = self._context, bool(settlement.task.sitemap_of)
+        if context.modules.hooks.ends and not settlement.retry and not is_sitemap:
+            guard.is_delivering = True
+            more = await context.modules.finished(end_of(settlement))
+            records = [*settlement.records, *more]
+            settlement = msgspec.structs.replace(settlement, records=records)
+        settlement, now = self._completed(guard, settlement), context.clock()
         if unclaimed is None:
             settled = await context.store.settle(settlement, now)
         else:
@@ -237,16 +322,16 @@ class Pipeline:
                 await report_depths(context.store, context.modules, settled.nearer)
         return settled
 
-    def _with_delay(self, settlement: Settlement) -> Settlement:
-        """Tell with each visit which pause its host has asked for: a store may forget it."""
-        feedback, delay_s = (
-            settlement.feedback,
-            self._context.robots.known_delay_s(settlement.task.url),
-        )
-        if feedback is None or delay_s is None or feedback.crawl_delay_s is not None:
-            return settlement
-        feedback = msgspec.structs.replace(feedback, crawl_delay_s=delay_s)
-        return msgspec.structs.replace(settlement, feedback=feedback)
+    def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
+        """Tell with each visit what was received, and which pause its host has asked for.
+
+        A store may forget that pause.
+        """
+        received, feedback = guard.allowance.received, settlement.feedback
+        delay_s = self._context.robots.known_delay_s(settlement.task.url)
+        if feedback is not None and delay_s is not None and feedback.crawl_delay_s is None:
+            feedback = msgspec.structs.replace(feedback, crawl_delay_s=delay_s)
+        return msgspec.structs.replace(settlement, received=received, feedback=feedback)
 
     async def _heed(self, feedback: HostFeedback) -> None:
         """Make a host's wish for a longer pause durable at once, so that it outlasts us."""
@@ -267,43 +352,3 @@ async def still_held(
         lost = await context.store.renew(tasks, asked_at)
         tasks = [task for task in tasks if task not in lost]
     return tasks
-
-
-async def report_depths(store: Store, modules: Modules, pages: Sequence[tuple[int, int]]) -> None:
-    """Tell the modules of shorter paths, once those are durable; a crash repeats what it cuts."""
-    if modules.follows_depths:
-        await store.commit()
-        for page_id, depth in pages:
-            await modules.depth_changed(page_id, depth)
-    await store.confirm_depth_changes(pages)
-
-
-def _page(number: int, task: Task, response: Response, parsed: Analysis, fetched_at: float) -> Page:
-    content_type = response.headers.get("content-type")
-    return Page(
-        id=number,
-        url=task.url,
-        depth=task.depth,
-        status=response.status or 0,
-        content_type=content_type or "",
-        encoding=parsed.encoding,
-        title=parsed.title,
-        body=response.body,
-        links=tuple(link.url for link in parsed.links if link.url),
-        fetched_at=fetched_at,
-        read_text=lambda: parse(response.body, url=task.url, content_type=content_type).text,
-    )
-
-
-def _kept(response: Response, parsed: Analysis, fetched_at: float) -> KeptPage:
-    """Return the page as it is kept, without its number."""
-    return KeptPage(
-        page_id=0,
-        size=len(response.body),
-        digest=parsed.digest,
-        content=parsed.packed,
-        content_type=response.headers.get("content-type") or "",
-        encoding=parsed.encoding,
-        title=parsed.title,
-        fetched_at=fetched_at,
-    )

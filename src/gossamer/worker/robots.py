@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from gossamer.download import PRODUCT, Accept, Client, RobotsCache
+from gossamer.download import PRODUCT, Accept, Allowance, Client, RobotsCache
 from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.model import HostKey, Response, Url
+from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
-from gossamer.stores.contract import HostFeedback, Store
+from gossamer.stores.contract import Store
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.urls import host_key
 from gossamer.worker.lease_guard import LeaseLostError
 from gossamer.worker.settlements import feedback_of
@@ -19,10 +20,16 @@ from gossamer.worker.settlements import feedback_of
 Clock = Callable[[], float]
 
 
+class TooLittleLeftError(Exception):
+    """What is left of the budget is too little for an answer, which is to be tried again."""
+
+
 class HeldSlot:
     """A task's slot at its host, to be used for robots.txt while the task waits for that."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay_s: float) -> None:
+        self.delay_s = delay_s
+        """The pause between two requests on it."""
         self.feedback: HostFeedback | None = None
         """Of the last request on this slot; None: there was none."""
         self.holders = 0
@@ -45,25 +52,23 @@ class PoliteRobots:
         store: Store,
         domain_of: Callable[[str], str],
         clock: Clock,
-        delay_s: float,
         lease_s: float = SchedulerRules().lease_s,
     ) -> None:
         self._client = client
         self._store = store
         self._domain_of = domain_of
         self._clock = clock
-        self._delay_s = delay_s
         self._lease_s = lease_s
         self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic)
         self._held: dict[HostKey, HeldSlot] = {}
 
     @asynccontextmanager
-    async def holding(self, host: HostKey) -> AsyncIterator[HeldSlot]:
+    async def holding(self, host: HostKey, delay_s: float) -> AsyncIterator[HeldSlot]:
         """Let robots.txt be fetched on the slot that the caller has at this host.
 
         When this is over, nothing is on its way there any more.
         """
-        slot = self._held.setdefault(host, HeldSlot())
+        slot = self._held.setdefault(host, HeldSlot(delay_s))
         slot.holders += 1
         try:
             yield slot
@@ -82,40 +87,42 @@ class PoliteRobots:
         """Return the pause that the URL's authority asks for, as far as that is known."""
         return self._cache.known_delay_s(url)
 
-    def pause_s(self, url: Url) -> float:
-        """Return the pause between two requests to the URL's host, as far as that is known."""
-        return max(self._delay_s, self.known_delay_s(url) or 0.0)
-
-    async def rules(self, url: Url) -> RobotsRules | None:
+    async def rules(self, url: Url, allowance: Allowance | None = None) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
-        return await self._cache.rules(url)
+        return await self._cache.rules(url, allowance)
 
-    async def judge(self, url: Url) -> RobotsVerdict:
-        """Return whether the URL may be fetched."""
-        return await self._cache.judge(url)
+    async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
+        """Return whether the URL may be fetched; a `TooLittleLeftError` if nobody can know yet."""
+        return await self._cache.judge(url, allowance)
 
-    async def _fetch(self, url: Url) -> Response:
+    async def _fetch(self, url: Url, allowance: Allowance) -> Response:
+        response = await self._fetch_politely(url, allowance)
+        if response.cause is Cause.OVER_BUDGET and allowance.is_short:
+            raise TooLittleLeftError
+        return response
+
+    async def _fetch_politely(self, url: Url, allowance: Allowance) -> Response:
         host = host_key(url)
         slot = self._held.get(host)
         if slot is not None:
             async with slot.turn:
                 if self._held.get(host) is slot:
-                    return await self._fetch_on(slot, url)
-        return await self._fetch_elsewhere(url, host)
+                    return await self._fetch_on(slot, url, allowance)
+        return await self._fetch_elsewhere(url, host, allowance)
 
-    async def _fetch_on(self, slot: HeldSlot, url: Url) -> Response:
+    async def _fetch_on(self, slot: HeldSlot, url: Url, allowance: Allowance) -> Response:
         """Fetch on a slot whose turn is ours."""
         if slot.feedback is not None:
-            await self._sleep_until(slot.feedback.ended + self._delay_s)
+            await self._sleep_until(slot.feedback.ended + slot.delay_s)
         try:
-            response = await self._client.fetch(url, Accept.ANYTHING)
+            response = await self._client.fetch(url, Accept.ANYTHING, allowance)
         except BaseException:
             slot.feedback = HostFeedback(ended=self._clock())
             raise
         slot.feedback = feedback_of(response, self._clock())
         return response
 
-    async def _fetch_elsewhere(self, url: Url, host: HostKey) -> Response:
+    async def _fetch_elsewhere(self, url: Url, host: HostKey, allowance: Allowance) -> Response:
         """Fetch on a slot of the store."""
         domain = self._domain_of(host)
         asked_at = self._clock()
@@ -125,7 +132,7 @@ class PoliteRobots:
         feedback = HostFeedback(ended=0.0)
         try:
             async with asyncio.timeout(asked_at + self._lease_s - self._clock()):
-                response = await self._client.fetch(url, Accept.ANYTHING)
+                response = await self._client.fetch(url, Accept.ANYTHING, allowance)
             feedback = feedback_of(response, 0.0)
         except TimeoutError as error:
             raise LeaseLostError from error

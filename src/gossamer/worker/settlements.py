@@ -5,10 +5,13 @@ from http import HTTPStatus
 
 import msgspec
 
+from gossamer.kinds import ContentKind
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
-from gossamer.policy.retry import MAX_ATTEMPTS, asks_to_wait, may_retry, retry_after_s
-from gossamer.stores.contract import HostFeedback, Link, Settlement, Task
+from gossamer.policy.failures import status_words
+from gossamer.policy.retry import RETRIES, asks_to_wait, is_overloaded, may_retry, retry_after_s
+from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
 
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
@@ -23,6 +26,7 @@ def feedback_of(response: Response, ended: float) -> HostFeedback:
         took_s=response.ended - response.started,
         failed=asked or (cause is not None and TREATMENTS[cause].host_level),
         answered=response.status is not None,
+        overloaded=is_overloaded(response.status, cause),
         retry_after_s=retry_after_s(response.headers) if asked else None,
     )
 
@@ -32,8 +36,20 @@ def gave_up(task: Task) -> Settlement:
     return Settlement(task=task, outcome=Outcome.GAVE_UP, detail="its host has failed too often")
 
 
+def over_budget(task: Task) -> Settlement:
+    """Settle a task of a host whose budget is used up."""
+    words = f"the {task.spent} of its host, by the rules for single hosts, is used up"
+    return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=words)
+
+
 def refused(
-    task: Task, verdict: RobotsVerdict, asked: HostFeedback | None, now: float, wait_s: float | None
+    task: Task,
+    verdict: RobotsVerdict,
+    asked: HostFeedback | None,
+    now: float,
+    wait_s: float | None,
+    *,
+    retries: int = RETRIES,
 ) -> Settlement:
     """Settle a task that robots.txt keeps us from; have it tried again while nobody knows.
 
@@ -54,7 +70,7 @@ def refused(
     return Settlement(
         task=task,
         outcome=outcome,
-        retry=task.attempt < MAX_ATTEMPTS and outcome is not Outcome.ADDRESS_REFUSED,
+        retry=task.attempt <= retries and outcome is not Outcome.ADDRESS_REFUSED,
         cause=cause,
         detail=verdict.reason,
         feedback=msgspec.structs.replace(feedback, failed=True, retry_after_s=rest_s),
@@ -62,9 +78,19 @@ def refused(
 
 
 def redirected(
-    task: Task, response: Response, targets: Sequence[Link], feedback: HostFeedback
+    task: Task,
+    response: Response,
+    targets: Sequence[Link],
+    feedback: HostFeedback,
+    *,
+    again: bool = False,
 ) -> Settlement:
-    """Settle a redirect; its target goes on if it is in scope."""
+    """Settle a redirect; its target goes on if it is in scope.
+
+    `again`: also if it has only redirected before, for now there are cookies to show there.
+    A page that gives way to another at once is a redirect, too.
+    """
+    by = "" if response.outcome is Outcome.REDIRECTED else " by a refresh"
     if task.hops >= MAX_REDIRECTS:
         return Settlement(
             task=task,
@@ -78,22 +104,25 @@ def redirected(
         return Settlement(
             task=task,
             outcome=Outcome.OUT_OF_SCOPE,
-            detail=f"it redirects to {response.target}, which is out of scope",
+            detail=f"it redirects to {response.target}{by}, which is out of scope",
             status=response.status,
             feedback=feedback,
         )
     return Settlement(
         task=task,
         outcome=Outcome.REDIRECTED,
-        detail=f"to {response.target}",
+        detail=f"to {response.target}{by}",
         status=response.status,
         links=targets,
         redirect=True,
+        again=again,
         feedback=feedback,
     )
 
 
-def failed(task: Task, response: Response, feedback: HostFeedback) -> Settlement:
+def failed(
+    task: Task, response: Response, feedback: HostFeedback, *, retries: int = RETRIES
+) -> Settlement:
     """Settle an attempt without a page, or have it tried again."""
     return Settlement(
         task=task,
@@ -102,6 +131,7 @@ def failed(task: Task, response: Response, feedback: HostFeedback) -> Settlement
             response.cause,
             task.attempt,
             asked=asks_to_wait(response.status, response.headers),
+            retries=retries,
         ),
         cause=response.cause,
         detail=_words(response),
@@ -110,14 +140,16 @@ def failed(task: Task, response: Response, feedback: HostFeedback) -> Settlement
     )
 
 
-def unkept(
-    task: Task, response: Response, outcome: Outcome, detail: str, feedback: HostFeedback
+def unaccepted(
+    task: Task, response: Response, kind: ContentKind, feedback: HostFeedback
 ) -> Settlement:
-    """Settle a page that was fetched and is not kept."""
+    """Settle a body that is not what its content type says, and not kept."""
+    is_known = kind is not ContentKind.OTHER
+    words = f"of the kind {kind}, which is not" if is_known else "of no kind that is"
     return Settlement(
         task=task,
-        outcome=outcome,
-        detail=detail,
+        outcome=Outcome.NOT_HTML,
+        detail=f"by its bytes it is {words} accepted",
         status=response.status,
         size=len(response.body),
         feedback=feedback,
@@ -125,6 +157,7 @@ def unkept(
 
 
 def _words(response: Response) -> str:
-    status = "" if response.status in (None, HTTPStatus.NOT_FOUND) else f" ({response.status})"
+    shown = response.status not in (None, HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+    status = f" ({status_words(response.status)})" if shown and response.status else ""
     detail = f": {response.detail}" if response.detail else ""
     return f"{response.cause}{status}{detail}"

@@ -1,9 +1,10 @@
 """Telling whoever watches about each step of a visit, in the order of the classic crawler."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from gossamer.content import FoundLink
 from gossamer.model import Event, EventKind, Outcome
+from gossamer.policy.link_kinds import HYPERLINKS
 from gossamer.stores.contract import Settled, Settlement, Task
 from gossamer.worker.links import LinkFilter
 
@@ -23,17 +24,19 @@ def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
 
 def tell_links(
     watch: Watch,
-    task: Task,
+    settlement: Settlement,
     links: Iterable[FoundLink],
     link_filter: LinkFilter,
-    new: Sequence[bytes],
+    settled: Settled,
 ) -> None:
-    """Tell of every link of a page, and what became of it."""
-    left = set(new)
+    """Tell of every link of a page, and what became of it: a module may not want it followed."""
+    task, left = settlement.task, set(settled.new_links)
+    followed = {link.key for link in settlement.links}
     for link in links:
-        watch(Event(EventKind.FOUND, task.depth, link.url or link.href))
+        detail = "" if link.kind in HYPERLINKS else str(link.kind)
+        watch(Event(EventKind.FOUND, task.depth, link.url or link.href, detail=detail))
         filed = link_filter.judge(link.url) if link.url else None
-        if filed is None:
+        if filed is None or filed.key not in followed:
             watch(Event(EventKind.OUTSIDE, task.depth, link.url or link.href))
         else:
             _tell_link(watch, task, filed.url, filed.key, left)

@@ -25,7 +25,7 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.req("B1", "B3", "D16")
+@pytest.mark.req("B1", "B3", "B9", "D16")
 def test_workers_that_are_killed_at_random_moments(
     chaos_seed: int, crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
@@ -51,7 +51,7 @@ def test_workers_that_are_killed_at_random_moments(
     crawl.verify()
 
 
-@pytest.mark.req("B1", "B3", "D16")
+@pytest.mark.req("B1", "B3", "B9", "D16")
 def test_a_worker_that_joined_is_replaced_by_the_command_that_joined(
     crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
@@ -75,7 +75,7 @@ def test_a_worker_that_joined_is_replaced_by_the_command_that_joined(
     crawl.verify()
 
 
-@pytest.mark.req("B1", "B3", "D16")
+@pytest.mark.req("B1", "B3", "B9", "D16")
 def test_all_processes_are_killed_and_the_same_command_continues(
     crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
@@ -90,7 +90,7 @@ def test_all_processes_are_killed_and_the_same_command_continues(
     crawl.verify()
 
 
-@pytest.mark.req("B1", "B3", "D16")
+@pytest.mark.req("B1", "B3", "B9", "D16")
 def test_the_command_itself_is_killed_and_its_processes_do_not_go_on_without_it(
     crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,8 @@ def test_a_worker_that_stood_still_is_refused(
     time.sleep(4.0)
     crawl.verify()
     for pid in stalled:
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # on a busy machine it is taken for one that hangs
+            os.kill(pid, signal.SIGCONT)
     run.succeed()
     assert crawl.result(late_files=len(HOSTS)) == expected
     crawl.assert_polite()

@@ -191,3 +191,26 @@ def test_a_real_worker_ends_when_its_coordinator_is_gone() -> None:
             await launcher.close()
 
     asyncio.run(program())
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_writer_of_outputs_is_forked_too_and_its_end_is_no_workers_end(*, killed: bool) -> None:
+    async def program() -> None:
+        launcher = Launcher.spawn()
+        try:
+            async with asyncio.timeout(20):
+                writer, writers_end = await launcher.start_writer()
+                worker, workers_end = await launcher.start()
+                if killed:
+                    launcher.kill(writer)
+                writers_end.setblocking(False)
+                writers_end.shutdown(socket.SHUT_WR)
+                while await asyncio.get_running_loop().sock_recv(writers_end, 4096):
+                    pass
+                writers_end.close()
+                workers_end.close()
+                assert await launcher.next_end() == ProcessEnded(worker, 1, [])
+        finally:
+            await launcher.close()
+
+    asyncio.run(program())

@@ -5,7 +5,15 @@ from typing import Any, get_args
 
 import pytest
 
-from gossamer.config import OPTIONS, CrawlOptions, Group, Option, ScopeName, StoreAddress
+from gossamer.config import (
+    OPTIONS,
+    OWN_REDIS,
+    CrawlOptions,
+    Group,
+    Option,
+    ScopeName,
+    StoreAddress,
+)
 from gossamer.errors import UsageError
 from gossamer.urls import ScopeKind
 
@@ -19,7 +27,7 @@ def refusal(**values: object) -> str:
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_an_option_is_declared_completely(option: Option) -> None:
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", option.name)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", option.name)
     assert option.help[0].isupper()
     assert option.help.endswith(".")
     assert option.group in Group
@@ -36,10 +44,10 @@ def test_the_defaults_of_the_manual() -> None:
     assert (options.workers, options.connections, options.host_connections) == (None, 100, 1)
     assert (options.max_pages, options.max_bytes, options.max_page_bytes) == (
         10_000,
-        5 * 10**7,
-        500_000,
+        10**9,
+        10**7,
     )
-    assert (options.delay_s, options.ttl_s, options.timeout_s) == (1.0, 3600.0, 30.0)
+    assert (options.delay_s, options.revisit_s, options.timeout_s) == (1.0, None, 30.0)
     assert (options.depth, options.scope, options.module) == (None, "host", ("noop",))
     assert (options.url_queue, options.worker_queue, options.queues) == (10_000, 10_000, 10)
     assert options.similarity == 0.9
@@ -70,12 +78,18 @@ def test_values_come_out_in_one_form() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"delay_s": -1.0}, "delay -1.0 is out of range: write 0s, or from 1ms to 24h"),
-        ({"delay_s": float("nan")}, "delay nan is out of range: write 0s, or from 1ms to 24h"),
-        ({"delay_s": 1e9}, "delay 1000000000.0 is out of range: write 0s, or from 1ms to 24h"),
-        ({"delay_s": 1e-9}, "delay 1e-09 is out of range: write 0s, or from 1ms to 24h"),
-        ({"delay_s": True}, "delay True is not a duration, such as 500ms, 2s, 5m"),
-        ({"ttl_s": 0.0}, "ttl 0.0 is out of range: write 1s to 8760h"),
+        ({"delay_s": -1.0}, "delay -1.0 is out of range: write 0s, or from 1ms to 24h, or auto"),
+        (
+            {"delay_s": float("nan")},
+            "delay nan is out of range: write 0s, or from 1ms to 24h, or auto",
+        ),
+        (
+            {"delay_s": 1e9},
+            "delay 1000000000.0 is out of range: write 0s, or from 1ms to 24h, or auto",
+        ),
+        ({"delay_s": 1e-9}, "delay 1e-09 is out of range: write 0s, or from 1ms to 24h, or auto"),
+        ({"delay_s": True}, "delay True is not a duration, such as 500ms, 2s, 5m, or auto"),
+        ({"keep_s": 0.0}, "keep 0.0 is out of range: write 1s to 8760h, or forever, or auto"),
         ({"workers": True}, "workers True must be a whole number from 0 to 1000, or auto"),
         ({"workers": 1.0}, "workers 1.0 must be a whole number from 0 to 1000, or auto"),
         ({"depth": -1}, "depth -1 must be a whole number from 0 to 1000000, or none"),
@@ -87,7 +101,7 @@ def test_values_come_out_in_one_form() -> None:
         ),
         (
             {"scope": "hosts"},
-            "scope 'hosts' must be one of host, domain, prefix, any: the nearest is host",
+            "scope 'hosts' must be one of host, domain, prefix, any: did you mean host?",
         ),
         (
             {"exclude": ("ok", "(")},
@@ -102,7 +116,8 @@ def test_values_come_out_in_one_form() -> None:
         ),
         (
             {"pagerank_url": "ftp://x/"},
-            "pagerank-url 'ftp://x/' is not a web address: it must start with https:// or http://",
+            "pagerank-url 'ftp://x/' is not a web address: it must start with https:// or http://, "
+            "or auto",
         ),
         ({"fresh": "maybe"}, "fresh 'maybe' must be true or false"),
         ({"dir": ""}, "dir '' must be one line of printable text, or auto"),
@@ -132,6 +147,10 @@ def test_a_store_is_a_file_unless_it_is_memory(text: str, path: Path | None) -> 
         (" rediss://u:secret@h:1/2", "rediss://u:***@h:1/2"),
         ("unix://:s@c:r/e@t@/run/redis", "unix://:***@/run/redis"),
         ("valkey://:secret@h", "valkey://:***@h"),
+        (
+            "redis+sentinel://:secret@h:1,i:2/s?sentinel_password=se@cret",
+            "redis+sentinel://:***@h:1,i:2/s?sentinel_password=***",
+        ),
     ],
 )
 def test_a_store_on_a_server_is_shown_without_its_password(text: str, told: str) -> None:
@@ -141,6 +160,16 @@ def test_a_store_on_a_server_is_shown_without_its_password(text: str, told: str)
     assert options.store.url == text.strip()
     assert str(options.store) == told
     assert "secret" not in repr(options)
+
+
+@pytest.mark.parametrize("text", ["redis:", "valkey:", "REDIS:"])
+def test_a_store_without_a_host_is_a_server_of_its_own(text: str) -> None:
+    store: Any = text
+    options = CrawlOptions(store=store, workers=0)
+    assert options.store == OWN_REDIS
+    assert str(options.store) == "redis:"
+    assert options.store.is_shared
+    assert not options.store.is_server
 
 
 @pytest.mark.parametrize(
@@ -156,7 +185,8 @@ def test_a_store_on_a_server_is_shown_without_its_password(text: str, told: str)
     ],
 )
 def test_an_unknown_store_is_refused_with_the_known_ones(store: object, complaint: str) -> None:
-    assert refusal(store=store) == f"store {complaint}: write memory:, sqlite:PATH or redis://HOST"
+    known = "memory:, sqlite:PATH, redis: or redis://HOST"
+    assert refusal(store=store) == f"store {complaint}: write {known}"
 
 
 @pytest.mark.parametrize(

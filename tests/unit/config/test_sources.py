@@ -137,6 +137,11 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "ttl = '5s'",
+            "the key 'ttl' (FILE, line 1) is now two: --revisit TIME fetches a URL again that is "
+            "found again after so long, and --keep TIME says how long bodies are kept",
+        ),
         ("dely = '1s'", "the key 'dely' (FILE, line 1) is unknown: the nearest valid one is delay"),
         (
             "\nmax_page = 1",
@@ -160,9 +165,15 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
             "config = 'x'",
             "the key 'config' (FILE, line 1) is unknown: only --config names a configuration file",
         ),
-        ("delay = 'abc'", "delay 'abc' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
-        ("delay = 1", "delay '1' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
-        ("delay = nan", "delay 'nan' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m"),
+        (
+            "delay = 'abc'",
+            "delay 'abc' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m, or auto",
+        ),
+        ("delay = 1", "delay '1' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m, or auto"),
+        (
+            "delay = nan",
+            "delay 'nan' (FILE, line 1) is not a duration, such as 500ms, 2s, 5m, or auto",
+        ),
         (
             "workers = 'two'",
             "workers 'two' (FILE, line 1) must be a whole number from 0 to 1000, or auto",
@@ -234,6 +245,11 @@ def test_an_unknown_variable_is_refused(name: str, hint: str, value: str) -> Non
     assert refusal(environment={name: value}) == f"the variable {name} is unknown: {hint}"
 
 
+def test_a_retired_variable_is_refused_with_what_took_its_place() -> None:
+    with pytest.raises(UsageError, match="the variable GOSSAMER_TTL is now two: --revisit TIME"):
+        load({}, {"GOSSAMER_TTL": "5s"})
+
+
 def test_an_unknown_option_is_refused() -> None:
     assert refusal({"work": "3"}) == (
         "the option 'work' is unknown: the nearest valid one is workers"
@@ -242,7 +258,7 @@ def test_an_unknown_option_is_refused() -> None:
 
 def test_a_wrong_value_is_told_even_when_it_is_overridden() -> None:
     assert refusal({"delay": "1s"}, {"GOSSAMER_DELAY": "soon"}) == (
-        "delay 'soon' (GOSSAMER_DELAY) is not a duration, such as 500ms, 2s, 5m"
+        "delay 'soon' (GOSSAMER_DELAY) is not a duration, such as 500ms, 2s, 5m, or auto"
     )
 
 
@@ -273,6 +289,8 @@ SOME_OPTIONS = st.builds(
     delay_s=st.just(0.0) | st.floats(0.001, 86_400),
     max_bytes=st.integers(1, 10**15),
     similarity=st.none() | st.floats(0, 1, exclude_min=True),
+    revisit_s=st.none() | st.floats(1.0, 8760 * 3600.0),
+    keep_s=st.none() | st.just("forever") | st.floats(1.0, 8760 * 3600.0),
     contact=st.none() | WORDS,
     fresh=st.booleans(),
     ignore_robots=st.lists(WORDS, max_size=3).map(tuple),
@@ -297,3 +315,11 @@ def test_any_text_is_a_value_or_a_usage_error(option: Option, text: str) -> None
     message = refusal(environment={option.variable: text})
     assert option.name in message
     assert message.isprintable()
+
+
+@pytest.mark.req("F8")
+@pytest.mark.parametrize("name", ["qwfp", "GOSSAMER_XYZZY"])
+def test_a_name_that_is_like_none_gets_no_guess(name: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        load({name: "1"} if name.islower() else {}, {} if name.islower() else {name: "1"})
+    assert str(raised.value).endswith("is unknown: 'gossamer crawl --help' lists the options")

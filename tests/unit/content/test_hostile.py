@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import Markers, parse
+from gossamer.content import AnalysisRules, Markers, parse
 from gossamer.content.limits import HARMLESS
 from gossamer.content.links import MAX_LINKS
 from gossamer.model import Url
@@ -81,7 +81,7 @@ BOMBS: dict[str, Callable[[int], str]] = {
 
 
 def run(html: str, markers: Markers | None = None) -> None:
-    page = parse(html.encode(), url=PAGE, content_type="text/html", markers=markers)
+    page = parse(html.encode(), url=PAGE, content_type="text/html", rules=AnalysisRules(markers))
     assert len(page.links) <= 10 * MAX_LINKS
     assert len(page.text) <= len(html) + 1
 
@@ -170,11 +170,11 @@ LABELS = [None, "", "text/html", "text/plain", "text/html; charset=utf-16", "tex
 def test_whatever_the_bytes_a_page_comes_out(
     body: bytes, content_type: str | None, markers: Markers | None
 ) -> None:
-    page = parse(body, url=PAGE, content_type=content_type, markers=markers)
+    page = parse(body, url=PAGE, content_type=content_type, rules=AnalysisRules(markers))
     assert all(link.url is None or link.url.startswith("http") for link in page.links)
     assert page.text == " ".join(page.text.split())
     assert not (page.links and page.markers_missing)
-    again = parse(body, url=PAGE, content_type=content_type, markers=markers)
+    again = parse(body, url=PAGE, content_type=content_type, rules=AnalysisRules(markers))
     assert again == page
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content.kind import ContentKind, ContentType, kind_of, parse_content_type
+from gossamer.content.kind import ContentType, kind_of, parse_content_type
+from gossamer.kinds import ContentKind
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
@@ -53,8 +54,8 @@ def test_a_content_type_is_read_however_it_is_written(
         ("application/xhtml+xml", b"<html/>", ContentKind.HTML),
         ("text/plain", b"<html>", ContentKind.TEXT),
         ("text/markdown", b"# Title", ContentKind.TEXT),
-        ("application/json", b"{}", ContentKind.BINARY),
-        ("image/png", b"<html>", ContentKind.BINARY),
+        ("application/json", b"{}", ContentKind.JSON),
+        ("image/png", b"\x89PNG", ContentKind.IMAGE),
     ],
 )
 def test_a_label_is_believed(content_type: str, body: bytes, expected: ContentKind) -> None:
@@ -78,7 +79,7 @@ def test_a_label_is_believed(content_type: str, body: bytes, expected: ContentKi
     ],
 )
 def test_binary_formats_are_never_pages(label: str | None, body: bytes) -> None:
-    assert kind(label, body) is ContentKind.BINARY
+    assert not kind(label, body).is_page
 
 
 @pytest.mark.req("D9")
@@ -115,9 +116,9 @@ def test_utf_16_is_not_taken_for_binary(label: str, body: bytes) -> None:
         (b"\xe9t\xe9", ContentKind.TEXT),
         (b"\xff\xfea\0", ContentKind.TEXT),
         (b"", ContentKind.TEXT),
-        (b"words and a \x01", ContentKind.BINARY),
-        (bytes(range(1, 256)), ContentKind.BINARY),
-        (PNG, ContentKind.BINARY),
+        (b"words and a \x01", ContentKind.OTHER),
+        (bytes(range(1, 256)), ContentKind.OTHER),
+        (PNG, ContentKind.IMAGE),
     ],
 )
 @pytest.mark.parametrize("label", [None, "nonsense", "*/*", "application/unknown"])
@@ -140,3 +141,49 @@ def test_a_long_header_takes_linear_time(unit: str) -> None:
     started = time.process_time()
     parse_content_type("text/html;a" + unit * 200_000)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.req("D8", "D9")
+@pytest.mark.parametrize(
+    ("label", "body", "expected"),
+    [
+        # a label is believed, also where it is a container that looks like another kind
+        ("application/vnd.oasis.opendocument.text", b"PK\x03\x04", ContentKind.OFFICE),
+        ("image/svg+xml", b"<svg/>", ContentKind.IMAGE),
+        ("image/svg+xml", b"<!-- made by x --><svg/>", ContentKind.IMAGE),
+        ("application/atom+xml; charset=x", b"<!-- x --><feed/>", ContentKind.XML),
+        ("application/ld+json", b"{}", ContentKind.JSON),
+        ("text/csv", b"a,b", ContentKind.CSV),
+        ("text/javascript", b"<!-- hidden from old browsers", ContentKind.JS),
+        ("font/woff2", b"wOF2", ContentKind.FONT),
+        ("application/x-tar", b"x", ContentKind.ARCHIVE),
+        ("text/calendar", b"x", ContentKind.OTHER),
+        ("application/x-unheard-of", PNG, ContentKind.OTHER),
+        # error pages with the label of what they stand for
+        ("image/png", b"<!DOCTYPE html><h1>Not found", ContentKind.OTHER),
+        ("application/pdf", b"\n<html>", ContentKind.OTHER),
+        ("application/json", b"<html>", ContentKind.OTHER),
+        # a file of some kind is told by its bytes, and is never a page
+        ("application/octet-stream", PNG, ContentKind.IMAGE),
+        ("application/octet-stream", b"%PDF-1.4", ContentKind.PDF),
+        ("application/octet-stream", b"....ftypM4A ", ContentKind.AUDIO),
+        ("application/octet-stream", b"....ftypavif", ContentKind.IMAGE),
+        ("application/octet-stream", b"....ftypisom", ContentKind.VIDEO),
+        ("application/octet-stream", b"RIFF....AVI ", ContentKind.VIDEO),
+        ("application/octet-stream", b"<html>", ContentKind.OTHER),
+        ("application/octet-stream", b"words", ContentKind.OTHER),
+        # a page that is none
+        ("text/html", b"%PDF-1.4", ContentKind.PDF),
+        ("text/plain", b"\x1f\x8b\x08", ContentKind.ARCHIVE),
+        (None, b"fLaC\x00", ContentKind.AUDIO),
+    ],
+)
+def test_a_file_has_its_kind(label: str | None, body: bytes, expected: ContentKind) -> None:
+    assert kind(label, body) is expected
+
+
+@pytest.mark.parametrize(("label", "own"), [("text/xml", "xml"), ("text/json", "json")])
+def test_some_texts_are_files_to_those_who_accept_such(label: str, own: str) -> None:
+    parsed = parse_content_type(label)
+    assert kind_of(parsed, b"<a/>") is ContentKind.TEXT
+    assert kind_of(parsed, b"<a/>", frozenset({ContentKind(own)})) is ContentKind(own)

@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.content import FoundLink, Markers, ParsedPage, parse
+from gossamer.content import AnalysisRules, FoundLink, Markers, ParsedPage, parse
 from gossamer.errors import UsageError
 from gossamer.model import Url
 
@@ -8,9 +8,8 @@ CONTENT = Markers.parse("<!-- CONTENT -->")
 
 
 def page(html: str, markers: Markers | None = CONTENT) -> ParsedPage:
-    return parse(
-        html.encode(), url=Url("http://a.example/"), content_type="text/html", markers=markers
-    )
+    rules, url = AnalysisRules(markers), Url("http://a.example/")
+    return parse(html.encode(), url=url, content_type="text/html", rules=rules)
 
 
 def hrefs(html: str, markers: Markers | None = CONTENT) -> list[str]:

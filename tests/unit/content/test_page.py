@@ -2,9 +2,10 @@
 
 import pytest
 
-from gossamer.content import ContentKind, FoundLink, ParsedPage, parse
+from gossamer.content import FoundLink, ParsedPage, parse
 from gossamer.content.links import MAX_LINKS
 from gossamer.content.page import MAX_READ_BYTES
+from gossamer.kinds import ContentKind, LinkKind
 from gossamer.model import Url
 from gossamer.policy import may_follow
 
@@ -30,7 +31,7 @@ def test_links_come_from_a_and_area_in_order_and_repeated() -> None:
     <link href=l><img src=i><form action=f><iframe src=s></iframe><q cite=c><a>no</a>"""
     assert page(html).links == (
         FoundLink("x", Url("http://a.example/dir/x")),
-        FoundLink("y", Url("http://a.example/dir/y")),
+        FoundLink("y", Url("http://a.example/dir/y"), LinkKind.AREA),
         FoundLink("x", Url("http://a.example/dir/x")),
     )
 
@@ -271,7 +272,7 @@ def test_a_text_page_has_words_but_neither_links_nor_title() -> None:
 
 @pytest.mark.req("D9")
 def test_a_binary_body_is_not_read() -> None:
-    assert page(b"\x89PNG\r\n\x1a\n<a href=x>") == ParsedPage(kind=ContentKind.BINARY)
+    assert page(b"\x89PNG\r\n\x1a\n<a href=x>") == ParsedPage(kind=ContentKind.IMAGE)
 
 
 @pytest.mark.req("D9")

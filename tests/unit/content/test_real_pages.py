@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.content import Markers, limits, parse
+from gossamer.content import AnalysisRules, Markers, limits, parse
 from gossamer.content.charset import decode
 from gossamer.content.reader import PageReader
 from gossamer.model import Url
@@ -97,6 +97,6 @@ def test_damaged_bytes_still_make_a_page(bodies: list[bytes]) -> None:
             bytes(broken),
             url=Url("http://a.example/"),
             content_type=chance.choice([None, "text/html", "text/html; charset=utf-16"]),
-            markers=chance.choice([None, markers]),
+            rules=AnalysisRules(chance.choice([None, markers])),
         )
         assert page.text == " ".join(page.text.split())

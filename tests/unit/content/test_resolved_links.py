@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.content.links import ResolvedLinks, resolve_links
+from gossamer.kinds import LinkKind
 from gossamer.model import Url
-from gossamer.urls import resolve
+from gossamer.urls import normalise, resolve
 
 
 @given(
@@ -22,10 +23,13 @@ from gossamer.urls import resolve
 def test_what_was_resolved_before_changes_nothing(
     page: str, hrefs: list[str], pages_before: list[str]
 ) -> None:
+    url = normalise(page)
+    assert url is not None
+    kinds = [LinkKind.A] * len(hrefs)
     resolved = ResolvedLinks(max_size=5)
     for before in pages_before:
-        resolve_links(hrefs, Url(before), "utf-8", resolved)
-    remembered = resolve_links(hrefs, Url(page), "windows-1252", resolved)
-    assert remembered == resolve_links(hrefs, Url(page), "windows-1252", ResolvedLinks())
-    expected = [resolve(href.partition("#")[0], page, "windows-1252") for href in hrefs]
+        resolve_links(hrefs, kinds, Url(before), "utf-8", resolved)
+    remembered = resolve_links(hrefs, kinds, url, "windows-1252", resolved)
+    assert remembered == resolve_links(hrefs, kinds, url, "windows-1252", ResolvedLinks())
+    expected = [resolve(href.partition("#")[0], url, "windows-1252") for href in hrefs]
     assert [link.url for link in remembered] == expected

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -13,11 +14,14 @@ from gossamer.download import Client, FetchOptions
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
-from gossamer.model import Candidate, Page, Url
+from gossamer.model import Candidate, Page, Receipt, Url
+from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import HostFeedback, Leased, Settled, Settlement, Task
+from gossamer.stores.contract import Leased, Settled, Settlement, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.results import Record
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
 from gossamer.worker.links import LinkFilter
@@ -35,8 +39,8 @@ class RecordingStore(EmbeddedStore):
         self._step = 0
         self._begun: dict[int, tuple[int, str, int]] = {}
 
-    async def lease(self, worker: int, limit: int, now: float) -> Leased:
-        leased = await super().lease(worker, limit, now)
+    async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
+        leased = await super().lease(worker, limit, now, referrers)
         for task in leased.tasks:
             self._step += 1
             domain = task.host.removeprefix("www.")
@@ -47,9 +51,11 @@ class RecordingStore(EmbeddedStore):
         self._end(settlement.task)
         return await super().settle(settlement, now)
 
-    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
+    async def release(
+        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+    ) -> bool:
         self._end(task)
-        return await super().release(task, feedback, now)
+        return await super().release(task, feedback, now, receipt)
 
     def _end(self, task: Task) -> None:
         self._step += 1
@@ -61,10 +67,13 @@ class RecordingStore(EmbeddedStore):
 class Silent:
     """A module runner without modules."""
 
-    takes_pages = follows_depths = False
+    hooks = Hooks()
 
-    async def deliver(self, page: Page) -> None:
-        pass
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
+        return Delivered()
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        return []
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         pass
@@ -117,7 +126,7 @@ async def engine(
         context = WorkerContext(
             store=store,
             client=client,
-            robots=PoliteRobots(client, store, domains.registered_domain, time.time, 0.0),
+            robots=PoliteRobots(client, store, domains.registered_domain, time.time),
             link_filter=link_filter,
             modules=Silent(),
             clock=time.time,
@@ -234,3 +243,31 @@ def test_a_part_that_breaks_ends_the_crawl_with_its_error(web: Web, domains: Dom
                 await one.run()
 
     asyncio.run(program())
+
+
+@pytest.mark.req("D10")
+def test_expiry_keeps_up_and_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any speed: nothing expired is left, and the loop is never held for more than a step."""
+    monkeypatch.setattr("gossamer.coordinator.engine.REAP_EVERY_S", 0.0)
+    backend = SqliteBackend()
+    rows = [(number, float(number), b"content") for number in range(1, 30_001)]
+    backend._db.executemany("INSERT INTO contents VALUES (?, ?, ?)", rows)
+    store = EmbeddedStore(backend, StoreRules(keep_s=5000.0), 0.0)
+    running = Engine(store, lambda: 30_000.0, Fifo(), Draw(QueueTable(10), 0), no_tick)
+
+    async def program() -> list[int]:
+        reaping = asyncio.create_task(running._reap())
+        left = [30_000]
+        async with asyncio.timeout(10):
+            while left[-1] > 5000:
+                await asyncio.sleep(0)
+                (found,) = backend._db.execute("SELECT count(*) FROM contents").fetchone()
+                left.append(found)
+        await asyncio.sleep(0.01)
+        reaping.cancel()
+        return left
+
+    left = asyncio.run(program())
+    assert max(before - after for before, after in pairwise(left)) <= 100
+    (first,) = backend._db.execute("SELECT min(page) FROM contents").fetchone()
+    assert (left[-1], first) == (5000, 25_001)

@@ -1,6 +1,7 @@
 import pytest
 
-from gossamer.download.verdict import may_be_page
+from gossamer.download.verdict import is_accepted, media_type_of
+from gossamer.policy.media_types import PAGES
 
 
 @pytest.mark.req("D8")
@@ -27,7 +28,7 @@ from gossamer.download.verdict import may_be_page
     ],
 )
 def test_html_text_and_unlabelled_bodies_are_downloaded(content_type: str | None) -> None:
-    assert may_be_page(content_type)
+    assert is_accepted(media_type_of(content_type), PAGES)
 
 
 @pytest.mark.req("D8")
@@ -52,4 +53,4 @@ def test_html_text_and_unlabelled_bodies_are_downloaded(content_type: str | None
     ],
 )
 def test_everything_else_is_not(content_type: str) -> None:
-    assert not may_be_page(content_type)
+    assert not is_accepted(media_type_of(content_type), PAGES)

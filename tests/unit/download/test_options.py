@@ -11,7 +11,7 @@ from gossamer.errors import UsageError
 @pytest.mark.req("D8")
 def test_the_defaults_are_those_of_a_crawler() -> None:
     options = FetchOptions()
-    assert options.max_body_bytes == 500_000
+    assert options.max_body_bytes == 10_000_000
     assert options.total_timeout_s <= 30
     assert options.user_agent.startswith("Gossamer/")
 

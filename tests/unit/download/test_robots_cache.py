@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from gossamer.download.allowance import Allowance
 from gossamer.download.robots import RobotsCache
 from gossamer.model import Cause, Headers, Outcome, Response, Url
 
@@ -27,7 +28,7 @@ class RobotsWeb:
     def clock(self) -> float:
         return self.now
 
-    async def fetch(self, url: Url) -> Response:
+    async def fetch(self, url: Url, _: Allowance) -> Response:
         self.asked.append(url)
         self.arrivals.put_nowait(url)
         try:

@@ -2,21 +2,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.download.options import Accept
-from gossamer.download.verdict import DRAIN_BYTES, BodyUse, HeaderVerdict, judge
+from gossamer.download.options import Accept, FetchOptions
+from gossamer.download.verdict import BodyUse, HeaderVerdict, judge
 from gossamer.model import Cause, Headers, Url
+from gossamer.policy.received import DRAIN_BYTES
 
+OPTIONS = FetchOptions(max_body_bytes=500_000)
 URL = Url("http://a.test/dir/page")
 
 
 def verdict(status: int, *fields: tuple[str, str], accept: Accept = Accept.PAGE) -> HeaderVerdict:
-    return judge(URL, status, Headers(fields), accept, max_body_bytes=500_000)
+    return judge(URL, status, Headers(fields), accept, OPTIONS)
 
 
 @pytest.mark.req("D8")
 def test_a_page_is_kept() -> None:
-    assert verdict(200, ("content-type", "text/html")) == HeaderVerdict(BodyUse.KEEP)
-    assert verdict(200) == HeaderVerdict(BodyUse.KEEP)
+    assert verdict(200, ("content-type", "text/html")) == HeaderVerdict(
+        BodyUse.KEEP, max_bytes=500_000
+    )
+    assert verdict(200) == HeaderVerdict(BodyUse.KEEP, max_bytes=500_000)
     assert len(verdict(200, ("content-encoding", "gzip")).decoders) == 1
 
 

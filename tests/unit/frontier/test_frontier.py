@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from gossamer.frontier.frontier import SCORED_AT_ONCE, Frontier
@@ -14,6 +15,8 @@ from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
+
+FILTER = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
 
 
 class Counting:
@@ -33,17 +36,16 @@ class Counting:
 
 
 def frontier(
-    urls: int, scorer: Counting, *, url_queue: int = 10_000, worker_queue: int = 10_000
+    urls: int, scorer: Counting, *, worker_queue: int = 10_000
 ) -> tuple[Frontier, EmbeddedStore, list[None]]:
     rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0, worker_queue=worker_queue))
     store = EmbeddedStore(SqliteBackend(), rules, time.time())
-    link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
-    seeds = [link_filter.file(Url(f"http://a.test/{number}")) for number in range(urls)]
+    seeds = [FILTER.file(Url(f"http://a.test/{number}")) for number in range(urls)]
     asyncio.run(store.add_seeds(seeds, time.time()))
     asyncio.run(store.join(0, time.time()))
     assigned: list[None] = []
     draw = Draw(QueueTable(10), 0)
-    made = Frontier(store, scorer, draw, time.time, lambda: assigned.append(None), url_queue)
+    made = Frontier(store, scorer, draw, time.time, lambda: assigned.append(None))
     return made, store, assigned
 
 
@@ -55,13 +57,21 @@ async def steps(made: Frontier) -> int:
     return count
 
 
+@pytest.mark.req("D2")
+def test_a_score_that_came_with_a_link_counts_instead_of_the_scorers() -> None:
+    made, store, _ = frontier(2, Counting())
+    given = msgspec.structs.replace(FILTER.file(Url("http://a.test/given")), score=7.5)
+    asyncio.run(store.add_seeds([given], time.time()))
+    asyncio.run(made.step())
+    assert [one.score for one in store.backend.records()] == [1.0, 2.0, 7.5]
+
+
 @pytest.mark.req("D2", "D3")
-@pytest.mark.parametrize("url_queue", [1, 7, 10_000])
-def test_no_more_is_scored_at_once_than_the_url_queue_holds(url_queue: int) -> None:
+def test_a_long_queue_is_scored_in_portions() -> None:
     scorer = Counting()
-    made, store, assigned = frontier(1200, scorer, url_queue=url_queue)
+    made, store, assigned = frontier(1200, scorer)
     count = asyncio.run(steps(made))
-    assert max(scorer.given) == min(url_queue, SCORED_AT_ONCE)
+    assert max(scorer.given) == SCORED_AT_ONCE
     assert sum(scorer.given) == 1200
     assert len(assigned) == count
     assert store._state.waiting == 1200

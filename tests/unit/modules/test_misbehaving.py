@@ -278,6 +278,28 @@ def test_a_module_that_blocks_for_ever_holds_up_neither_the_crawl_nor_its_end(
     assert "0 pages taken, 1 timed out, 99 missed" in caplog.text
 
 
+@pytest.mark.parametrize("last", [2, 3])
+def test_a_module_that_hangs_to_the_end_is_given_up(
+    last: int, context: ModuleContext, make_page: MakePage
+) -> None:
+    """Also one that took pages before, and one that hangs at the last page."""
+
+    def hang(page: Page) -> None:
+        if page.id == 2:
+            threading.Event().wait()
+
+    async def crawl() -> ModuleReport:
+        async with opened(context, hang, time_limit_s=LIMIT_S) as runner:
+            for number in range(1, last + 1):
+                await runner.deliver(make_page(number))
+            assert runner.report()[0].bad_end is None, "it may return yet"
+        return runner.report()[0]
+
+    report = asyncio.run(crawl())
+    assert (report.pages, report.failed_pages) == (1, last - 1)
+    assert report.failure == "was given up"
+
+
 def test_the_time_a_page_waits_for_its_turn_does_not_count(
     make_page: MakePage, context: ModuleContext
 ) -> None:

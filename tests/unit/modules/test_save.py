@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import CrawlError
-from gossamer.model import Page, Url
+from gossamer.errors import CrawlError, UsageError
+from gossamer.model import Page
 from gossamer.modules import ModuleContext, Save
 
 MakePage = Callable[..., Page]
@@ -208,7 +209,7 @@ def test_a_disk_that_is_full_ends_the_crawl_and_leaves_the_old_page_whole(
 def test_a_page_that_cannot_be_read_back_ends_the_crawl(tmp_path: Path, pages: Path) -> None:
     save = opened(tmp_path)
     (pages / "1").mkdir()
-    with pytest.raises(CrawlError, match=r"cannot read page 1 in .*: Is a directory"):
+    with pytest.raises(CrawlError, match=r"cannot read page 1 in .*: it is not a page that Goss"):
         save.depth_changed(1, 0)
 
 
@@ -227,17 +228,58 @@ def test_a_folder_that_cannot_be_made_ends_the_crawl_before_it_starts(
     tmp_path: Path, pages: Path
 ) -> None:
     pages.write_text("a file")
-    with pytest.raises(CrawlError, match=r"cannot prepare the page directory .*: File exists"):
+    with pytest.raises(UsageError, match=r"pages was not written by this crawl"):
+        opened(tmp_path)
+    assert pages.read_text() == "a file"
+
+
+@pytest.mark.req("D12")
+@pytest.mark.parametrize("name", ["1", "notes.txt"])
+def test_a_folder_that_holds_something_else_is_refused(
+    tmp_path: Path, pages: Path, name: str
+) -> None:
+    pages.mkdir()
+    (pages / name).write_text("http://a.test/\n0\nprecious")
+    with pytest.raises(UsageError, match=rf"pages/{name} was not written by this crawl"):
+        opened(tmp_path)
+    assert (pages / name).read_text().endswith("precious")
+
+
+@pytest.mark.req("D12", "B1")
+def test_a_file_that_is_not_a_page_is_neither_removed_nor_replaced(
+    make_page: MakePage, tmp_path: Path, pages: Path
+) -> None:
+    save = opened(tmp_path)
+    save.page(make_page(1))
+    save.page(make_page(2))
+    outside = tmp_path / "outside"
+    outside.write_text("http://a.test/\n9\nprecious")
+    (pages / "3").symlink_to(outside)
+    (pages / "4").write_text("mine")
+    for number in (3, 4):
+        with pytest.raises(CrawlError, match=rf"cannot write page {number} .*it is not a page"):
+            save.page(make_page(number))
+        with pytest.raises(CrawlError, match=rf"cannot read page {number} .*it is not a page"):
+            save.depth_changed(number, 0)
+    with pytest.raises(UsageError, match=r"pages/[34] is not a page that Gossamer saved"):
+        opened(tmp_path, resumed_from=1)
+    assert names(pages) == {"1", "2", "3", "4"}, "nothing was removed, not even what is our own"
+    assert outside.read_text().endswith("precious")
+    assert (pages / "4").read_text() == "mine"
+
+
+@pytest.mark.req("D12")
+def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path, pages: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    pages.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="pages is a symbolic link"):
         opened(tmp_path)
 
 
-def test_the_pages_may_lie_in_the_crawl_directory_itself(
-    make_page: MakePage, context: ModuleContext, tmp_path: Path
-) -> None:
-    save = Save(folder=".")
-    save.open(context)
-    save.page(make_page(1, url=Url("http://b.test/")))
-    assert (tmp_path / "1").read_bytes().startswith(b"http://b.test/\n0\n")
+@pytest.mark.parametrize("folder", [".", "..", "a/b", "/tmp", ""])  # noqa: S108 -- refused
+def test_the_folder_is_one_in_the_crawl_s_directory(context: ModuleContext, folder: str) -> None:
+    with pytest.raises(UsageError, match="without a path"):
+        Save().open(msgspec.structs.replace(context, options={"folder": folder}))
 
 
 @pytest.mark.req("B1")

@@ -108,12 +108,17 @@ class NotAMethod:
 
 
 class Yields:
-    def page(self, page: Page) -> Iterator[str]:
-        yield page.title
+    def close(self) -> Iterator[str]:
+        yield "nobody asks for it"
 
 
-async def yields(page: Page) -> AsyncIterator[str]:
-    yield page.title
+class YieldsDepths:
+    async def depth_changed(self, page_id: int, depth: int) -> AsyncIterator[int]:
+        yield depth
+
+
+class NoLinks:
+    links = ("http://a.test/",)
 
 
 class TakesNothing:
@@ -137,8 +142,9 @@ class CloseWithMore:
             r"could not be created: FileNotFoundError: no model.bin \(test_shape.py, line",
         ),
         (NotAMethod, r"page is not a method, it is an int"),
-        (Yields, r"page is a generator, its body would never run"),
-        (yields, r"yields is a generator"),
+        (Yields, r"close is a generator, its body would never run"),
+        (YieldsDepths, r"depth_changed is a generator"),
+        (NoLinks, r"links is not a method, it is a tuple"),
         (TakesNothing, r"page must take page \(too many positional arguments\)"),
         (lambda: None, r"must take page"),
         (lambda page, more: None, r"must take page \(missing a required argument: 'more'\)"),

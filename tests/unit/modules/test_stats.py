@@ -1,8 +1,10 @@
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gossamer.errors import CrawlError, UsageError
@@ -66,7 +68,7 @@ def test_the_file_is_there_from_the_start_and_follows_every_few_seconds(
     clock.now += INTERVAL_S
     stats.page(make_page(2))
     assert numbers(tmp_path)["pages"] == 2
-    assert {entry.name for entry in tmp_path.iterdir()} == {"stats.json"}
+    assert {entry.name for entry in tmp_path.glob("[!.]*")} == {"stats.json"}
 
 
 @pytest.mark.req("B1")
@@ -107,6 +109,7 @@ def test_numbers_of_another_crawl_are_not_taken_over(
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pages": "many"}', b"\xff"])
 def test_numbers_that_cannot_be_read_are_not_thrown_away(tmp_path: Path, content: bytes) -> None:
+    resumed(tmp_path, 0)
     (tmp_path / "stats.json").write_bytes(content)
     with pytest.raises(UsageError, match="remove the file to count from here on"):
         resumed(tmp_path, 1)
@@ -132,14 +135,34 @@ def test_memory_is_bounded_whatever_servers_invent(
 
 def test_other_processes_have_files_of_their_own(tmp_path: Path) -> None:
     Stats().open(ModuleContext(directory=tmp_path, crawl="x", worker=3))
-    assert {entry.name for entry in tmp_path.iterdir()} == {"stats-3.json"}
+    assert {entry.name for entry in tmp_path.glob("[!.]*")} == {"stats-3.json"}
 
 
 @pytest.mark.req("C12")
 def test_numbers_that_cannot_be_written_end_the_crawl(context: ModuleContext) -> None:
-    missing = ModuleContext(directory=context.directory / "gone", crawl="x", worker=0)
+    directory = context.directory / "new"
+    stats = Stats()
+    stats.open(msgspec.structs.replace(context, directory=directory))
+    shutil.rmtree(directory)
     with pytest.raises(CrawlError, match=r"cannot write .*stats.json: No such file"):
-        Stats().open(missing)
+        stats.close()
+
+
+@pytest.mark.req("D12")
+def test_a_file_of_somebody_else_is_left_alone(context: ModuleContext, tmp_path: Path) -> None:
+    mine, elsewhere = tmp_path / "stats.json", tmp_path / "elsewhere"
+    mine.write_text("my own figures")
+    with pytest.raises(UsageError, match=r"stats\.json was not written by this crawl"):
+        Stats().open(context)
+    assert mine.read_text() == "my own figures"
+    mine.rename(elsewhere)
+    mine.symlink_to(elsewhere)
+    with pytest.raises(UsageError, match=r"stats\.json is a symbolic link"):
+        Stats().open(context)
+    mine.unlink()
+    Stats().open(context)
+    with pytest.raises(UsageError, match="holds the results of another crawl, test"):
+        Stats().open(msgspec.structs.replace(context, identity="other", crawl="b"))
 
 
 @pytest.mark.req("B1")

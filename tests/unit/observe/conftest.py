@@ -8,7 +8,7 @@ import pytest
 from gossamer.coordinator import HostView, Summary
 from gossamer.model import Snapshot
 from gossamer.modules import ModuleReport
-from gossamer.stores.contract import WorkerReport, WorkerView
+from gossamer.stores.figures import WorkerReport, WorkerView
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07\r\n\u202e[red]x[/red] [/] :smile:\x9b31m\x7f\ud800"
 """What a server, a title or an exception may say."""
@@ -27,7 +27,9 @@ def snapshot() -> Snapshot:
         in_progress=16,
         finished=3590,
         pages=3412,
-        bytes=14_200_000,
+        visits=3412,
+        bytes=49_000_000,
+        received=14_200_000,
         outcomes={
             "robots_denied": 12,
             "fetched": 3412,
@@ -86,7 +88,7 @@ def summary(snapshot: Snapshot, hosts: list[HostView]) -> Summary:
         snapshot=snapshot,
         ended_by="max-pages",
         directory="docs.example",
-        continue_with="gossamer crawl https://docs.example/ --max-pages 20000",
+        continue_with="gossamer resume docs.example --max-pages 20000",
         slowest_hosts=hosts[:2],
         modules=[
             report("save", pages=3412),

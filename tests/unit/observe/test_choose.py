@@ -23,8 +23,8 @@ from gossamer.model import Snapshot
 from gossamer.coordinator import Summary
 from gossamer.observe import DisplayOptions, open_observer
 last = Snapshot(
-    waiting=1, in_progress=2, finished=3, pages=3, bytes=4, outcomes={}, hosts=1, elapsed_s=1.0,
-    pages_per_s=3.0, ended_by=None, max_pages=10, max_bytes=100,
+    waiting=1, in_progress=2, finished=3, pages=3, visits=3, bytes=4, outcomes={}, hosts=1,
+    elapsed_s=1.0, pages_per_s=3.0, ended_by=None, max_pages=10, max_bytes=100,
 )
 with open_observer(DisplayOptions(), sys.stdout, sys.stderr, os.environ) as observer:
     observer.tick(last, [])

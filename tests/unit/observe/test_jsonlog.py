@@ -12,7 +12,7 @@ from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.observe import JsonLog, Outlet
 from gossamer.observe.jsonlog import LogLevel
-from gossamer.stores.contract import WorkerView
+from gossamer.stores.figures import WorkerView
 
 NOW = 1_700_000_000.25
 
@@ -71,6 +71,7 @@ def test_the_workers_come_with_the_counters(
         "memory": 104_000_000,
         "busy": 0.97,
         "silent_s": 0.4,
+        "dead_in_s": 0.0,
     }
     assert (second["machine"], second["silent_s"]) == ("there.example", 12.0)
     assert third["pid"] is None

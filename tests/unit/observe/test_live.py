@@ -14,7 +14,7 @@ from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Snapshot
 from gossamer.observe import Outlet, summary_text
 from gossamer.observe.live import LiveDisplay
-from gossamer.stores.contract import WorkerView
+from gossamer.stores.figures import WorkerView
 
 Screen = Callable[[str], list[str]]
 
@@ -79,7 +79,7 @@ def test_the_display_follows_the_crawl_in_its_place(
         display.tick(snapshot, hosts, workers)
         before = screen_of(stream.getvalue())
         clock.now += 1
-        display.tick(msgspec.structs.replace(snapshot, pages=3500), hosts, workers)
+        display.tick(msgspec.structs.replace(snapshot, pages=3500, visits=3500), hosts, workers)
         after = screen_of(stream.getvalue())
     assert before[1].startswith("3,412 of 10,000 pages")
     assert after[1].startswith("3,500 of 10,000 pages")
@@ -144,7 +144,7 @@ def test_what_a_module_prints_goes_above_the_display_without_drawing_it_each_tim
         for number in range(100):
             print(f"page {number} [/]", "x" * 100)
         clock.now += 1
-        display.tick(msgspec.structs.replace(snapshot, pages=3500), [])
+        display.tick(msgspec.structs.replace(snapshot, pages=3500, visits=3500), [])
         seen = screen_of(stream.getvalue())
         assert len(stream.writes) == 2
         print("after the last tick", end="")

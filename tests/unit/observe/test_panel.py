@@ -8,7 +8,7 @@ from gossamer.coordinator import HostView
 from gossamer.model import Snapshot
 from gossamer.observe.messages import Message
 from gossamer.observe.panel import FULL_HEIGHT, HEIGHT_WITHOUT_WORKERS, Panel
-from gossamer.stores.contract import WorkerView
+from gossamer.stores.figures import WorkerView
 from gossamer.views.workers import worker_entries
 
 AT_80 = """\
@@ -56,6 +56,12 @@ def render(panel: Panel, width: int = 80, height: int = 24) -> str:
 
 def test_the_display_at_80_columns(panel: Panel) -> None:
     assert render(panel) == f"{AT_80}\n"
+
+
+def test_the_display_estimates_the_time_that_is_left(panel: Panel) -> None:
+    snapshot = msgspec.structs.replace(panel.snapshot, urls_per_s=140.0)
+    lines = render(Panel(snapshot, panel.hosts, panel.workers, panel.messages)).split("\n")
+    assert lines[3] == "6,588 pages to the page budget, at 8ms each about 51 s"
 
 
 @pytest.mark.parametrize("width", [1, 10, 29, 40, 55, 56, 60, 72, 80, 96, 100, 200])
@@ -132,10 +138,10 @@ def test_a_worker_that_works_elsewhere_or_has_fallen_silent_stands_out(panel: Pa
 
 
 def test_the_bar_is_about_the_budget_that_ends_the_crawl_first(panel: Panel) -> None:
-    heavy = msgspec.structs.replace(panel.snapshot, bytes=45_000_000)
+    heavy = msgspec.structs.replace(panel.snapshot, received=45_000_000)
     first = render(Panel(heavy, [], [], [])).split("\n")[0]
     assert first.endswith("90% of the byte budget")
-    over = msgspec.structs.replace(panel.snapshot, pages=20_000)
+    over = msgspec.structs.replace(panel.snapshot, pages=20_000, visits=20_000)
     assert "100% of the page budget" in render(Panel(over, [], [], []))
 
 

@@ -9,13 +9,14 @@ from gossamer.modules import ModuleReport
 from gossamer.observe.summary import ending, summary_record, summary_text
 
 GOLDEN = """\
-Crawled 3,412 pages in 27s: 128 pages/s, 14 MB, 12 hosts.
+Crawled 3,412 pages in 27s: 128 pages/s, 14 MB received, 12 hosts.
 
   Outcomes       3,412  fetched
                    120  redirected
                     45  not found
-                    12  robots denied
-                     1  timed out
+                    12  robots denied: if the host is yours, --ignore-robots
+                          HOST
+                     1  timed out: raise --timeout, or try again later
   Slowest hosts  45ms  docs.example (1,204 pages)
                  45ms  slow.example (1,204 pages, 3 failed)
   Modules        save: 3,412 pages
@@ -24,10 +25,10 @@ Crawled 3,412 pages in 27s: 128 pages/s, 14 MB, 12 hosts.
   Ended          the page budget (--max-pages 10000) was reached; 8,112 URLs
                  waiting; 16 in progress
   Results        docs.example
-  Continue with  gossamer crawl https://docs.example/ --max-pages 20000"""
+  Continue with  gossamer resume docs.example --max-pages 20000"""
 
 GOLDEN_SMALL = """\
-Crawled 1 page in 45ms: 22 pages/s, 812 B, 1 host.
+Crawled 1 page in 45ms: 22 pages/s, 300 B received, 1 host.
 
   Outcomes  1  fetched
   Ended     finished: no URLs left
@@ -45,7 +46,9 @@ def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Sn
         waiting=0,
         in_progress=0,
         pages=1,
+        visits=1,
         bytes=812,
+        received=300,
         outcomes={"fetched": 1},
         hosts=1,
         elapsed_s=0.045,
@@ -53,6 +56,14 @@ def test_the_summary_of_a_small_crawl_has_only_what_there_is_to_say(snapshot: Sn
     )
     small = Summary(snapshot=last, ended_by="complete", directory="one.example")
     assert summary_text(small) == GOLDEN_SMALL
+
+
+def test_a_crawl_that_went_on_says_what_is_new(summary: Summary) -> None:
+    again = msgspec.structs.replace(summary, pages_before=3000)
+    assert summary_text(again).startswith("Crawled 3,412 pages, 412 of them new, in 27s: 128 ")
+    assert summary_record(again)["pages"] == 3412
+    assert summary_record(again)["new_pages"] == 412
+    assert summary_record(summary)["new_pages"] == 3412
 
 
 @pytest.mark.req("D14")
@@ -103,6 +114,8 @@ def test_nothing_of_others_reaches_the_terminal_as_it_is(
                     timed_out=1,
                     slow=1,
                     missed=1,
+                    records=1234,
+                    ends=2,
                     last_error=hostile,
                 )
             ],
@@ -110,6 +123,7 @@ def test_nothing_of_others_reaches_the_terminal_as_it_is(
     )
     assert all(line.isprintable() for line in text.split("\n"))
     assert text.count("[red]x[/red]") == 7
+    assert "1 page, the end of 2 URLs, 1,234 records" in " ".join(text.split())
 
 
 def test_no_sentence_is_wider_than_a_terminal(summary: Summary) -> None:
@@ -126,9 +140,18 @@ def test_the_record_has_all_of_it_for_machines(summary: Summary) -> None:
     assert written["ended_by"] == "max-pages"
     assert written["ended"].startswith("the page budget (--max-pages 10000) was reached;")
     assert written["directory"] == "docs.example"
-    assert written["continue_with"].startswith("gossamer crawl ")
+    assert written["continue_with"].startswith("gossamer resume ")
     assert [host["host"] for host in written["slowest_hosts"]] == ["docs.example", "slow.example"]
     assert [(one["name"], one["errors"]) for one in written["modules"]] == [
         ("save", 0),
         ("./mine.py:count", 12),
     ]
+
+
+def test_whoever_has_named_no_module_learns_how_to_get_the_pages(summary: Summary) -> None:
+    command = "gossamer pages --dir docs.example"
+    save = "gossamer replay docs.example --module save"
+    listed = msgspec.structs.replace(summary, list_with=command, save_with=save)
+    assert f"  Pages          {command}  # lists them" in summary_text(listed)
+    assert f"{save}  # saves" in summary_text(listed)
+    assert "Pages " not in summary_text(summary)

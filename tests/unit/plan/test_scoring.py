@@ -219,7 +219,7 @@ def test_a_server_that_cannot_prove_who_it_is_does_not_get_the_key(tmp_path: Pat
         authority.issue_cert("127.0.0.1").configure_cert(context)
 
         async def run(base_url: str) -> list[float]:
-            pagerank = build_pagerank(KEY, options, base_url=base_url)
+            pagerank = build_pagerank(KEY, options, url=base_url)
             try:
                 return await pagerank.score(candidates("b.com"))
             finally:
@@ -256,7 +256,7 @@ def test_the_newer_protocol_is_spoken_with_keys_of_the_newer_kind() -> None:
             """Say nothing."""
 
     async def run(base_url: str) -> list[float]:
-        pagerank = build_pagerank("opr_live_1", OPTIONS, base_url=base_url)
+        pagerank = build_pagerank("opr_live_1", OPTIONS, url=base_url)
         try:
             first = await pagerank.score(candidates("a.com", "unknown.com"))
             return first + await pagerank.score(candidates("b.com"))

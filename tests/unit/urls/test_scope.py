@@ -76,7 +76,6 @@ def test_prefix_scope_is_the_folder_of_the_seed(url: str, expected: bool) -> Non
         ("http://a.example", "http://a.example/", "http://a.example:8080/"),
         ("HTTP://A.Example:80/tse/", "http://a.example/tse/1.html", "http://a.example/tse"),
         ("http://a.example/tse", "http://a.example/tse2", "http://a.example/ts"),
-        ("http://me@a.example/", "http://a.example/", "http://me.example/"),
     ],
 )
 def test_an_explicit_prefix_is_compared_in_normal_form(

@@ -60,3 +60,31 @@ def test_the_complaint_is_safe_to_print(text: str) -> None:
 def test_the_complaint_names_the_role_of_the_url() -> None:
     with pytest.raises(UsageError, match=r"^the prefix 'x y' is not a URL"):
         parse_seed("x y", "prefix")
+
+
+@pytest.mark.req("D1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://user:s3cret@example.org/x",
+        "https:user:s3cret@example.org",
+        "//user:s3cret@example.org/",
+        "user:s3cret@example.org",
+        "1user:s3cret@example.org",
+        "ftp://user:s3cret@example.org/",
+        "http://user:s3cret@exa mple.org/",
+    ],
+)
+def test_a_password_is_refused_and_never_shown(text: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_seed(text)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_credentials_are_answered_with_what_to_write_instead() -> None:
+    words = (
+        "has a user name or a password in it, which is never sent: write http://a.test/x instead"
+    )
+    with pytest.raises(UsageError, match=words):
+        parse_seed("http://me:s3cret@a.test/x")
+    assert parse_seed("http://a.test/@me?to=a@b") == "http://a.test/@me?to=a@b"

@@ -67,8 +67,9 @@ def finished_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_pages=100,
         max_bytes=1_000_000,
         max_page_bytes=1000,
-        ttl_s=3600.0,
+        revisit_s=3600.0,
         queues=10,
+        url_queue=10_000,
         similarity=0.9,
         module=["save"],
     )

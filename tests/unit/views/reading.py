@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer.config import StoreAddress
-from gossamer.stores.contract import PageRecord
 from gossamer.stores.reading import ReadRequest
+from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
 from gossamer.views.crawl_tables import open_tables
 from gossamer.views.explain import Explanation, explain

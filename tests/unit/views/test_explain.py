@@ -67,10 +67,11 @@ def test_the_rule_that_decided_is_named(
 @pytest.mark.req("B5", "D9")
 def test_the_page_that_a_duplicate_repeats_is_told(finished: ReadRequest) -> None:
     found = explained(finished, "http://a.test/same")
-    assert found.repeats is not None
-    assert found.repeats.url == "http://a.test/2"
-    assert found.detail == f"the same content as page {found.repeats.id}"
-    assert explained(finished, "http://a.test/2").repeats is None
+    assert found.duplicate_of is not None
+    assert found.duplicate_of.url == "http://a.test/2"
+    assert found.duplicate_of.similarity == found.duplicate_of.own_similarity == 1.0
+    assert found.detail == f"the same content as page {found.duplicate_of.id}"
+    assert explained(finished, "http://a.test/2").duplicate_of is None
 
 
 @pytest.mark.req("B5", "C8")

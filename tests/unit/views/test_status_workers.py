@@ -6,8 +6,9 @@ from typing import cast
 import msgspec
 import pytest
 
-from gossamer.stores.contract import HostView, UrlState, WorkerReport, WorkerView
+from gossamer.stores.figures import HostView, WorkerReport, WorkerView
 from gossamer.stores.reading import CrawlCounts, CrawlReader
+from gossamer.stores.url_record import UrlState
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.stored_crawl import StoredCrawl
 from gossamer.views.workers import WorkerEntry, worker_entries
@@ -20,9 +21,11 @@ WORKERS = [
 COUNTS = CrawlCounts(
     states=dict.fromkeys(UrlState, 1),
     outcomes={},
+    causes=[],
     depths=[],
     queues={},
     pages=1,
+    visits=1,
     bytes=1,
     hosts=1,
     started_at=None,
@@ -36,9 +39,13 @@ class ReaderWithWorkers:
     """The reader of a crawl at which two workers have worked, perhaps until it crashed."""
 
     where = "a crawl"
+    directory = None
 
     def __init__(self, counts: CrawlCounts) -> None:
         self._counts = counts
+
+    async def note(self, name: str) -> bytes | None:
+        return None
 
     async def counts(self) -> CrawlCounts:
         return self._counts
@@ -78,6 +85,7 @@ def test_the_form_is_flat_and_what_was_not_told_is_null() -> None:
         "memory": 104_000_000,
         "busy": 0.5,
         "silent_s": 0.5,
+        "dead_in_s": 0.0,
     }
     assert second["pid"] is second["machine"] is second["memory"] is second["busy"] is None
     assert set(first) == set(second) == set(WorkerEntry.__struct_fields__)

@@ -71,6 +71,8 @@ def test_a_crawl_that_has_ended(finished: ReadRequest, finished_crawl: Path) -> 
     files = (finished_crawl / "pages").iterdir()
     bodies = [file.read_bytes().split(b"\n", 2)[2] for file in files]
     assert found.bytes >= sum(map(len, bodies))
+    assert found.received > found.bytes, "robots.txt, the redirect and what is missing as well"
+    assert (found.url_queue, found.url_queue_peak) == (10_000, 6)
 
 
 @pytest.mark.req("F5", "B1", "D18")
@@ -129,7 +131,7 @@ def test_reading_changes_nothing(directory: Path) -> None:
     assert {file: file.read_bytes() for file in before} == before
     # SQLite may leave an index of an empty log behind, as beside every database that was read.
     more = {file.name for file in directory.iterdir()} - {file.name for file in before}
-    assert more - {"pages"} <= {"crawl.sqlite-shm", "crawl.sqlite-wal"}
+    assert more - {"pages", ".gossamer"} <= {"crawl.sqlite-shm", "crawl.sqlite-wal"}
 
 
 @pytest.mark.parametrize("left", ["nothing", "a log with its index", "a log without"])

@@ -2,6 +2,7 @@
 
 from collections import deque
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,9 @@ def searched(links: Links, redirects: set[int]) -> tuple[dict[int, int], dict[in
 def complaints(
     links: Links, redirects: set[int], depth: dict[int, int], parent: dict[int, int]
 ) -> list[str]:
-    nodes = [Node(one, depth[one], parent[one], one in redirects, False) for one in sorted(depth)]
+    nodes = [
+        Node(one, depth[one], parent[one], one in redirects, False, False) for one in sorted(depth)
+    ]
     graph = DepthCheck(nodes, str)
     return [*graph.shortcuts(links.items()), *graph.broken_paths()]
 
@@ -70,6 +73,23 @@ def test_redirects_in_a_circle_are_no_path() -> None:
 
 
 def test_a_link_that_was_forgotten_still_counts_as_a_path() -> None:
-    nodes = [Node(1, 0, None, False, True), Node(2, 1, 1, False, False)]
+    nodes = [Node(1, 0, None, False, True, False), Node(2, 1, 1, False, False, False)]
     graph = DepthCheck(nodes, str)
     assert [*graph.shortcuts([(1, [])]), *graph.broken_paths()] == []
+
+
+@pytest.mark.req("B2")
+@pytest.mark.parametrize(
+    ("is_relaxing", "depth", "sound"), [(True, 7, True), (True, 1, False), (False, 7, False)]
+)
+def test_links_that_are_still_to_be_followed_may_lead_farther_than_they_could(
+    is_relaxing: bool, depth: int, sound: bool
+) -> None:
+    nodes = [
+        Node(1, 0, None, False, False, False),
+        Node(2, 1, 1, False, False, is_relaxing),
+        Node(3, depth, 2, False, False, False),
+    ]
+    graph = DepthCheck(nodes, str)
+    found = [*graph.shortcuts([(1, [2]), (2, [3])]), *graph.broken_paths()]
+    assert (found == []) == sound

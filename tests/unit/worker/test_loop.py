@@ -13,10 +13,13 @@ from gossamer.download import Client, FetchOptions
 from gossamer.errors import CrawlError
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Page, Url
+from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Leased, Task, UrlState
+from gossamer.stores.contract import Leased, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.results import Record
+from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
 from gossamer.worker import loop
@@ -33,10 +36,17 @@ DELAY_S = 0.2
 class Show:
     """A module runner that does with pages what it was told."""
 
-    takes_pages = follows_depths = True
+    hooks = Hooks(pages=True, depths=True)
 
     def __init__(self, deliver: Deliver) -> None:
-        self.deliver = deliver
+        self._deliver = deliver
+
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
+        await self._deliver(page)
+        return Delivered()
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        return []
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         pass
@@ -90,7 +100,7 @@ async def bench(
         context = WorkerContext(
             store=store,
             client=client,
-            robots=PoliteRobots(client, store, str, time.time, DELAY_S),
+            robots=PoliteRobots(client, store, str, time.time),
             link_filter=link_filter,
             modules=Show(deliver),
             clock=time.time,
@@ -193,12 +203,12 @@ def test_what_breaks_us_is_raised_and_its_url_given_back(slow_web: Web) -> None:
 def test_it_waits_for_a_budget_that_others_have_set_aside(slow_web: Web) -> None:
     async def program() -> None:
         async with bench(slow_web, *SEEDS, max_pages=1) as one:
-            assert one.store._budget.reserve()
+            allowed = one.store._budget.reserve()
             running = asyncio.create_task(one.worker.run())
             await asyncio.sleep(0.02)
             assert one.worker.starved
             assert slow_web.requests == []
-            one.store._budget.give_back()
+            one.store._budget.use(allowed, 0)
             one.worker.wake()
             await asked(slow_web, 1)
             one.worker.stop()
@@ -319,8 +329,8 @@ def test_what_it_was_given_while_it_left_is_given_back_unasked(
         async with bench(slow_web, *SEEDS) as one:
             given, go_on, lease = asyncio.Event(), asyncio.Event(), one.store.lease
 
-            async def slowly(worker: int, limit: int, now: float) -> Leased:
-                leased = await lease(worker, limit, now)
+            async def slowly(worker: int, limit: int, now: float, referrers: bool) -> Leased:
+                leased = await lease(worker, limit, now, referrers)
                 given.set()
                 await go_on.wait()
                 return leased

@@ -9,9 +9,13 @@ import pytest
 
 from gossamer.content.similarity import Sketch
 from gossamer.download import Client, FetchOptions
-from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Url
+from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Receipt, Url
+from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Claim, HostFeedback, Settled, Settlement, Store, Task
+from gossamer.stores.claim import Claim
+from gossamer.stores.contract import Settled, Settlement, Store, Task
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.results import Record
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.lease_guard import LeaseGuard
@@ -31,6 +35,7 @@ class FakeStore:
         self._nearer = list(nearer)
         self.settlements: list[Settlement] = []
         self.releases: list[HostFeedback | None] = []
+        self.receipts: list[Receipt | None] = []
 
     async def claim(
         self, _task: Task, _digest: bytes, _sketch: Sketch | None, _now: float
@@ -41,8 +46,15 @@ class FakeStore:
         self.settlements.append(settlement)
         return Settled(accepted=True, nearer=self._nearer.pop(0) if self._nearer else ())
 
-    async def release(self, _task: Task, feedback: HostFeedback | None, _now: float) -> bool:
+    async def release(
+        self,
+        _task: Task,
+        feedback: HostFeedback | None,
+        _now: float,
+        receipt: Receipt | None = None,
+    ) -> bool:
         self.releases.append(feedback)
+        self.receipts.append(receipt)
         return True
 
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
@@ -55,14 +67,18 @@ class FakeStore:
 class Reader:
     """A module that is slow with the first depth it is told."""
 
-    takes_pages = follows_depths = True
+    hooks = Hooks(pages=True, depths=True)
 
     def __init__(self) -> None:
         self.pages: list[Page] = []
         self.depths: list[tuple[int, int]] = []
 
-    async def deliver(self, page: Page) -> None:
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         self.pages.append(page)
+        return Delivered()
+
+    async def finished(self, end: FinishedUrl) -> list[Record]:
+        return []
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         if not self.depths:
@@ -92,7 +108,7 @@ def run(
     *,
     modules: Reader | None = None,
     watch: Callable[[Event], None] | None = None,
-    retries: bool = True,
+    retries: int = 1,
 ) -> None:
     """Run a program with a pipeline that knows the site's robots.txt already."""
 
@@ -100,8 +116,8 @@ def run(
         host, port = web.address
         addresses = AddressPolicy.parse([f"{host}:{port}"])
         async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
-            robots = PoliteRobots(client, cast("Store", store), str, time.time, 0.0)
-            async with robots.holding(HostKey("a.test")):
+            robots = PoliteRobots(client, cast("Store", store), str, time.time)
+            async with robots.holding(HostKey("a.test"), 0.0):
                 await robots.judge(Url("http://a.test/"))
             context = WorkerContext(
                 store=cast("Store", store),
@@ -196,15 +212,15 @@ def test_after_robots_txt_the_host_rests_before_the_page_is_asked_for(
     assert store.settlements == []
 
 
-@pytest.mark.parametrize("retries", [True, False])
-def test_retries_may_be_off(site: Web, task: MakeTask, *, retries: bool) -> None:
+@pytest.mark.parametrize("retries", [1, 0])
+def test_retries_may_be_off(site: Web, task: MakeTask, retries: int) -> None:
     store = FakeStore(Claim(7))
 
     async def program(pipeline: Pipeline) -> None:
         await pipeline.work(held(task("http://a.test/broken")))
 
     run(site, store, program, retries=retries)
-    assert [one.retry for one in store.settlements] == [retries]
+    assert [one.retry for one in store.settlements] == [bool(retries)]
 
 
 @pytest.mark.req("B2")

@@ -10,8 +10,8 @@ import pytest
 from gossamer.download import Client, FetchOptions
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import HostFeedback
 from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.testing import KeepOpen, Reply, Web, min_gap_s, most_at_once
 from gossamer.worker.lease_guard import LeaseLostError
 from gossamer.worker.robots import PoliteRobots
@@ -27,7 +27,7 @@ async def polite_robots(web: Web, store: EmbeddedStore) -> AsyncIterator[PoliteR
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
     async with Client(FetchOptions(), addresses, web.dns) as client:
-        yield PoliteRobots(client, store, str, time.time, DELAY_S)
+        yield PoliteRobots(client, store, str, time.time)
 
 
 def run(web: Web, store: EmbeddedStore, program: Callable[[PoliteRobots], Awaitable[None]]) -> None:
@@ -44,14 +44,14 @@ def test_it_is_fetched_on_the_place_of_the_task(web: Web, store: EmbeddedStore) 
 
     async def program(robots: PoliteRobots) -> None:
         assert robots.known(A_HOME) is None
-        async with robots.holding(A) as slot:
+        async with robots.holding(A, DELAY_S) as slot:
             assert (await robots.judge(A_HOME)).allowed
             rules = await robots.rules(A_HOME)
         assert rules is not None
         assert rules.crawl_delay_s == 3
         assert slot.feedback is not None
         assert slot.feedback.ended <= time.time()
-        async with robots.holding(A) as again:
+        async with robots.holding(A, DELAY_S) as again:
             assert (await robots.judge(Url("http://a.test/no"))).refusal is Outcome.ROBOTS_DENIED
         assert again.feedback is None, "it was not asked again"
         known = robots.known(Url("http://a.test/no"))
@@ -69,7 +69,7 @@ def test_a_redirect_on_the_same_host_waits_for_the_pause(web: Web, store: Embedd
     site.reply("/rules", Reply(body="User-agent: *\nDisallow: /"))
 
     async def program(robots: PoliteRobots) -> None:
-        async with robots.holding(A):
+        async with robots.holding(A, DELAY_S):
             assert not (await robots.judge(A_HOME)).allowed
 
     run(web, store, program)
@@ -86,7 +86,7 @@ def test_on_another_host_a_slot_is_acquired_and_released(web: Web, store: Embedd
 
     async def program(robots: PoliteRobots) -> None:
         assert await store.acquire_slot(B, "b.test", time.time()) is None  # somebody is there
-        async with robots.holding(A):
+        async with robots.holding(A, DELAY_S):
             judging = asyncio.create_task(robots.judge(A_HOME))
             await asyncio.sleep(0.2)
             assert web.requests_to("b.test") == []
@@ -114,7 +114,7 @@ def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: EmbeddedSt
 
     async def program(robots: PoliteRobots) -> None:
         async def visit(host: HostKey) -> None:
-            async with robots.holding(host) as slot:
+            async with robots.holding(host, DELAY_S) as slot:
                 assert (await robots.judge(hosts[host])).allowed
             # Nothing is on its way there any more, and what was last is known.
             last = max(one.ended for one in web.requests_to(host))
@@ -143,7 +143,7 @@ def test_a_host_of_an_acquired_slot_that_asks_for_time_gets_it(
     web.site("b.test").status("/rules", 503, headers={"Retry-After": "40"})
 
     async def program(robots: PoliteRobots) -> None:
-        async with robots.holding(A):
+        async with robots.holding(A, DELAY_S):
             assert (await robots.judge(A_HOME)).refusal is Outcome.ROBOTS_UNREACHABLE
         moment = await store.acquire_slot(B, "b.test", time.time())
         assert moment is not None
@@ -160,7 +160,7 @@ def test_who_is_cancelled_leaves_the_place_and_the_host_its_pause(
 
     async def program(robots: PoliteRobots) -> None:
         async def visit() -> None:
-            async with robots.holding(A):
+            async with robots.holding(A, DELAY_S):
                 await robots.judge(A_HOME)
 
         visiting = asyncio.create_task(visit())
@@ -183,7 +183,7 @@ def test_an_acquired_slot_is_released_within_a_lease(web: Web, store: EmbeddedSt
 
     async def program(robots: PoliteRobots) -> None:
         robots._lease_s = 0.2
-        async with robots.holding(A):
+        async with robots.holding(A, DELAY_S):
             with pytest.raises(LeaseLostError):
                 await robots.judge(A_HOME)
         moment = await store.acquire_slot(B, "b.test", time.time())

@@ -4,9 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from gossamer.kinds import ContentKind
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.policy import TREATMENTS, RobotsVerdict
-from gossamer.stores.contract import Claim, HostFeedback, KeptPage, Link, Settlement, Task
+from gossamer.stores.claim import Claim, KeptPage
+from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
 from gossamer.worker.settlements import MAX_REDIRECTS
@@ -91,10 +94,35 @@ class TestFailed:
         retries = [settlements.failed(task(attempt=n), answer, FEEDBACK).retry for n in range(1, 7)]
         assert retries == [True, True, True, True, False, False]
 
+    @pytest.mark.parametrize(
+        ("cause", "retries", "attempts"),
+        [
+            (Cause.STATUS_SERVER_ERROR, 0, 1),
+            (Cause.STATUS_SERVER_ERROR, 3, 4),
+            (Cause.STATUS_RATE_LIMITED, 0, 1),
+            (Cause.STATUS_RATE_LIMITED, 2, 5),
+            (Cause.STATUS_RATE_LIMITED, 9, 10),
+            (Cause.STATUS_NOT_FOUND, 9, 1),
+            (Cause.KEPT_CONNECTION_LOST, 0, 2),
+        ],
+    )
+    def test_the_operator_says_how_often(
+        self, task: MakeTask, cause: Cause, retries: int, attempts: int
+    ) -> None:
+        status = 429 if cause is Cause.STATUS_RATE_LIMITED else None
+        answer = response(TREATMENTS[cause].outcome, cause, status)
+        made = 1
+        while settlements.failed(task(attempt=made), answer, FEEDBACK, retries=retries).retry:
+            made += 1
+        assert made == attempts
+
     def test_the_status_is_told_where_it_says_more_than_the_words(self, task: MakeTask) -> None:
         error = response(Outcome.SERVER_ERROR, Cause.STATUS_SERVER_ERROR, 502)
         missing = response(Outcome.NOT_FOUND, Cause.STATUS_NOT_FOUND, 404)
-        assert settlements.failed(task(), error, FEEDBACK).detail == "the server failed (502)"
+        assert (
+            settlements.failed(task(), error, FEEDBACK).detail
+            == "the server failed (502 Bad Gateway)"
+        )
         assert settlements.failed(task(), missing, FEEDBACK).detail == "the server answered 404"
 
 
@@ -163,8 +191,9 @@ class TestRefused:
 
 
 def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
-    settled = settlements.unkept(task(), response(), Outcome.DUPLICATE, "as page 3", FEEDBACK)
-    assert (settled.outcome, settled.size, settled.page) == (Outcome.DUPLICATE, 4, None)
+    settled = settlements.unaccepted(task(), response(), ContentKind.PDF, FEEDBACK)
+    assert (settled.outcome, settled.size, settled.page) == (Outcome.NOT_HTML, 4, None)
+    assert settled.detail == "by its bytes it is of the kind pdf, which is not accepted"
 
 
 def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
@@ -174,18 +203,19 @@ def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
 
 @pytest.mark.req("D9")
 @pytest.mark.parametrize(
-    ("similarity", "outcome", "words"),
+    ("likeness", "outcome", "words"),
     [
-        (None, Outcome.DUPLICATE, "the same content as page 3"),
-        (0.9, Outcome.SIMILAR, "90 % like page 3"),
-        (0.9999, Outcome.SIMILAR, "99 % like page 3"),
-        (1.0, Outcome.SIMILAR, "100 % like page 3"),
+        ((None, None), Outcome.DUPLICATE, "the same content as page 3"),
+        ((0.9, 0.95), Outcome.SIMILAR, "90 % like page 3, 95 % in its own content"),
+        ((0.9999, 0.9), Outcome.SIMILAR, "99 % like page 3, 90 % in its own content"),
+        ((1.0, 1.0), Outcome.SIMILAR, "100 % like page 3, 100 % in its own content"),
     ],
 )
 def test_a_page_that_repeats_another_names_it(
-    task: MakeTask, similarity: float | None, outcome: Outcome, words: str
+    task: MakeTask, likeness: tuple[float | None, float | None], outcome: Outcome, words: str
 ) -> None:
-    claim = Claim(None, duplicate_of=3, similarity=similarity)
+    whole, own = likeness
+    claim = Claim(None, 3, whole, own)
     page = KeptPage(page_id=0, size=4, digest=b"d", content=b"", fetched_at=1.0)
     kept = Settlement(task=task(), outcome=Outcome.FETCHED, page=page, feedback=FEEDBACK)
     settled = as_claimed(kept, claim)

@@ -24,12 +24,15 @@ def test_every_link_and_what_became_of_it(task: MakeTask, link_filter: LinkFilte
         FoundLink("new", Url("http://a.test/new")),
         FoundLink("new#again", Url("http://a.test/new")),
         FoundLink("/old", Url("http://a.test/old")),
+        FoundLink("/unwanted", Url("http://a.test/unwanted")),
         FoundLink("http://b.test/", Url("http://b.test/")),
         FoundLink("mailto:a@b.test", None),
     ]
     heard: list[Event] = []
-    new = [link_filter.file(Url("http://a.test/new")).key]
-    tell_links(heard.append, task(depth=2), links, link_filter, new)
+    followed = link_filter.in_scope([Url("http://a.test/new"), Url("http://a.test/old")])
+    settlement = Settlement(task=task(depth=2), outcome=Outcome.FETCHED, links=followed)
+    settled = Settled(accepted=True, new_links=[followed[0].key])
+    tell_links(heard.append, settlement, links, link_filter, settled)
     assert [(event.kind, event.url) for event in heard] == [
         (EventKind.FOUND, "http://a.test/new"),
         (EventKind.ADDED, "http://a.test/new"),
@@ -37,6 +40,8 @@ def test_every_link_and_what_became_of_it(task: MakeTask, link_filter: LinkFilte
         (EventKind.ALREADY_KNOWN, "http://a.test/new"),
         (EventKind.FOUND, "http://a.test/old"),
         (EventKind.ALREADY_KNOWN, "http://a.test/old"),
+        (EventKind.FOUND, "http://a.test/unwanted"),
+        (EventKind.OUTSIDE, "http://a.test/unwanted"),
         (EventKind.FOUND, "http://b.test/"),
         (EventKind.OUTSIDE, "http://b.test/"),
         (EventKind.FOUND, "mailto:a@b.test"),

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
+import msgspec
+
 from gossamer.model import Candidate
 
 FIRST: Final = 0.0
@@ -39,10 +41,26 @@ class Closing(Protocol):
         """Release everything; the scorer is not used again."""
 
 
-@runtime_checkable
 class Troubled(Protocol):
-    """What a scorer that continues in spite of trouble may have, to report it."""
+    """What a scorer that continues in spite of trouble may have, to report it.
+
+    Either may be missing. Without `unranked` all URLs count that it has scored while in trouble.
+    """
 
     @property
     def trouble(self) -> str:
         """What is wrong now, as one sentence for people; empty if nothing is."""
+
+    @property
+    def unranked(self) -> int:
+        """How many URLs it could not rank so far."""
+
+
+class ScorerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong with the scorer of a crawl."""
+
+    name: str
+    trouble: str
+    """The last trouble, as one sentence for people."""
+    unranked: int
+    """How many URLs it could not rank: they were ordered in another way."""

@@ -70,35 +70,50 @@ class Failure(NamedTuple):
     """How long to send no more requests; None: the next one may succeed."""
 
 
+class Dialect(NamedTuple):
+    """One of the two protocols: where it is spoken by default, and under which path."""
+
+    base_url: str
+    path: str
+
+
+BULK: Final = Dialect("https://openpagerank.keywordseverywhere.com", "/v1/domains/bulk")
+CLASSIC: Final = Dialect("https://openpagerank.com", "/api/v1.0/getPageRank")
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """The URL of the service, and the key to it."""
 
     key: str = field(repr=False)
-    base_url: str = ""
-    """Scheme and host; empty: those of the service that the key is for."""
+    given_url: str = ""
+    """Scheme and host, and perhaps the path; empty: those of the service that the key is for."""
 
     def __post_init__(self) -> None:
         """Refuse a key or URL that cannot be used; the message does not repeat the key."""
         if not self.key or not self.key.isascii() or not self.key.isprintable() or " " in self.key:
             raise UsageError("The key to Open PageRank must be printable ASCII without spaces.")
-        if self.base_url and not self.base_url.startswith(("https://", "http://")):
+        if self.given_url and not self.given_url.startswith(("https://", "http://")):
             raise UsageError(
-                f"The URL of Open PageRank must start with https://, not {shown(self.base_url)}."
+                f"The URL of Open PageRank must start with https://, not {shown(self.given_url)}."
             )
 
     def question(self, domains: Sequence[str]) -> Question:
         """Return the request for the ranks of these domains, at most MAX_DOMAINS."""
-        headers, given = {"Accept": "application/json"}, self.base_url.rstrip("/")
+        headers = {"Accept": "application/json"}
         if self.key.startswith("opr_"):
-            base_url = given or "https://openpagerank.keywordseverywhere.com"
             headers |= {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
             body = msgspec.json.encode({"domains": domains, "include_history": False})
-            return Question(f"{base_url}/v1/domains/bulk", headers, body)
-        base_url = given or "https://openpagerank.com"
+            return Question(self._url(BULK), headers, body)
         query = urlencode([("domains[]", domain) for domain in domains])
         headers["API-OPR"] = self.key
-        return Question(f"{base_url}/api/v1.0/getPageRank?{query}", headers)
+        return Question(f"{self._url(CLASSIC)}?{query}", headers)
+
+    def _url(self, dialect: Dialect) -> str:
+        base_url = self.given_url.rstrip("/") or dialect.base_url
+        for known in (BULK, CLASSIC):
+            base_url = base_url.removesuffix(known.path)
+        return base_url.rstrip("/") + dialect.path
 
     def read(self, answer: Answer, asked: Collection[str]) -> Ranks | Failure:
         """Return the rank of each domain asked for, or why there is none; never raise."""

@@ -72,6 +72,8 @@ class PageRank:
         self._calls = self._failures = 0
         self.trouble = ""
         """Why domains are not ranked now; empty if they are."""
+        self.unranked = 0
+        """How many URLs got no rank because the service did not answer."""
 
     def __repr__(self) -> str:
         return (
@@ -86,7 +88,10 @@ class PageRank:
         the crawl's own links decide. While the service is unreachable, those links decide alone.
         """
         domains = dict.fromkeys(candidate.domain for candidate in candidates)
-        ranks = await self._ranks([domain for domain in domains if is_public_name(domain)])
+        public = [domain for domain in domains if is_public_name(domain)]
+        ranks = await self._ranks(public)
+        missed = set(public).difference(ranks)
+        self.unranked += sum(candidate.domain in missed for candidate in candidates)
         return [_score(candidate, ranks) for candidate in candidates]
 
     async def close(self) -> None:

@@ -4,11 +4,13 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
-from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE, Closing, Troubled
+from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE, Closing
 from gossamer.model import Candidate
 from gossamer.urls import shown
+
+T = TypeVar("T", str, int)
 
 TIMEOUT_S: Final = 10.0
 """How long a batch may wait for its scores."""
@@ -38,6 +40,8 @@ class SafeScorer:
         self.failures = 0
         """How often the scorer failed."""
         self._failure = ""
+        self._unscored = 0
+        """How many URLs got the middle score for that."""
 
     def __repr__(self) -> str:
         return f"<SafeScorer {self.name}: {self.failures} failures>"
@@ -45,8 +49,20 @@ class SafeScorer:
     @property
     def trouble(self) -> str:
         """The last failure, or else the trouble that the scorer itself reports."""
-        own = self._scorer.trouble if isinstance(self._scorer, Troubled) else ""
-        return self._failure or own
+        return self._failure or self._reported("trouble", "")
+
+    @property
+    def unranked(self) -> int:
+        """How many URLs could not be ranked."""
+        return self._unscored + self._reported("unranked", 0)
+
+    def _reported(self, name: str, nothing: T) -> T:
+        """Return what the scorer itself reports under that name (`Troubled`), if it does."""
+        try:
+            value = getattr(self._scorer, name, nothing)
+        except Exception:  # noqa: BLE001 - a user's code may raise anything
+            return nothing
+        return value if isinstance(value, type(nothing)) else nothing
 
     async def score(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return one score from FIRST to LAST for each candidate, whatever the scorer does."""
@@ -54,11 +70,13 @@ class SafeScorer:
             async with asyncio.timeout(self._timeout_s):
                 answer = self._scorer.score(candidates)
                 scores = await answer if inspect.isawaitable(answer) else answer
+            if self._reported("trouble", "") and not hasattr(self._scorer, "unranked"):
+                self._unscored += len(candidates)
             return self._checked(scores, len(candidates))
         except TimeoutError:
-            self._note(f"took longer than {self._timeout_s:g} s")
+            self._note(f"took longer than {self._timeout_s:g} s", len(candidates))
         except Exception as error:  # noqa: BLE001 - a user's code may raise anything
-            self._note(f"raised {_in_words(error)}")
+            self._note(f"raised {_in_words(error)}", len(candidates))
         return [MIDDLE] * len(candidates)
 
     async def close(self) -> None:
@@ -73,10 +91,10 @@ class SafeScorer:
 
     def _checked(self, scores: object, count: int) -> list[float]:
         if not isinstance(scores, Sequence):
-            self._note(f"returned {type(scores).__name__}, which is not a list of scores")
+            self._note(f"returned {type(scores).__name__}, which is not a list of scores", count)
             return [MIDDLE] * count
         if len(scores) != count:
-            self._note(f"returned {len(scores)} scores for {count} candidates")
+            self._note(f"returned {len(scores)} scores for {count} candidates", count)
             return [MIDDLE] * count
         return [self._checked_one(score) for score in scores]
 
@@ -87,11 +105,12 @@ class SafeScorer:
             and FIRST <= score <= LAST
         ):
             return float(score)
-        self._note(f"returned {score!r:.100}, which is not a number from {FIRST:g} to {LAST:g}")
+        self._note(f"returned {score!r:.100}, which is not a number from {FIRST:g} to {LAST:g}", 1)
         return MIDDLE
 
-    def _note(self, what: str) -> None:
+    def _note(self, what: str, unscored: int = 0) -> None:
         self.failures += 1
+        self._unscored += unscored
         times = "" if self.failures == 1 else f" ({self.failures} failures so far)"
         self._failure = f"the scorer {self.name} {what}{times}"
 

@@ -19,8 +19,12 @@ class HeldClaim(msgspec.Struct):
     number: int
     digest: bytes
     sketch: Sketch | None
+    own: bytes | None
+    """The sample of its own content; None: it was not read so far."""
     duplicates: set[int]
     """The URLs refused because of it, in progress or finished as duplicates."""
+    again: bool = False
+    """The page is kept already, and is visited again: nobody is compared with the claim."""
 
 
 class _Refusal(msgspec.Struct):
@@ -65,17 +69,23 @@ class Claims:
         """Return the URL that has claimed this number; None if the page is kept."""
         return self._by_number.get(number)
 
-    def give(self, url_id: int, digest: bytes, sketch: Sketch | None) -> int:
+    def give(
+        self, url_id: int, digest: bytes, sketch: Sketch | None, own: bytes | None = None
+    ) -> int:
         """Give the page of a URL the smallest free number."""
         if self._free:
             number = heapq.heappop(self._free)
         else:
             number = self._next
             self._next += 1
-        self._claims[url_id] = HeldClaim(number, digest, sketch, set())
+        self._claims[url_id] = HeldClaim(number, digest, sketch, own, set())
         self._by_number[number] = url_id
         self._holders.setdefault(digest, url_id)
         return number
+
+    def give_again(self, url_id: int, number: int, digest: bytes, sketch: Sketch | None) -> None:
+        """Let a URL that is visited again keep the number of its page."""
+        self._claims[url_id] = HeldClaim(number, digest, sketch, None, set(), again=True)
 
     def refuse(self, url_id: int, duplicate_of: int, holder: int | None) -> None:
         """Refuse the page of a URL, which repeats a kept one or one that `holder` has claimed."""
@@ -107,7 +117,7 @@ class Claims:
         """Drop the claim of a URL that yields no page; return the finished duplicates of it."""
         self.withdraw(url_id)
         claim = self.keep(url_id)
-        if claim is None:
+        if claim is None or claim.again:
             return set()
         heapq.heappush(self._free, claim.number)
         for duplicate in claim.duplicates & self._refusals.keys():
@@ -117,7 +127,7 @@ class Claims:
     def keep(self, url_id: int) -> HeldClaim | None:
         """End the claim of a URL, whose page is kept; return it."""
         claim = self._claims.pop(url_id, None)
-        if claim is not None:
+        if claim is not None and not claim.again:
             del self._by_number[claim.number]
             if self._holders.get(claim.digest) == url_id:
                 del self._holders[claim.digest]

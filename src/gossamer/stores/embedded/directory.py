@@ -9,6 +9,9 @@ from typing import Self
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
+from gossamer.stores.embedded.sqlite.file import check_own, is_written
+from gossamer.stores.own_redis.folder import is_own_redis
+from gossamer.stores.ownership import CrawlOwner, ResultDirectory
 from gossamer.urls import location, shown
 
 DATABASE = "crawl.sqlite"
@@ -22,6 +25,12 @@ LEFT_WITHIN_S = 5.0
 def name_for(seed: Url) -> str:
     """Return the name of a directory for the crawl of this seed."""
     return re.sub(r"[^A-Za-z0-9.-]+", "-", location(seed)).strip("-.") or "crawl"
+
+
+def name_for_file(name: str) -> str:
+    """Return the name of a directory for the crawl of the seeds in a file; - is standard input."""
+    stem = re.sub(r"[^A-Za-z0-9.-]+", "-", Path(name).stem).strip("-.") or "seeds"
+    return f"{stem}-crawl"  # a file without an ending has the name without that
 
 
 class CrawlDirectory:
@@ -47,8 +56,9 @@ class CrawlDirectory:
             return self
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-            self.worker_lock = os.open(self.path / WORKER_LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            self._lock = os.open(self.path / LOCK, flags, 0o644)
+            self.worker_lock = os.open(self.path / WORKER_LOCK, flags, 0o644)
         except OSError as error:
             self.__exit__()
             raise UsageError(
@@ -75,9 +85,32 @@ class CrawlDirectory:
                 os.close(lock)
         self._lock = self.worker_lock = None
 
+    def check_owner(self, owner: CrawlOwner) -> None:
+        """Refuse a directory that holds the results of another crawl."""
+        if self._needed:
+            ResultDirectory(self.path, owner).check()
+
+    def mark(self, owner: CrawlOwner) -> None:
+        """Make it the directory of that crawl; refuse that of another."""
+        if self._needed:
+            results = ResultDirectory(self.path, owner)
+            results.mark()
+            results.started_over()
+
+    def start_over(self, database: Path, owner: CrawlOwner) -> None:
+        """Remove the state of a crawl that keeps its directory, also if it is killed meanwhile."""
+        if self._needed and database.exists():
+            ResultDirectory(self.path, owner).start_over()
+        self.clear(database)
+
     def clear(self, database: Path) -> None:
-        """Remove the state of an earlier crawl; modules replace their own results."""
-        for suffix in ("", "-wal", "-shm"):
+        """Remove the state of an earlier crawl, and nothing else; modules replace their results."""
+        check_own(database)
+        if not database.exists():
+            return
+        if is_written(database):
+            raise CrawlError(f"another process is writing to {database}: let it end first")
+        for suffix in ("", "-wal", "-shm", "-journal"):
             database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
@@ -96,13 +129,19 @@ def is_locked(directory: Path) -> bool:
     return False
 
 
+def is_crawl(directory: Path) -> bool:
+    """Return whether there is a crawl in the directory: in a file, or in a Redis of its own."""
+    # A Path complains about a directory that may not be entered.
+    return os.path.isfile(directory / DATABASE) or is_own_redis(directory)  # noqa: PTH113
+
+
 def find_crawl(directory: Path | None, here: Path) -> Path:
     """Return the given directory, or else the only crawl in or right below `here`."""
     if directory is not None:
         return directory
-    if (here / DATABASE).is_file():
+    if is_crawl(here):
         return here.resolve()
-    found = sorted(one.parent for one in here.glob(f"*/{DATABASE}"))
+    found = sorted(one for one in here.iterdir() if is_crawl(one))
     if len(found) == 1:
         return found[0].relative_to(here)
     if not found:

@@ -1,16 +1,18 @@
 """The duplicate index: which page a new one repeats.
 
-A page is compared with those kept within the TTL and with those that are claimed and not settled:
-by its digest, and by its sketch if it has one.
+A page is compared with those kept within `keep_s` and with those that are claimed and not settled:
+by its digest, and by its sketch if it has one. Whose sketch says that it is similar is compared
+once more, by its own content. That is read from the pages only then, by whoever claims (`Unread`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from gossamer.content.similarity import Sketch, estimated_similarity
+from gossamer.stores.claim import THIS_PAGE
 from gossamer.stores.embedded.claims import Claims, HeldClaim
-from gossamer.stores.embedded.lsh_index import LshIndex, keys_of
+from gossamer.stores.embedded.lsh_index import MAX_UNREAD, LshIndex, keys_of
 from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
@@ -22,6 +24,23 @@ class Original(msgspec.Struct, frozen=True):
     """The URL in progress that has claimed its number; None if the page is kept."""
     similarity: float | None = None
     """From 0 to 1; None: the content is identical."""
+    own_similarity: float | None = None
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """The own contents that have to be known before a page can be told from others."""
+
+    pages: tuple[int, ...]
+
+
+class _Alike(msgspec.Struct, frozen=True):
+    """A page whose whole text is similar to that of a new one."""
+
+    number: int
+    holder: int | None
+    similarity: float
+    own: bytes | None
+    """The sample of its own content; None: it was not read so far."""
 
 
 class DuplicateIndex:
@@ -32,16 +51,17 @@ class DuplicateIndex:
         backend: SqliteBackend,
         claims: Claims,
         similarity: float | None,
-        ttl_s: float,
+        keep_s: float,
         now: float,
     ) -> None:
         self._backend = backend
         self._claims = claims
         self._threshold = similarity
-        self._ttl_s = ttl_s
-        self._index = LshIndex()
+        self._keep_s = keep_s
+        table = backend.band_table()
+        self._index = LshIndex(table)
         if similarity is not None:
-            for number, bands in backend.bands(now - ttl_s):
+            for number, bands in backend.bands(table.complete_to, now - keep_s):
                 self._index.add(number, keys_of(bands))
 
     def __len__(self) -> int:
@@ -49,22 +69,37 @@ class DuplicateIndex:
         return len(self._index)
 
     def claim(
-        self, url_id: int, digest: bytes, sketch: Sketch | None, now: float
-    ) -> Original | int:
-        """Give the page of a URL its number, or refuse it; return the number or the original."""
+        self,
+        url_id: int,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: Mapping[int, bytes] | None = None,
+    ) -> Original | Unread | int:
+        """Give the page of a URL its number, or refuse it; return the number or the original.
+
+        `own` are the samples of own contents that were unread before.
+        """
         claims, keys = self._claims, self._keys(sketch)
         claims.withdraw(url_id)
-        original = self._same(digest, now) or self._similar(sketch, keys, now)
-        if original is None:
-            number = claims.give(url_id, digest, sketch)
+        self._learn(own or {})
+        found = self._same(digest, now) or self._similar(sketch, keys, own, now)
+        if found is None:
+            number = claims.give(url_id, digest, sketch, None if own is None else own[THIS_PAGE])
             self._index.add(number, keys)
             return number
-        claims.refuse(url_id, original.number, original.holder)
-        return original
+        if isinstance(found, Original):
+            claims.refuse(url_id, found.number, found.holder)
+        return found
 
     def drop(self, claim: HeldClaim) -> None:
         """Remove a claim that was dropped."""
         self._index.discard(claim.number, self._keys(claim.sketch))
+
+    def replace(self, number: int, bands: bytes, sketch: Sketch | None) -> None:
+        """Index another version of a kept page, in place of that with the given bands."""
+        self._index.discard(number, keys_of(bands))
+        self._index.add(number, self._keys(sketch))
 
     def forget(self, expired: Iterable[tuple[int, bytes]]) -> None:
         """Remove pages whose content has expired, given with the bands of their sketches."""
@@ -79,30 +114,58 @@ class DuplicateIndex:
             claim = self._claims.held(holder)
             assert claim is not None
             return Original(claim.number, holder)
-        number = self._backend.duplicate_of(digest, now - self._ttl_s)
+        number = self._backend.duplicate_of(digest, now - self._keep_s)
         return None if number is None else Original(number)
 
-    def _similar(self, sketch: Sketch | None, keys: list[int], now: float) -> Original | None:
-        """Return the most similar page, if it is similar enough."""
+    def _similar(
+        self, sketch: Sketch | None, keys: list[int], own: Mapping[int, bytes] | None, now: float
+    ) -> Original | Unread | None:
+        """Return the most similar page, if it is similar enough, or what is to be read first."""
         if not keys or sketch is None or self._threshold is None:
             return None
-        best: Original | None = None
-        least = self._threshold
-        for number in sorted(self._index.candidates(keys)):
-            holder = self._claims.holder_of_number(number)
-            sample = self._sample(number, holder, now)
-            if sample is None or len(sample) != len(sketch.sample):
-                continue
-            similarity = estimated_similarity(sketch.sample, sample)
-            if similarity >= least and (best is None or similarity > least):
-                best, least = Original(number, holder, similarity), similarity
-        return best
+        alike = self._alike(sketch.sample, keys, self._threshold, now)
+        if not alike:
+            return None
+        if own is None:
+            unknown = [one.number for one in alike if one.own is None]
+            return Unread((THIS_PAGE, *unknown[:MAX_UNREAD]))
+        mine = own[THIS_PAGE]
+        for one in alike:
+            if one.own and len(one.own) == len(mine):
+                similarity = estimated_similarity(mine, one.own)
+                if similarity >= self._threshold:
+                    return Original(one.number, one.holder, one.similarity, similarity)
+        return None
 
-    def _sample(self, number: int, holder: int | None, now: float) -> bytes | None:
+    def _alike(self, sample: bytes, keys: list[int], threshold: float, now: float) -> list[_Alike]:
+        """Return the pages whose whole text is similar, the most similar ones first."""
+        found = []
+        for number in self._index.candidates(keys):
+            holder = self._claims.holder_of_number(number)
+            its, own = self._samples(number, holder, now)
+            if its is None or len(its) != len(sample):
+                continue
+            similarity = estimated_similarity(sample, its)
+            if similarity >= threshold:
+                found.append(_Alike(number, holder, similarity, own))
+        return sorted(found, key=lambda one: (-one.similarity, one.number))
+
+    def _samples(
+        self, number: int, holder: int | None, now: float
+    ) -> tuple[bytes | None, bytes | None]:
+        """Return the samples of a page's whole text and of its own content."""
         if holder is None:
-            return self._backend.sample(number, now - self._ttl_s)
+            return self._backend.samples(number, now - self._keep_s)
         claim = self._claims.held(holder)
-        return None if claim is None or claim.sketch is None else claim.sketch.sample
+        if claim is None or claim.sketch is None:
+            return None, None
+        return claim.sketch.sample, claim.own
+
+    def _learn(self, own: Mapping[int, bytes]) -> None:
+        """Keep the samples of the own contents of kept pages."""
+        for number, sample in own.items():
+            if number != THIS_PAGE:
+                self._backend.keep_own(number, sample)
 
     def _keys(self, sketch: Sketch | None) -> list[int]:
         if self._threshold is None or sketch is None:

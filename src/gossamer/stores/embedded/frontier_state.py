@@ -5,20 +5,26 @@ moves a URL in both at once. `EmbeddedStore` builds its steps from these moves.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from gossamer.frontier import Budget, Host, Item, QueueTable, Scheduler
+from gossamer.frontier import Budget, Host, Item, Lease, QueueTable, Scheduler
 from gossamer.frontier.queues import MAX_SCORE
-from gossamer.model import Candidate, Outcome
-from gossamer.stores.contract import POISON_WORDS, Attempt, Settlement, UrlState
+from gossamer.model import Candidate, Outcome, Receipt
+from gossamer.policy.rests import is_hopeless
+from gossamer.stores.claim import KeptPage
+from gossamer.stores.contract import MAX_DEATHS, POISON_WORDS, Link, Settlement, Task
 from gossamer.stores.embedded.claims import Claims
 from gossamer.stores.embedded.domain_credit import DomainCredit
 from gossamer.stores.embedded.duplicates import DuplicateIndex
 from gossamer.stores.embedded.host_registry import HostRegistry
-from gossamer.stores.embedded.link_graph import Growth, LinkGraph
-from gossamer.stores.embedded.rows import UrlPath
+from gossamer.stores.embedded.link_graph import Growth, LinkGraph, is_sitemap
+from gossamer.stores.embedded.rows import Repetition, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.reasons import Reason
+from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rules import REPEATED, StoreRules
+from gossamer.stores.url_record import Attempt, UrlState
 
 
 class FrontierState:
@@ -29,19 +35,22 @@ class FrontierState:
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
         backend.requeue_all()
-        counts = backend.counts()
+        counts, figures = backend.counts(), backend.figures
         if backend.get("queues") not in {None, _text(rules.scheduler.queues)}:
             backend.rebuild_queues(self._table.queue_of)
+        self._unscored = 0
         self.unscored = counts.unscored
-        """How many URLs are in the URL queue."""
         self.outcomes = Counter(counts.outcomes)
-        """The outcomes of the finished URLs."""
-        self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_page_bytes)
-        self.budget.pages, self.budget.bytes = counts.pages, counts.bytes
+        """How many URLs are finished, by the reason."""
+        self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
+        self.budget.pages = figures.visits
+        self.budget.received, self.budget.short_at = figures.received, figures.short_at
+        self.pages = counts.pages
+        """How many URLs have a page."""
         self.claims = Claims(counts.last_page, counts.gaps)
-        self.duplicates = DuplicateIndex(backend, self.claims, rules.similarity, rules.ttl_s, now)
+        self.duplicates = DuplicateIndex(backend, self.claims, rules.similarity, rules.keep_s, now)
         self.credit = DomainCredit(backend)
-        self.links = LinkGraph(backend, rules.max_depth, rules.ttl_s)
+        self.links = LinkGraph(backend, rules)
         # Lease numbers grow across restarts: each start has 2**32 of its own.
         self._starts = int(backend.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
@@ -52,6 +61,25 @@ class FrontierState:
         self.hosts = HostRegistry(backend, self.scheduler, now, self._unsure_since)
         for key, domain, queue, count in backend.queued_counts():
             self.scheduler.enqueue(self.hosts.get(key, domain), queue, count)
+
+    @property
+    def unscored(self) -> int:
+        """How many URLs are in the URL queue."""
+        return self._unscored
+
+    @unscored.setter
+    def unscored(self, count: int) -> None:
+        self._unscored = count
+        self.backend.figures.url_queue_peak = max(self.backend.figures.url_queue_peak, count)
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether URLs must get their scores before any is leased.
+
+        The URL queue is full, or in strict order one of them may be better.
+        """
+        rules = self.rules.scheduler
+        return self.unscored >= (1 if rules.strict else rules.url_queue)
 
     @property
     def waiting(self) -> int:
@@ -71,17 +99,26 @@ class FrontierState:
     def save(self) -> None:
         """Make everything so far durable."""
         self.hosts.save()
+        figures = self.backend.figures
+        figures.received, figures.short_at = self.budget.received, self.budget.short_at
         self.backend.commit()
 
     # -- moving URLs -----------------------------------------------------------------------------
 
-    def grow(self, growth: Growth) -> None:
-        """Count what has changed by adding links."""
+    def grow(self, growth: Growth) -> int:
+        """Count what has changed by adding links, and follow up shorter paths.
+
+        That goes as far as one step may; return how many links were followed.
+        """
+        followed = self.links.relax(growth)
         self.unscored += growth.new
         self.outcomes.subtract(growth.forgotten)
+        if growth.nearer:
+            self.backend.note_depth_changes(growth.nearer)
         if self.rules.scheduler.strict:
             for url_id in growth.overtaking:
                 self._score_again(url_id)
+        return followed
 
     def _score_again(self, url_id: int) -> None:
         """Make a queued URL unscored: with its new depth it may go before others."""
@@ -92,6 +129,14 @@ class FrontierState:
         self.scheduler.dequeue(host, queue)
         self.scheduler.hosts.note_idle(host)
         self.unscored += 1
+
+    def candidates(self, limit: int) -> list[Candidate]:
+        """Return the first URLs of the URL queue."""
+        credit = self.credit
+        return [
+            Candidate(*one[:5], credit.of(one.domain), credit.top, *one[5:])
+            for one in self.backend.unscored(limit)
+        ]
 
     def score(self, candidate: Candidate, score: float) -> None:
         """Move a URL from the URL queue into a priority queue, if it is still unscored."""
@@ -136,6 +181,78 @@ class FrontierState:
         elif (replaced := self.scheduler.assign_at_once(host, item)) is not None:
             self.enqueue(host, [replaced])
 
+    def retry_failed(self, request: RetryRequest, ids: range) -> int:
+        """Let those of the URLs wait again that have failed in a certain way; return how many."""
+        found = self.backend.ended_as(request.outcomes, ids)
+        wanted = [one for one in found if not request.hosts or one[1] in request.hosts]
+        for url_id, key, domain in wanted:
+            self.outcomes[self.backend.reopen(url_id)] -= 1
+            self.hosts.forgive(self.hosts.get(key, domain))
+        self.unscored += len(wanted)
+        return len(wanted)
+
+    # -- leases ----------------------------------------------------------------------------------
+
+    def begin_task(self, lease: Lease, *, with_before: bool = False) -> Task:
+        """Return the task of a URL that was leased."""
+        url, attempts, deaths, known = self.backend.begin(lease.url_id)
+        return Task(
+            url_id=lease.url_id,
+            lease=lease.number,
+            url=url,
+            host=lease.host.key,
+            depth=known.depth,
+            attempt=attempts + 1,
+            hops=known.hops,
+            hopeless=is_hopeless(lease.host.failures, lease.host.unanswered),
+            deaths=deaths,
+            max_bytes=lease.allowed,
+            is_last=lease.allowed < self.rules.max_task_bytes,
+            delay_s=lease.host.delay_s,
+            spent=lease.host.spent,
+            sitemap_of=self.backend.sitemap_of(lease.url_id) if self.links.has_sitemaps else "",
+            before=self.backend.urls_before(lease.url_id, known.hops + 1) if with_before else (),
+        )
+
+    def take_back(
+        self,
+        lease: Lease,
+        feedback: HostFeedback | None,
+        now: float,
+        receipt: Receipt | None = None,
+        *,
+        died: bool = False,
+    ) -> None:
+        """End a lease without a result, and let its URL wait again.
+
+        If its worker died of it, the URL may be given up instead.
+        """
+        host, hosts = lease.host, self.hosts
+        if feedback is None:
+            next_start = hosts.next_start_unknown(host, now)
+        else:
+            next_start = hosts.next_start_after(host, feedback)
+        self.enqueue(host, self.scheduler.end(lease, next_start=next_start, now=now))
+        receipt = receipt or Receipt()
+        hosts.count_received(host, min(receipt.received, lease.allowed))
+        self.budget.use(lease.allowed, receipt.received, short=receipt.short)
+        if died and self.backend.add_death(lease.url_id) >= MAX_DEATHS:
+            self.give_up(lease.url_id, now)
+        else:
+            self.wait_again(lease.url_id, host)
+
+    def add_listed(self, url_id: int, links: Sequence[Link], now: float) -> int:
+        """Add URLs that a sitemap lists: pages, or other sitemaps; return how many are new."""
+        known = self.backend.by_id(url_id)
+        if is_sitemap(links[0]):
+            path = UrlPath(known.depth, known.hops + 1, url_id)
+            growth = self.links.add(self.links.within_limit(links), path, now)
+        else:
+            growth = self.links.add(links, UrlPath(known.depth + 1, 0, url_id), now)
+            self.backend.figures.listed += len(growth.new_keys)
+        self.grow(growth)
+        return len(growth.new_keys)
+
     # -- settling --------------------------------------------------------------------------------
 
     def finish(self, settlement: Settlement, host: Host, attempt: Attempt) -> Growth:
@@ -147,20 +264,23 @@ class FrontierState:
             step = UrlPath(depth, known.hops + 1, task.url_id)
         else:
             step = UrlPath(depth + 1, 0, task.url_id)
-        growth = self.links.add(settlement.links, step, attempt.at)
+        growth = self.links.add(settlement.links, step, attempt.at, again=settlement.again)
         is_repeated = attempt.outcome in REPEATED
         duplicate_of = self.claims.duplicate_of(task.url_id) if is_repeated else None
         page_id = page.page_id if page else None
+        repeats = Repetition(duplicate_of, settlement.similarity, settlement.own_similarity)
         self.backend.finish(
-            task.url_id, attempt, growth.ids, page_id, duplicate_of, redirect=settlement.redirect
+            task.url_id, attempt, growth.ids, page_id, repeats, redirect=settlement.redirect
         )
-        self.outcomes[attempt.outcome] += 1
+        self.outcomes[_reason(attempt)] += 1
+        records, row = settlement.records, settlement.row
+        if page is not None or records or row is not None:
+            self.backend.add_result(task.url_id, page_id, attempt.at, records, row)
         if page is not None:
-            claim = self.claims.keep(task.url_id)
-            assert claim is not None
-            assert page.page_id == claim.number, "a page has claimed its number"
-            self.backend.add_page(task.url_id, page, task.depth, claim.sketch)
-            self.hosts.count_page(host)
+            self._keep(page, task, host)
+            if host.limits.max_pages is not None:  # fewer requests at once may be allowed now
+                recalled = self.scheduler.release_slot(host, host.next_start, attempt.at, slots=0)
+                self.enqueue(host, recalled)
             if depth < task.depth:  # a shorter path was found while it was in progress
                 growth.nearer[page.page_id] = depth
         elif duplicate_of is not None:
@@ -171,22 +291,44 @@ class FrontierState:
         self.credit.share(settlement.links, host.domain.name)
         return growth
 
+    def _keep(self, page: KeptPage, task: Task, host: Host) -> None:
+        """Store a new page, or a new version of one that is visited again."""
+        claim = self.claims.keep(task.url_id)
+        assert claim is not None
+        assert page.page_id == claim.number, "a page has claimed its number"
+        if claim.again:
+            bands = self.backend.bands_of(claim.number)
+            self.duplicates.replace(claim.number, bands, claim.sketch)
+            self.backend.replace_page(task.url_id, page, task.depth, claim.sketch)
+        else:
+            self.backend.add_page(task.url_id, page, task.depth, claim.sketch, claim.own)
+            self.hosts.count_page(host)
+            self.pages += 1
+
     def give_up(self, url_id: int, now: float) -> None:
         """End a URL that has crashed several workers: it is not tried again."""
         self.drop_claim(url_id)
+        known = self.backend.by_id(url_id)
+        # The links of an earlier visit are forgotten: a shorter path is followed over them first.
+        growth = self.links.add((), UrlPath(known.depth + 1, 0, url_id), now)
         attempt = Attempt(
             at=now, outcome=Outcome.GAVE_UP, cause=None, detail=POISON_WORDS, status=None
         )
-        self.backend.finish(url_id, attempt, (), None, None, redirect=False)
-        self.outcomes[Outcome.GAVE_UP] += 1
+        self.backend.finish(url_id, attempt, (), None, Repetition(), redirect=False)
+        self.outcomes[_reason(attempt)] += 1
+        self.grow(growth)
 
     def drop_claim(self, url_id: int) -> None:
         """Free the number of a page that is not kept; let its duplicates be visited again."""
-        if (claim := self.claims.held(url_id)) is not None:
+        if (claim := self.claims.held(url_id)) is not None and not claim.again:
             self.duplicates.drop(claim)
         for duplicate in self.claims.drop(url_id):
             self.outcomes[self.backend.reopen(duplicate)] -= 1
             self.unscored += 1
+
+
+def _reason(attempt: Attempt) -> Reason:
+    return Reason.of(attempt.outcome, attempt.cause, attempt.status)
 
 
 def _text(value: float) -> bytes:

@@ -4,10 +4,12 @@ import heapq
 
 from gossamer.frontier import Host, Scheduler
 from gossamer.model import HostKey
+from gossamer.policy.auto_delay import FIRST_DELAY_S, auto_delay_s
 from gossamer.policy.rests import longest_rest_s, rest_s
-from gossamer.stores.contract import HostFeedback, HostView
 from gossamer.stores.embedded.rows import HostRecord
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.figures import HostView
+from gossamer.stores.host_feedback import HostFeedback
 
 SLOW_HOSTS = 64
 """How many of the slowest hosts are remembered, also when they have no URLs left."""
@@ -34,7 +36,8 @@ class HostRegistry:
         """Return a host, which is active in the scheduler from now on."""
         host = self._scheduler.hosts.find(key)
         if host is None:
-            host = self._scheduler.hosts.add(key, domain, self._scheduler.rules.delay_s)
+            host = self._scheduler.hosts.add(key, domain, self._scheduler.rules.limits(key))
+            self._set_delay(host, FIRST_DELAY_S)
             record = self._backend.host(key)
             if record is not None:
                 self._restore(host, record)
@@ -43,13 +46,14 @@ class HostRegistry:
 
     def _restore(self, host: Host, record: HostRecord) -> None:
         host.crawl_delay_s = record.crawl_delay_s
-        host.delay_s = max(host.delay_s, record.crawl_delay_s or 0.0)
+        self._set_delay(host, record.delay_s or FIRST_DELAY_S)
         # A time later than any possible rest was written by a wrong clock.
         latest = self._opened + longest_rest_s(host.delay_s)
         host.next_start = record.next_start if record.next_start <= latest else self._opened
         host.failures, host.unanswered = record.failures, record.unanswered
         host.requests, host.failed = record.requests, record.failed
         host.pages, host.took_s = record.pages, record.took_s
+        host.received = record.received
 
     def next_start_after(self, host: Host, feedback: HostFeedback) -> float:
         """Note a request and return the earliest time of the host's next one."""
@@ -59,14 +63,31 @@ class HostRegistry:
         )
         if feedback.crawl_delay_s is not None:
             host.crawl_delay_s = feedback.crawl_delay_s
-            host.delay_s = max(self._scheduler.rules.delay_s, feedback.crawl_delay_s)
+            self._set_delay(host, host.delay_s)
+        self._adapt_delay(host, feedback)
         self._watch_slow(host)
-        return feedback.ended + rest_s(
-            host.delay_s,
+        pause_s = rest_s(
+            _least_delay_s(host),
             took_s=feedback.took_s,
             failures=host.failures,
             retry_after_s=feedback.retry_after_s,
         )
+        return feedback.ended + max(pause_s, host.delay_s)
+
+    def _adapt_delay(self, host: Host, feedback: HostFeedback) -> None:
+        adapted_s = auto_delay_s(
+            host.delay_s,
+            host.limits.delay_s,
+            took_s=feedback.took_s,
+            failed=feedback.failed,
+            overloaded=feedback.overloaded,
+        )
+        self._set_delay(host, adapted_s)
+
+    def _set_delay(self, host: Host, adapted_s: float) -> None:
+        """Set the delay of a host, for which this one would fit how it has answered."""
+        least_s = _least_delay_s(host)
+        host.delay_s = max(least_s, adapted_s) if host.limits.auto_delay else least_s
 
     def next_start_unknown(self, host: Host, now: float) -> float:
         """Return the earliest time of the next request if that of the last one is unknown."""
@@ -77,6 +98,17 @@ class HostRegistry:
         """Count a page of the host that is kept."""
         self._touched[host.key] = host
         host.pages += 1
+
+    def count_received(self, host: Host, received: int) -> None:
+        """Count what was received from the host."""
+        self._touched[host.key] = host
+        host.received += received
+
+    def forgive(self, host: Host) -> None:
+        """Let a host count as one that has not failed lately."""
+        self._touched[host.key] = host
+        host.failures = host.unanswered = 0
+        self._scheduler.hosts.note_idle(host)
 
     def save(self) -> None:
         """Write the changes to the backend."""
@@ -100,6 +132,7 @@ class HostRegistry:
                 pages=host.pages,
                 failures=host.failed,
                 next_in_s=host.next_start - now,
+                delay_s=host.delay_s,
                 mean_ms=host.mean_s * 1000,
             )
             for host in {host.key: host for host in busiest + slowest}.values()
@@ -110,3 +143,7 @@ class HostRegistry:
         if len(self._slow) > 2 * SLOW_HOSTS:
             slowest = heapq.nlargest(SLOW_HOSTS, self._slow.values(), key=lambda one: one.mean_s)
             self._slow = {one.key: one for one in slowest}
+
+
+def _least_delay_s(host: Host) -> float:
+    return max(host.limits.delay_s, host.crawl_delay_s or 0.0)

@@ -3,21 +3,36 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
+from pathlib import Path
 
 import msgspec
 
-from gossamer.errors import UsageError
+from gossamer.config import StoreAddress
+from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite.file import check_own, read_saved_note
+from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.stores.opening import OPTIONS_NOTE, OpenRequest
+from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest
+from gossamer.stores.own_redis.folder import is_own_redis
+from gossamer.stores.ownership import (
+    IDENTITY_NOTE,
+    CrawlOwner,
+    is_starting_over,
+    new_identity,
+    owner_of,
+)
+from gossamer.stores.results import ReplayedPage
 
 
 class EmbeddedCrawl(msgspec.Struct, frozen=True):
     """An opened crawl; the lock of its directory excludes other processes."""
 
     store: EmbeddedStore
+    address: StoreAddress
     where: str
+    identity: str
     numbers: Iterator[int]
     worker_lock: int | None = None
     leadership: None = None
@@ -26,6 +41,12 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
     def local_store(self) -> EmbeddedStore:
         """The store: workers reach it through this process."""
         return self.store
+
+    @asynccontextmanager
+    async def reader(self) -> AsyncIterator[SqliteReader]:
+        """Open the crawl to read it, as it is now."""
+        connection = self.store.backend.for_reading()
+        yield SqliteReader(connection, self.where, None, running=True, closed=False)
 
     async def new_worker(self) -> int:
         """Return a number for a worker, counted from 0."""
@@ -49,20 +70,93 @@ def open_sqlite_crawl(request: OpenRequest) -> AbstractAsyncContextManager[Embed
 async def _opened(request: OpenRequest, *, in_memory: bool) -> AsyncIterator[EmbeddedCrawl]:
     with CrawlDirectory(request.directory) as directory:
         path = None if in_memory else request.address.path or directory.database
+        if path and is_own_redis(directory.path) and request.directory is not None:
+            raise UsageError(
+                f"{directory.path} holds a crawl in a Redis of its own: add --store redis:, or "
+                "name another directory with --dir"
+            )
+        owner = CrawlOwner(_identity(path, directory), request.name)
+        if path is None or request.fresh or not path.exists():
+            directory.check_owner(owner)  # before a file is made, or removed
         if path and request.fresh:
-            directory.clear(path)
+            directory.start_over(path, owner)
         backend = SqliteBackend(path)
         try:
             if (note := backend.get(OPTIONS_NOTE)) is not None:
                 request.check(note)
+            owner = _noted(owner, backend)
+            directory.mark(owner)
         except BaseException:
             backend.close()
             raise
         store = EmbeddedStore(backend, request.rules, request.clock())
         try:
-            yield EmbeddedCrawl(store, str(directory.path), count(), directory.worker_lock)
+            where, lock = str(directory.path), directory.worker_lock
+            yield EmbeddedCrawl(store, request.address, where, owner.identity, count(), lock)
         finally:
             await store.close()
+
+
+class IdleSqliteCrawl:
+    """A crawl in a file that nobody works on; the lock of its directory excludes others."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._backend: SqliteBackend | None = None
+
+    async def keep(self) -> None:
+        """Do nothing: the lock is held until the crawl is closed."""
+
+    async def add_replayed(self, replayed: ReplayedPage, now: float) -> None:
+        """Append records to the log of results, and store the note."""
+        if self._backend is None:
+            self._backend = SqliteBackend(self._path)
+        try:
+            self._backend.add_replayed(replayed, now)
+            self._backend.commit()
+        except self._backend.errors as error:
+            raise CrawlError(self._backend.complaint(error)) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._backend is not None:
+            self._backend.close()
+
+
+@asynccontextmanager
+async def open_idle_sqlite_crawl(request: IdleRequest) -> AsyncIterator[IdleSqliteCrawl]:
+    """Keep others from working on a crawl in a file."""
+    with CrawlDirectory(request.directory) as directory:
+        crawl = IdleSqliteCrawl(request.address.path or directory.database)
+        try:
+            yield crawl
+        finally:
+            crawl.close()
+
+
+def _identity(path: Path | None, directory: CrawlDirectory) -> str:
+    """Return that of the crawl in the file, which it keeps when it starts over, or a new one.
+
+    A loss of power may take it from the file of a crawl that has just begun: then its directory,
+    which was marked afterwards, still has it.
+    """
+    if path is None:
+        return new_identity()
+    check_own(path)
+    if (known := read_saved_note(path, IDENTITY_NOTE)) is not None:
+        return known.decode()
+    has_file = path == directory.database and path.exists() and path.stat().st_size > 0
+    owner = owner_of(directory.path) if has_file or is_starting_over(directory.path) else None
+    return new_identity() if owner is None else owner.identity
+
+
+def _noted(owner: CrawlOwner, backend: SqliteBackend) -> CrawlOwner:
+    """Return the owner as the store has it from now on: durable, before anything is marked."""
+    if (known := backend.get(IDENTITY_NOTE)) is not None:
+        return msgspec.structs.replace(owner, identity=known.decode())
+    backend.put(IDENTITY_NOTE, owner.identity.encode())
+    backend.commit()
+    return owner
 
 
 def no_memory_reader(*_: object, **__: object) -> object:

@@ -5,40 +5,31 @@ from collections.abc import Sequence
 
 from gossamer.content.similarity import Sketch
 from gossamer.errors import CrawlError
-from gossamer.frontier import Lease
 from gossamer.frontier.scheduler import ASK_AGAIN_S
-from gossamer.model import Candidate, HostKey, Snapshot
-from gossamer.policy.rests import is_hopeless
-from gossamer.stores.contract import (
-    LATE_S,
-    MAX_DEATHS,
-    Attempt,
-    Claim,
-    HostFeedback,
-    HostView,
-    Leased,
-    Link,
-    Numbering,
-    Settled,
-    Settlement,
-    Task,
-    WorkerReport,
-    WorkerView,
-)
+from gossamer.model import Candidate, HostKey, Receipt, Snapshot
+from gossamer.policy.cookies import Cookie, CookieChanges
+from gossamer.stores.claim import Claim, StoredBody
+from gossamer.stores.contract import LATE_S, Leased, Link, Settled, Settlement, Task
+from gossamer.stores.cookies import COOKIES_NOTE, change_cookies, read_jar
 from gossamer.stores.embedded.atomic import atomic, wait_until_ready
-from gossamer.stores.embedded.duplicates import Original
+from gossamer.stores.embedded.duplicates import Original, Unread
 from gossamer.stores.embedded.frontier_state import FrontierState
-from gossamer.stores.embedded.rows import UrlPath
+from gossamer.stores.embedded.link_graph import Growth
+from gossamer.stores.embedded.rows import UrlPath, attempt_of
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.taken_slots import TakenSlots
 from gossamer.stores.embedded.worker_registry import WorkerRegistry
+from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import keep_page
+from gossamer.stores.reasons import cause_counts, outcome_sums
+from gossamer.stores.retrying import RETRIED_AT_ONCE, Retried, RetryRequest
 from gossamer.stores.rules import REPEATED, StoreRules
 
 __all__ = ["EmbeddedStore", "StoreRules"]
 
-EXPIRED_AT_ONCE = 200
-"""How many contents are dropped in one step, which must not take long."""
+EXPIRED_AT_ONCE = 100
+"""How many contents are dropped in one step: it takes one or two milliseconds."""
 
 
 class EmbeddedStore:
@@ -72,22 +63,26 @@ class EmbeddedStore:
     # -- for the frontier ------------------------------------------------------------------------
 
     @atomic
-    async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
-        """Add seeds at depth 0; return how many are new."""
-        growth = self._state.links.add(seeds, UrlPath(0, 0, None), now)
+    async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
+        """Add seeds, or sitemaps, at that depth; return how many are new."""
+        growth = self._state.links.add(seeds, UrlPath(depth, 0, None), now)
         self._state.grow(growth)
-        return growth.new
+        return len(growth.new_keys)
+
+    @atomic
+    async def set_reading(self, reading: bool) -> None:
+        """Note whether seeds are still to be added: until then the crawl is not complete."""
+        self.backend.figures.reading = int(reading)
+
+    async def has_room(self) -> bool:
+        """Return whether the URL queue has room for more seeds, or URLs of a sitemap."""
+        return self._state.unscored < self._rules.scheduler.url_queue
 
     @atomic
     async def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
-        if not self._state.unscored:
-            return []
-        credit = self._state.credit
-        return [
-            Candidate(url_id, url, host, domain, depth, credit.of(domain), credit.top)
-            for url_id, url, host, domain, depth in self.backend.unscored(limit)
-        ]
+        is_ready = self._state.unscored and not self._must_wait_for_order()
+        return self._state.candidates(limit) if is_ready else []
 
     @atomic
     async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
@@ -98,7 +93,10 @@ class EmbeddedStore:
 
     @atomic
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
+        """Follow up shorter paths, and assign URLs to workers."""
+        followed = self._state.grow(Growth())
+        if self._must_wait_for_order():
+            return followed
         assigned = 0
         for queues in draws:
             assignment = self._scheduler.next_assignment(queues, now)
@@ -108,7 +106,11 @@ class EmbeddedStore:
             assert len(urls) == assignment.count, "backend and scheduler disagree on a count"
             self._scheduler.assign(assignment, urls)
             assigned += len(urls)
-        return assigned
+        return assigned + followed
+
+    def _must_wait_for_order(self) -> bool:
+        """Tell whether a URL may still get ahead of others, where those must wait for it."""
+        return self._rules.scheduler.strict and self._state.links.relaxing
 
     # -- for the workers -------------------------------------------------------------------------
 
@@ -123,41 +125,31 @@ class EmbeddedStore:
             self._workers.note_report(worker, report, now)
 
     @atomic
-    async def dismiss(self, worker: int, in_hand: Sequence[int], now: float) -> None:
+    async def dismiss(
+        self, worker: int, in_hand: Sequence[int], now: float, received: int = 0
+    ) -> None:
         """Take back everything from a worker whose process is known to have ended."""
         for lease in self._scheduler.leases.of(worker):
-            self._take_back(lease, None, now, died=lease.url_id in in_hand)
+            part = min(received, lease.allowed)
+            received -= part
+            self._state.take_back(lease, None, now, Receipt(part), died=lease.url_id in in_hand)
         for host, items in self._scheduler.dismiss(worker):
             self._state.enqueue(host, items)
         self._workers.forget_gone(now)
 
     @atomic
-    async def lease(self, worker: int, limit: int, now: float) -> Leased:
+    async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
         """Lease URLs of hosts that are due now, within the budgets."""
         self._scheduler.join(worker, now)
-        if self._rules.scheduler.strict and self._state.unscored:
-            return Leased([], now + ASK_AGAIN_S)  # one of those may be better
-        tasks = []
-        for lease in self._scheduler.lease(worker, limit, now):
-            url, attempts, deaths, known = self.backend.begin(lease.url_id)
-            tasks.append(
-                Task(
-                    url_id=lease.url_id,
-                    lease=lease.number,
-                    url=url,
-                    host=lease.host.key,
-                    depth=known.depth,
-                    attempt=attempts + 1,
-                    hops=known.hops,
-                    hopeless=is_hopeless(lease.host.failures, lease.host.unanswered),
-                    deaths=deaths,
-                )
-            )
+        if self._must_wait_for_order() or self._state.is_held_up:
+            return Leased([], now + ASK_AGAIN_S)
+        leases = self._scheduler.lease(worker, limit, now)
+        tasks = [self._state.begin_task(lease, with_before=referrers) for lease in leases]
         return Leased(tasks, self._scheduler.wake_at(worker, now))
 
     def has_ready(self, worker: int, now: float) -> bool:
         """Tell whether a host is due of which the worker may lease a URL."""
-        return self._scheduler.has_ready(worker, now)
+        return not self._state.is_held_up and self._scheduler.has_ready(worker, now)
 
     @atomic
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
@@ -166,16 +158,40 @@ class EmbeddedStore:
         return [task for task in tasks if not renew(task.url_id, task.lease, now)]
 
     @atomic
-    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+    async def claim(
+        self,
+        task: Task,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: dict[int, bytes] | None = None,
+    ) -> Claim:
         """Give a page its number, unless identical or similar content is kept already."""
         if self._scheduler.leases.find(task.url_id, task.lease) is None:
             return Claim(None, lost=True)
         if (held := self._state.claims.held(task.url_id)) is not None:
-            return Claim(held.number)
-        given = self._state.duplicates.claim(task.url_id, digest, sketch, now)
-        if isinstance(given, Original):
-            return Claim(None, duplicate_of=given.number, similarity=given.similarity)
-        return Claim(given)
+            return Claim(held.number, again=held.again)
+        if (page := self._own_page(task.url_id)) is not None:
+            self._state.claims.give_again(task.url_id, page, digest, sketch)
+            return Claim(page, again=True)
+        match self._state.duplicates.claim(task.url_id, digest, sketch, now, own):
+            case Original(number, _, similarity, own_similarity):
+                return Claim(None, number, similarity, own_similarity)
+            case Unread(pages):
+                return Claim(None, unread=pages)
+            case number:
+                return Claim(number)
+
+    @atomic
+    async def stored_body(self, page_id: int) -> StoredBody:
+        """Return the body of a kept page."""
+        if self._state.claims.holder_of_number(page_id) is not None:
+            return StoredBody(claimed=True)
+        return StoredBody(*self.backend.body(page_id))
+
+    def _own_page(self, url_id: int) -> int | None:
+        """Return the page of a URL that is visited again; None if it has none."""
+        return None if math.isinf(self._rules.revisit_s) else self.backend.page_of(url_id)
 
     @atomic
     async def settle(self, settlement: Settlement, now: float) -> Settled:
@@ -189,9 +205,12 @@ class EmbeddedStore:
             host.next_start if feedback is None else state.hosts.next_start_after(host, feedback)
         )
         state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
-        self._budget.use(page=settlement.page is not None, size=settlement.size)
-        self.backend.downloaded += settlement.size
-        attempt = _attempt(settlement, now)
+        has_page = settlement.page is not None
+        state.hosts.count_received(host, min(settlement.received, lease.allowed))
+        self._budget.use(lease.allowed, settlement.received, page=has_page)
+        self.backend.figures.bytes += settlement.size
+        self.backend.figures.visits += has_page
+        attempt = attempt_of(settlement, now)
         is_repeated = settlement.outcome in REPEATED
         if settlement.retry or (is_repeated and state.claims.is_void(task.url_id)):
             state.wait_for_retry(task.url_id, host, attempt)
@@ -204,9 +223,38 @@ class EmbeddedStore:
         return await keep_page(self, settlement, sketch, now)
 
     @atomic
-    async def pending_depth_changes(self) -> list[tuple[int, int]]:
-        """Return the pages whose new depth was not reported to the modules yet, with that depth."""
-        return self.backend.pending_depth_changes()
+    async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
+        """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more."""
+        if self._scheduler.leases.find(task.url_id, task.lease) is None:
+            return None
+        return self._state.add_listed(task.url_id, links, now)
+
+    @atomic
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number."""
+        self.backend.drop_rows(upto)
+
+    @atomic
+    async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:
+        """Let failed URLs wait again, of at most `RETRIED_AT_ONCE` from an id on."""
+        next_id = first_id + RETRIED_AT_ONCE
+        retried = self._state.retry_failed(request, range(first_id, next_id))
+        return Retried(retried, next_id if next_id <= self.backend.last_id else None)
+
+    @atomic
+    async def cookies(self, domain: str) -> list[Cookie]:
+        """Return the cookies of a registered domain, those that were set last at the end."""
+        return read_jar(self.backend.get(COOKIES_NOTE + domain))
+
+    @atomic
+    async def put_cookies(self, domain: str, changes: CookieChanges) -> None:
+        """Change the cookies of a registered domain."""
+        change_cookies(self.backend, domain, changes)
+
+    @atomic
+    async def pending_depth_changes(self, limit: int) -> list[tuple[int, int]]:
+        """Return pages whose new depth was not reported to the modules yet, with that depth."""
+        return self.backend.pending_depth_changes(limit)
 
     @atomic
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
@@ -214,11 +262,13 @@ class EmbeddedStore:
         self.backend.confirm_depth_changes(pages)
 
     @atomic
-    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
+    async def release(
+        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+    ) -> bool:
         """Give a task back unfinished; False if the lease is lost."""
         lease = self._scheduler.leases.find(task.url_id, task.lease)
         if lease is not None:
-            self._take_back(lease, feedback, now)
+            self._state.take_back(lease, feedback, now, receipt)
         return lease is not None
 
     @atomic
@@ -242,11 +292,11 @@ class EmbeddedStore:
 
     @atomic
     async def reap(self, now: float) -> int:
-        """Release the URLs of dead workers, and forget what has expired."""
+        """Release the URLs of dead workers."""
         overdue = self._scheduler.leases.overdue(now)
         for lease in overdue:
             died = self._scheduler.is_silent(lease.worker, now)
-            self._take_back(lease, None, now, died=died)
+            self._state.take_back(lease, None, now, died=died)
         for host, slots in self._taken_slots.end_overdue(now):
             next_start = self._state.hosts.next_start_unknown(host, now)
             self._state.enqueue(host, self._scheduler.release_slot(host, next_start, now, slots))
@@ -257,55 +307,47 @@ class EmbeddedStore:
         self._state.hosts.save()
         self._state.credit.save()
         self._scheduler.hosts.forget_idle(now)
-        self._state.duplicates.forget(
-            self.backend.expire_content(now - self._rules.ttl_s, EXPIRED_AT_ONCE)
-        )
         return len(overdue) + len(dismissed) + self._scheduler.end_rests(now)
 
-    def _take_back(
-        self, lease: Lease, feedback: HostFeedback | None, now: float, *, died: bool = False
-    ) -> None:
-        """End a lease without a result, and let its URL wait again.
-
-        If its worker died of it, the URL may be given up instead.
-        """
-        host, hosts = lease.host, self._state.hosts
-        if feedback is None:
-            next_start = hosts.next_start_unknown(host, now)
-        else:
-            next_start = hosts.next_start_after(host, feedback)
-        self._state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
-        self._budget.give_back()
-        if died and self.backend.add_death(lease.url_id) >= MAX_DEATHS:
-            self._state.give_up(lease.url_id, now)
-        else:
-            self._state.wait_again(lease.url_id, host)
+    @atomic
+    async def expire(self, now: float) -> int:
+        """Drop some of the contents whose time is over; return how many, 0 when none is left."""
+        expired = self.backend.expire_content(now - self._rules.keep_s, EXPIRED_AT_ONCE)
+        self._state.duplicates.forget(expired)
+        return len(expired)
 
     # -- counters and notes ----------------------------------------------------------------------
 
     async def snapshot(self, now: float) -> Snapshot:
         """Return a snapshot of the counters."""
-        state, outcomes = self._state, self._state.outcomes
+        state, ended = self._state, self._state.outcomes
         return Snapshot(
             waiting=state.waiting,
             in_progress=len(self._scheduler.leases),
-            finished=outcomes.total(),
-            pages=self._budget.pages,
-            bytes=self._budget.bytes,
-            outcomes={str(one): count for one, count in outcomes.items() if count},
+            finished=ended.total(),
+            pages=state.pages,
+            visits=self._budget.pages,
+            bytes=self.backend.figures.bytes,
+            received=self._budget.received,
+            listed=self.backend.figures.listed,
+            outcomes=outcome_sums(ended.items()),
+            causes=cause_counts(ended.items()),
             hosts=self.backend.host_count,
             elapsed_s=now - self._started,
             pages_per_s=0.0,
             ended_by=await self.ended_by(),
+            relaxing=state.links.relaxing,
             max_pages=self._rules.max_pages,
             max_bytes=self._rules.max_bytes,
         )
 
     async def ended_by(self) -> str | None:
         """Return what ended the crawl; None while it runs."""
-        if len(self._scheduler.leases):
+        if len(self._scheduler.leases) or self._state.links.relaxing:
             return None
-        return self._budget.exhausted_by() if self._state.waiting else "complete"
+        if self._state.waiting or self.backend.figures.reading:
+            return self._budget.exhausted_by()
+        return "complete"
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""
@@ -355,13 +397,3 @@ class EmbeddedStore:
                 await self.commit()
         finally:
             self.backend.close()
-
-
-def _attempt(settlement: Settlement, now: float) -> Attempt:
-    return Attempt(
-        at=now,
-        outcome=settlement.outcome,
-        cause=settlement.cause,
-        detail=settlement.detail,
-        status=settlement.status,
-    )

@@ -3,8 +3,8 @@
 import msgspec
 
 from gossamer.frontier import Scheduler
-from gossamer.stores.contract import WorkerReport, WorkerView
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.figures import WorkerReport, WorkerView
 
 WORKERS_NOTE = "worker-views"
 """The note by which other processes know of the workers."""
@@ -44,6 +44,7 @@ class WorkerRegistry:
                 hosts=load.hosts,
                 in_progress=load.in_progress,
                 silent_s=now - load.seen_at,
+                dead_in_s=load.seen_at + self._scheduler.rules.lease_s - now,
                 report=self._reports.get(load.number),
             )
             for load in self._scheduler.workers()
@@ -62,4 +63,9 @@ def read_workers(note: bytes, now: float) -> list[WorkerView]:
     """Return the workers of a note, which have been silent since it was written."""
     found = msgspec.json.decode(note, type=_WorkersNote)
     passed_s = max(0.0, now - found.written_at)
-    return [msgspec.structs.replace(one, silent_s=one.silent_s + passed_s) for one in found.workers]
+    return [
+        msgspec.structs.replace(
+            one, silent_s=one.silent_s + passed_s, dead_in_s=one.dead_in_s - passed_s
+        )
+        for one in found.workers
+    ]

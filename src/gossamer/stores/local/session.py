@@ -12,14 +12,9 @@ from gossamer.channel import Contract, Served
 from gossamer.channel.channel import methods_of
 from gossamer.content.similarity import Sketch
 from gossamer.model import HostKey
-from gossamer.stores.contract import (
-    HostFeedback,
-    Leased,
-    LocalStore,
-    Settled,
-    Settlement,
-    Store,
-)
+from gossamer.stores.contract import Leased, Settled, Settlement, Store
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.opening import LocalStore
 
 LONGEST_WAIT_S = 1.0
 """How long a worker waits for a lease before it is told that there is none: often enough for it to
@@ -98,13 +93,13 @@ class StoreSession:
                 await self._store.release_slot(host, domain, HostFeedback(ended=now), now)
         self._slots.clear()
 
-    async def lease(self, worker: int, limit: int, now: float) -> Leased:
+    async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
         """Lease URLs of hosts that are due; wait for some if there are none."""
         give_up_at = now + self._longest_wait_s
         try:
             while not self._stopping:
                 self._news.clear()
-                leased = await self._store.lease(worker, limit, now)
+                leased = await self._store.lease(worker, limit, now, referrers)
                 if leased.tasks or not self._longest_wait_s:
                     return leased
                 self._parked = worker

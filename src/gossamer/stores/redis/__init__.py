@@ -10,7 +10,8 @@ got lost; `store` is the contract; `messages` and `rules` are what goes over the
 
 `reader` reads a crawl without working on it, from its counters (`read_counts`, `read_hosts`) and
 from its packed `records` (`read_records`, `unpack`). `nodes` finds the server of a cluster that
-holds a crawl, and `crawl_client` is the way there for single commands.
+holds a crawl, or that Sentinels have elected, and `crawl_client` is the way there for single
+commands. `memory` measures what a crawl takes.
 """
 
 from gossamer.stores.redis.address import RedisAddress

@@ -1,8 +1,8 @@
 """A cache of links about which there is nothing new, so that the server need not look them up.
 
-A URL that is known at some depth is never farther away later, and the store remembers it at least
-for the TTL from the moment at which it was seen. Until then a link to it at that depth, or a larger
-one, changes nothing, and its id is all that the server needs.
+A URL that is known at some depth is never farther away later, and is not visited again before
+`revisit_s` is over from the moment at which it was seen. Until then a link to it at that depth, or
+a larger one, changes nothing, and its id is all that the server needs.
 
 All of this holds for one connection: a server that comes back may have lost its last seconds, and
 give the id to another URL.
@@ -26,14 +26,14 @@ class KnownLink(msgspec.Struct, frozen=True, gc=False):
     depth: int
     hops: int
     until: float
-    """When it may have been forgotten by the store."""
+    """When a link to it may lead to another visit."""
 
 
 class KnownLinkCache:
     """The known links of one process; the oldest are forgotten first."""
 
-    def __init__(self, ttl_s: float, most: int = MOST) -> None:
-        self._ttl_s = ttl_s
+    def __init__(self, revisit_s: float, most: int = MOST) -> None:
+        self._revisit_s = revisit_s
         self._most = most
         self._known: dict[bytes, KnownLink] = {}
         self._connection = 0
@@ -61,7 +61,7 @@ class KnownLinkCache:
     ) -> None:
         """Remember links: for each its id, and when it was done (0: it is not)."""
         for key, url_id, finished in zip(keys, learnt[::2], learnt[1::2], strict=True):
-            until = (finished or now) + self._ttl_s
+            until = (finished or now) + self._revisit_s
             self._known.pop(key, None)
             self._known[key] = KnownLink(int(url_id), depth, hops, until)
         if len(self._known) > self._most:

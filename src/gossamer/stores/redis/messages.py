@@ -3,25 +3,28 @@
 Bytes that are not text are arguments of their own: the server's msgpack knows only text.
 """
 
+import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import asdict
 
-from gossamer.model import HostKey, Url
-from gossamer.stores.contract import (
-    Claim,
-    HostView,
-    KeptPage,
-    Link,
-    Settlement,
-    Task,
-    WorkerReport,
-    WorkerView,
+from gossamer.model import Candidate, HostKey, Url
+from gossamer.stores.claim import Claim, KeptPage
+from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.figures import HostView, WorkerReport, WorkerView
+from gossamer.stores.listing import Listing
+from gossamer.stores.redis.records import (
+    PackedListing,
+    name_of,
+    packed_listing,
+    parts_of,
+    unpacked_listing,
 )
 from gossamer.stores.rules import REPEATED
 
+_OWN = struct.Struct(">5sH")
 PAGE_NOTE = 1
 """The version of the notes of pages."""
 
@@ -35,6 +38,10 @@ class LinksMessage(msgspec.Struct, frozen=True):
     """The id of a link about which nothing is new, else its URL."""
     host_indexes: list[int] = []
     """For each of these URLs the place of its host in `hosts`, counted from 1."""
+    scores: list[float] = []
+    """The places of those URLs that have a score, counted from 1, each followed by its score."""
+    listings: dict[int, PackedListing] = {}
+    """What sitemaps say of some of those URLs, by their places."""
 
 
 class SettleAnswer(msgspec.Struct, frozen=True):
@@ -56,13 +63,18 @@ class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     in_progress: int
     pages: int
+    visits: int
     bytes: int
+    received: int
+    listed: int
     hosts: int
     ended_by: str | None = None
+    resting_s: float = 0.0
     outcomes: list[tuple[str, int]]
     last_page: int
     gaps: list[int]
     quarantined: int
+    relaxing: bool
 
 
 class PageNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +88,25 @@ class PageNote(msgspec.Struct, frozen=True, kw_only=True):
     title: str
 
 
-CandidateRow = tuple[int, Url, HostKey, str, int, float]
+class CandidateRow(msgspec.Struct, frozen=True, array_like=True):
+    """A URL that waits for its score."""
+
+    id: int
+    url: Url
+    host: HostKey
+    domain: str
+    depth: int
+    credit: float
+    listing: PackedListing | bool
+    score: float | None = None
+    """That came with the link to it."""
+
+    def candidate(self, top_credit: float) -> Candidate:
+        """Return it for the prioritiser."""
+        about = (self.id, self.url, self.host, self.domain, self.depth, self.credit)
+        said = Listing() if isinstance(self.listing, bool) else unpacked_listing(self.listing)
+        return Candidate(*about, top_credit, self.score, said.lastmod, said.priority)
+
 
 read_claim = msgspec.msgpack.Decoder(Claim).decode
 read_settled = msgspec.msgpack.Decoder(SettleAnswer).decode
@@ -87,6 +117,7 @@ read_hosts = msgspec.msgpack.Decoder(list[HostView]).decode
 read_report = msgspec.msgpack.Decoder(WorkerReport).decode
 read_number = msgspec.msgpack.Decoder(int).decode
 read_numbers = msgspec.msgpack.Decoder(list[int]).decode
+read_pair = msgspec.msgpack.Decoder(tuple[int, int]).decode
 read_pairs = msgspec.msgpack.Decoder(list[tuple[int, int]]).decode
 read_truth = msgspec.msgpack.Decoder(bool).decode
 read_moment = msgspec.msgpack.Decoder(float | bool).decode
@@ -117,6 +148,10 @@ def bundle(links: Sequence[Link], known: Mapping[bytes, int]) -> tuple[LinksMess
         packed.links.append(link.url)
         packed.host_indexes.append(index)
         keys.append(link.key)
+        if link.score is not None:
+            packed.scores.extend((len(keys), link.score))
+        if link.listing is not None:
+            packed.listings[len(keys)] = packed_listing(link.listing)
     return packed, keys
 
 
@@ -135,9 +170,13 @@ def settle_message(settlement: Settlement, links: LinksMessage) -> bytes:
             "detail": settlement.detail,
             "status": settlement.status,
             "size": settlement.size,
+            "received": settlement.received,
             "retry": settlement.retry,
             "duplicate": settlement.outcome in REPEATED,
             "redirect": settlement.redirect,
+            "again": settlement.again,
+            "similarity": parts_of(settlement.similarity),
+            "own_similarity": parts_of(settlement.own_similarity),
             "feedback": settlement.feedback,
             "page_id": page.page_id if page else None,
             "fetched_at": page.fetched_at if page else 0.0,
@@ -146,6 +185,11 @@ def settle_message(settlement: Settlement, links: LinksMessage) -> bytes:
             "domains": [part for pair in counted.items() for part in pair],
         }
     )
+
+
+def own_samples(own: Mapping[int, bytes]) -> bytes:
+    """Return the samples of own contents, each behind the name of its page and its length."""
+    return b"".join(_OWN.pack(name_of(page), len(one)) + one for page, one in own.items())
 
 
 def page_note(page: KeptPage) -> bytes:

@@ -40,21 +40,17 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Serve
             return _denied(error, words, address)
         case TimeoutError() | exceptions.TimeoutError():
             remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
-            what = f"{_place(address)} did not answer within {patience_s:g} s"
+            what = f"{address.place} did not answer within {patience_s:g} s"
             return _refusal(what, remedy, passing=True)
         case exceptions.ConnectionError() | OSError() | RuntimeError():  # the last by uvloop
             return _no_connection(error, words, address)
-    what = f"what answers at {_place(address)} is not a Redis"
+    what = f"what answers at {address.place} is not a Redis"
     maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
     return _refusal(what, f"check host and port{maybe_tls}")
 
 
 def _refusal(what: str, remedy: str, *, passing: bool = False) -> ServerFinding:
     return ServerFinding("refuse", what, NOTHING_GOES, remedy, passing)
-
-
-def _place(address: RedisAddress) -> str:
-    return address.socket or f"{address.host}:{address.port}"
 
 
 def _no_entry(words: str, address: RedisAddress) -> ServerFinding:
@@ -81,7 +77,7 @@ def _denied(error: Exception, words: str, address: RedisAddress) -> ServerFindin
         return _refusal(f"the user may not use INFO ({words})", "ACL SETUSER … +info")
     if "protected mode" in words:
         return _refusal(
-            f"{_place(address)} accepts connections from its own machine only (protected mode)",
+            f"{address.place} accepts connections from its own machine only (protected mode)",
             "set a password on the server",
         )
     if "DB index" in words:
@@ -90,7 +86,7 @@ def _denied(error: Exception, words: str, address: RedisAddress) -> ServerFindin
 
 
 def _no_connection(error: Exception, words: str, address: RedisAddress) -> ServerFinding:
-    place = _place(address)
+    place = address.place
     cause = error.__context__ or error
     match cause:
         case ssl.SSLCertVerificationError():

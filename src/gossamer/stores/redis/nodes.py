@@ -1,4 +1,7 @@
-"""Connections to the server that holds a crawl: in a cluster, the node with its hash slot.
+"""Connections to the server that holds a crawl.
+
+Where Sentinels elect it, they are asked for it before every connection. In a cluster it is the node
+with the crawl's hash slot.
 
 A node that does not hold a key names the one that does, and any node knows all others, so that the
 node whose address was given may die later on. A step names one key, which never exists: so while
@@ -6,6 +9,7 @@ its slot is moved to another node, both refuse the step, and it is asked for aga
 complete.
 """
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -15,10 +19,12 @@ from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.address import RedisAddress, Sentinels
 
 MOST_STEPS = 5
 CONNECT_S = 5.0
+SENTINEL_S = 2.0
+"""How long a Sentinel may take for its answer: another one knows the same."""
 
 
 def connect(address: RedisAddress, **more: object) -> Redis:
@@ -42,6 +48,48 @@ def _settings() -> dict[str, Any]:
     }
 
 
+async def locate(address: RedisAddress) -> RedisAddress:
+    """Return the server itself: the primary, where the address is that of Sentinels."""
+    if address.sentinels is None:
+        return address
+    host, port = await _find_primary(address.sentinels, tls=address.tls)
+    return msgspec.structs.replace(address, host=host, port=port, sentinels=None)
+
+
+async def _find_primary(sentinels: Sentinels, *, tls: bool) -> tuple[str, int]:
+    """Return where the primary is; raise the error of the first Sentinel if none knows."""
+    trouble: Exception | None = None
+    for host, port in sentinels.places:
+        one = RedisAddress(
+            host=host, port=port, user=sentinels.user, password=sentinels.password, tls=tls
+        )
+        try:
+            async with asyncio.timeout(SENTINEL_S), connect(one, decode_responses=True) as client:
+                return await _ask_sentinel(client, sentinels.service)
+        except (exceptions.RedisError, OSError) as error:
+            trouble = trouble or error
+    assert trouble is not None, "an address names at least one Sentinel"
+    raise trouble
+
+
+async def _ask_sentinel(client: Redis, service: str) -> tuple[str, int]:
+    """Return where the primary is, unless this Sentinel takes it for dead.
+
+    One that is cut off from the others would go on to name the primary of old.
+    """
+    try:
+        state: Any = await client.sentinel_master(service, return_responses=True)
+    except exceptions.AuthenticationError as error:
+        raise exceptions.ConnectionError(
+            "a Sentinel wants another password: give theirs as ?sentinel_password=…"
+        ) from error
+    except exceptions.ResponseError as error:
+        raise exceptions.ConnectionError(f"a Sentinel does not know {service}: {error}") from error
+    if state["is_sdown"] or state["is_odown"] or not state["is_master"]:
+        raise exceptions.ConnectionError(f"the primary {service} is down, and no other leads yet")
+    return str(state["ip"]), int(state["port"])
+
+
 class Nodes:
     """The servers that are known, at first the one whose address was given."""
 
@@ -53,13 +101,14 @@ class Nodes:
         trouble: Exception | None = None
         for address in [*self._known]:
             try:
-                found, others = await _follow(address, name)
+                found, others = await _follow(await locate(address), name)
             except (exceptions.RedisError, OSError) as error:
                 trouble = error
                 self._known.remove(address)  # the next time it is asked last
                 self._known.append(address)
                 continue
-            self._known += [one for one in others if one not in self._known]
+            if address.sentinels is None:  # else they alone know who leads
+                self._known += [one for one in others if one not in self._known]
             return found
         raise trouble or exceptions.ConnectionError("no server is known")
 

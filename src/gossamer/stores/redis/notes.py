@@ -12,10 +12,11 @@ from redis.asyncio import Redis
 
 from gossamer.stores.redis import library
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.keys import key, prefix
 from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import CONNECT_S, Nodes, connect
 from gossamer.stores.redis.script_client import ELSEWHERE, LOST
+from gossamer.stores.results import ReplayedPage, pack_records
 
 HUNG_UP = RuntimeError
 """How uvloop says that the other side has hung up."""
@@ -33,8 +34,9 @@ class CrawlNotes:
 
     def __init__(self, address: RedisAddress, crawl: str) -> None:
         self._address = address
-        self._nodes = Nodes(address)
-        self._client = connect(address)  # in a cluster another node may have the notes
+        self.nodes = Nodes(address)
+        """The servers that are known by now."""
+        self._client: Redis | None = None
         self._crawl = crawl
 
     async def __aenter__(self) -> Self:
@@ -43,7 +45,7 @@ class CrawlNotes:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        await self._let_go()
 
     async def get(self, name: str) -> bytes | None:
         """Return a note; None if there is none of that name."""
@@ -53,6 +55,13 @@ class CrawlNotes:
     async def put(self, name: str, value: bytes) -> None:
         """Keep a note, in place of one of the same name."""
         await self._ask(lambda client: client.hset(self._key("notes"), name, value))
+
+    async def add_replayed(self, replayed: ReplayedPage) -> None:
+        """Append records of a kept page to the log of results, and keep the note."""
+        told = (str(replayed.page_id), pack_records(replayed.records))
+        note = (replayed.note, replayed.progress)
+        key = prefix(self._crawl)
+        await self._ask(lambda client: library.call(client, "add_replayed", key, *told, *note))
 
     async def lead(self, role: str, who: str, for_s: float) -> bool:
         """Take a role that nobody has, or keep it; False while somebody else has it."""
@@ -90,14 +99,19 @@ class CrawlNotes:
         """Return the answer of the server that has the notes, wherever they are by now."""
         async with explained(self._address, HUNG_UP), asyncio.timeout(CONNECT_S):
             try:
-                return await question(self._client)
+                return await question(self._client or await self._find())
             except (*ELSEWHERE, *LOST, HUNG_UP):
-                await self._find()
-                return await question(self._client)
+                return await question(await self._find())
 
-    async def _find(self) -> None:
-        await self._client.aclose()
-        self._client = connect(await self._nodes.find(self._key("notes")))
+    async def _find(self) -> Redis:
+        await self._let_go()
+        self._client = connect(await self.nodes.find(self._key("notes")))
+        return self._client
+
+    async def _let_go(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
 
     def _key(self, name: str) -> str:
         return key(self._crawl, name)

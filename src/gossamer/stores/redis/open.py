@@ -16,7 +16,7 @@ from gossamer.stores.redis.checks import require
 from gossamer.stores.redis.crawl_client import crawl_client, read_rules
 from gossamer.stores.redis.keys import NAMES, REGISTRY, prefix
 from gossamer.stores.redis.no_answer import explained
-from gossamer.stores.redis.nodes import Nodes, connect, connection_to
+from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.script_client import PATIENCE_S, ScriptClient
 from gossamer.stores.redis.store import RedisStore
@@ -24,6 +24,7 @@ from gossamer.stores.rules import StoreRules
 
 log = logging.getLogger("gossamer.store")
 
+DELETED_AT_ONCE = 1000
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -71,8 +72,8 @@ async def open_redis(
     nodes = Nodes(address)
     async with explained(address):
         before, agreed = await _agree(nodes, crawl, rules, how)
-    find = partial(nodes.connection, prefix(crawl))
-    first = connection_to(address)
+        find = partial(nodes.connection, prefix(crawl))
+        first = await find()
     script_client = ScriptClient(first, prefix(crawl), how.patience_s, how.tell, find)
     script_client.rules = stored.for_scripts(agreed, given=how.clock == "given")
     store = RedisStore(script_client, agreed, time.time() if how.now is None else how.now)
@@ -113,12 +114,22 @@ async def _agree(
 
 
 async def delete_crawl(address: RedisAddress, crawl: str) -> None:
-    """Delete everything of a crawl, in small steps that hold up nobody else."""
+    """Delete everything of a crawl, in small steps that hold up nobody else.
+
+    Without its rules nobody can open it any more; its name goes last, so that what was broken off
+    can be found and deleted.
+    """
     nodes = Nodes(address)
     async with explained(address):
+        async with crawl_client(nodes, crawl) as target:
+            await target.client.unlink(target.key("rules"))
+            await target.client.unlink(*map(target.key, NAMES))
+            cursor = None
+            while cursor != 0:
+                cursor, names = await target.client.scan(
+                    cursor or 0, match=f"{target.prefix}*", count=DELETED_AT_ONCE
+                )
+                if names:
+                    await target.client.unlink(*names)
         async with connect(await nodes.find(REGISTRY)) as client:
             await client.srem(REGISTRY, crawl)
-        async with crawl_client(nodes, crawl) as target:
-            await target.client.unlink(*map(target.key, NAMES))
-            async for name in target.client.scan_iter(match=f"{target.prefix}*", count=1000):
-                await target.client.unlink(name)

@@ -7,18 +7,22 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
-from gossamer.stores.opening import OPTIONS_NOTE, OpenRequest
+from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest, Say
+from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening, delete_crawl, open_redis
+from gossamer.stores.redis.reader import RedisReader, reading_at
 from gossamer.stores.redis.store import RedisStore
+from gossamer.stores.results import ReplayedPage
 
 LOG = logging.getLogger("gossamer.store")
 
@@ -33,10 +37,12 @@ CHECK_EVERY_S = 0.1
 class _Lead:
     """The right to coordinate a crawl."""
 
-    def __init__(self, notes: CrawlNotes, request: OpenRequest, where: str) -> None:
+    def __init__(self, notes: CrawlNotes, where: str, say: Say, advice: str) -> None:
         self._notes = notes
-        self._request = request
         self._where = where
+        self._say = say
+        self._advice = advice
+        """What to do where another process has it."""
         self._me = secrets.token_hex(8)
 
     async def take(self) -> None:
@@ -46,13 +52,10 @@ class _Lead:
         said = False
         while not await self._notes.lead(ROLE, self._me, LEADS_FOR_S):
             if loop.time() >= give_up_at:
-                raise CrawlError(
-                    f"another process coordinates {self._where}: more workers join it with "
-                    f"gossamer worker --name {self._request.name}"
-                )
+                raise CrawlError(f"another process coordinates {self._where}: {self._advice}")
             if not said:
                 said = True
-                self._request.say("info", "checking whether another process runs this crawl")
+                self._say("info", "checking whether another process runs this crawl")
             await asyncio.sleep(CHECK_EVERY_S)
 
     async def keep(self) -> None:
@@ -77,12 +80,15 @@ class RedisCrawl(msgspec.Struct, frozen=True):
     """An opened crawl in Redis."""
 
     store: RedisStore
+    address: StoreAddress
     where: str
+    identity: str
     new_worker: Callable[[], Coroutine[Any, Any, int]]
     keep: Callable[[], Coroutine[Any, Any, None]]
+    reader: Callable[[], AbstractAsyncContextManager[RedisReader]]
     leadership: CrawlNotes
     local_store: None = None
-    worker_lock: None = None
+    worker_lock: int | None = None
 
 
 @asynccontextmanager
@@ -91,12 +97,16 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
     address = parse_address(request.address.url)
     where = f"the crawl {request.name} in {address}"
     async with CrawlNotes(address, request.name) as notes:
-        lead = _Lead(notes, request, where)
+        advice = f"more workers join it with gossamer worker --name {request.name}"
+        lead = _Lead(notes, where, request.say, advice)
         await lead.take()
         try:
+            identity = await notes.get(IDENTITY_NOTE)
             if request.fresh:
                 await delete_crawl(address, request.name)
                 await lead.keep()
+                if identity is not None:
+                    await notes.put(IDENTITY_NOTE, identity)  # its results are still its own
             note = await notes.get(OPTIONS_NOTE)
             if note is not None:
                 request.check(note)
@@ -107,9 +117,46 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
             )
             store = await open_redis(address.url(), request.name, request.rules, how)
             try:
-                yield RedisCrawl(store, where, notes.new_worker, lead.keep, notes)
+                if identity is None:
+                    identity = new_identity().encode()
+                    await notes.put(IDENTITY_NOTE, identity)
+                yield RedisCrawl(
+                    store=store,
+                    address=request.address,
+                    where=where,
+                    identity=identity.decode(),
+                    new_worker=notes.new_worker,
+                    keep=lead.keep,
+                    reader=partial(reading_at, notes.nodes, address, request.name),
+                    leadership=notes,
+                )
             finally:
                 await store.close()
+        finally:
+            await lead.give_up()
+
+
+class IdleRedisCrawl(msgspec.Struct, frozen=True):
+    """A crawl in Redis that nobody coordinates but this process, which does not go on with it."""
+
+    keep: Callable[[], Coroutine[Any, Any, None]]
+    notes: CrawlNotes
+
+    async def add_replayed(self, replayed: ReplayedPage, now: float) -> None:
+        """Append records to the log of results, and store the note; the server's clock counts."""
+        await self.notes.add_replayed(replayed)
+
+
+@asynccontextmanager
+async def open_idle_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleRedisCrawl]:
+    """Keep others from coordinating a crawl."""
+    address = parse_address(request.address.url)
+    async with CrawlNotes(address, request.name) as notes:
+        where = f"the crawl {request.name} in {address}"
+        lead = _Lead(notes, where, request.say, "wait until it has ended")
+        await lead.take()
+        try:
+            yield IdleRedisCrawl(lead.keep, notes)
         finally:
             await lead.give_up()
 

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
 from gossamer.stores.redis.no_answer import explain
-from gossamer.stores.redis.nodes import connect
+from gossamer.stores.redis.nodes import connect, locate
 
 PATIENCE_S = 5.0
 """How long a server may take for its answers, all together."""
@@ -28,19 +28,21 @@ async def check(
 
     Never raises, whatever the server is or does.
     """
-    client = connect(
-        address,
-        socket_connect_timeout=None,  # one deadline for all
-        decode_responses=True,
-        encoding_errors="replace",
-        single_connection_client=True,
-    )
     try:
-        async with asyncio.timeout(patience_s), client:
-            facts = await gather(client)
+        async with asyncio.timeout(patience_s):
+            server = await locate(address)
+            client = connect(
+                server,
+                socket_connect_timeout=None,  # one deadline for all
+                decode_responses=True,
+                encoding_errors="replace",
+                single_connection_client=True,
+            )
+            async with client:
+                facts = await gather(client)
     except (exceptions.RedisError, OSError, ValueError) as error:
         return [explain(error, address, patience_s)]
-    return judge(facts, address, allow_insecure=allow_insecure)
+    return judge(facts, server, allow_insecure=allow_insecure)
 
 
 async def gather(client: Redis) -> ServerFacts:

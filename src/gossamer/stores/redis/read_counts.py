@@ -7,10 +7,11 @@ reading takes the same few commands, however many URLs there are.
 from collections import defaultdict
 from collections.abc import Mapping
 
-from gossamer.stores.contract import UrlState
 from gossamer.stores.reading import CrawlCounts, DepthCount
+from gossamer.stores.reasons import cause_counts, outcome_sums, parsed_counts
 from gossamer.stores.redis.alive import AT_WORK
 from gossamer.stores.redis.crawl_client import CrawlClient
+from gossamer.stores.url_record import UrlState
 
 _STATES = {
     UrlState.UNSCORED: "unscored",
@@ -36,20 +37,29 @@ async def read_counts(crawl: CrawlClient, lease_s: float) -> CrawlCounts:
     counts, outcomes, depths, queues = map(_numbers, tables)
     now = seconds + micros / 1e6
     running = counts["closed"] == AT_WORK and any(at + lease_s > now for _, at in seen)
-    finished = {name: int(count) for name, count in outcomes.items() if count}
+    ended = parsed_counts({text: int(urls) for text, urls in outcomes.items()})
     states = {state: int(counts[name]) for state, name in _STATES.items()}
     return CrawlCounts(
-        states=states | {UrlState.DONE: sum(finished.values())},
-        outcomes=finished,
+        states=states | {UrlState.DONE: sum(urls for _, urls in ended)},
+        outcomes=outcome_sums(ended),
+        causes=cause_counts(ended),
         depths=_depths(depths),
         queues={int(queue): int(count) for queue, count in queues.items() if count},
         pages=int(counts["pages"]),
+        visits=int(counts["visits"]),
         bytes=int(counts["bytes"]),
+        received=int(counts["received"]),
+        reading=int(counts["reading"]),
+        listed=int(counts["listed"]),
+        short_at=int(counts["short_at"]),
+        url_queue_peak=int(counts["url_queue_peak"]),
         hosts=int(counts["met"]),
         started_at=counts["started"] or None,
         last_at=counts["last"] or None,
         running=running,
+        resting_s=max(0.0, counts["unsure"] - now),
         closed=not running and not counts["in_progress"] and not counts["taken_slots"],
+        relaxing=counts["relaxing"] > 0,
     )
 
 

@@ -5,13 +5,15 @@ All times go by the server's clock, as in the steps of the store.
 
 import msgspec
 
-from gossamer.frontier import QueueTable
+from gossamer.frontier import QueueTable, SchedulerRules
 from gossamer.frontier.hosts import ANYONE
-from gossamer.stores.contract import HostView, UrlRecord, UrlState
+from gossamer.policy.auto_delay import FIRST_DELAY_S
+from gossamer.stores.figures import HostView
 from gossamer.stores.reading import HostTiming
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import HostRow, name_of
 from gossamer.stores.rules import StoreRules
+from gossamer.stores.url_record import UrlRecord, UrlState
 
 SAMPLE = 1000
 """How many hosts are read from the front of each queue."""
@@ -25,11 +27,11 @@ class HostClock(msgspec.Struct, frozen=True):
     now: float
     unsure: float
     """Until when nobody knows which hosts were asked; 0: that is known."""
-    least_delay_s: float
+    rules: SchedulerRules
 
     def delay_s(self, host: HostRow) -> float:
         """Return the pause between two requests to a host."""
-        return max(self.least_delay_s, host.crawl_delay)
+        return delay_of(host, self.rules)
 
     def next_in_s(self, host: HostRow) -> float:
         """Return how long until a host may be asked again; less than 0: it is ready."""
@@ -45,6 +47,7 @@ class HostClock(msgspec.Struct, frozen=True):
             pages=host.pages,
             failures=host.failed,
             next_in_s=self.next_in_s(host),
+            delay_s=self.delay_s(host),
             mean_ms=1000 * host.took / host.requests if host.requests else 0.0,
         )
 
@@ -57,13 +60,20 @@ class HostClock(msgspec.Struct, frozen=True):
         )
 
 
+def delay_of(host: HostRow, rules: SchedulerRules) -> float:
+    """Return the pause between two requests to a host, as in `lua/hosts.lua`."""
+    limits = rules.limits(host.name)
+    adapted_s = (host.delay or FIRST_DELAY_S) if limits.auto_delay else 0.0
+    return max(limits.delay_s, host.crawl_delay, adapted_s)
+
+
 async def read_clock(crawl: CrawlClient, rules: StoreRules) -> HostClock:
     """Return the clock of the crawl's hosts, as it is now."""
     async with crawl.client.pipeline(transaction=False) as pipe:
         pipe.time()
         pipe.hget(crawl.key("counts"), "unsure")
         (seconds, micros), unsure = await pipe.execute()
-    return HostClock(seconds + micros / 1e6, float(unsure or 0), rules.scheduler.delay_s)
+    return HostClock(seconds + micros / 1e6, float(unsure or 0), rules.scheduler)
 
 
 async def find_busy_hosts(crawl: CrawlClient, queues: int) -> set[int]:

@@ -7,7 +7,13 @@ from gossamer.errors import CrawlError
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import UNREADABLE
 
-_KINDS = {"urls": "URL", "hosts": "host", "pages": "page"}
+_KINDS = {
+    "urls": "URL",
+    "hosts": "host",
+    "pages": "page",
+    "targets": "URL's links",
+    "listings": "URL's listing",
+}
 
 T = TypeVar("T")
 

@@ -3,12 +3,12 @@
 from collections import defaultdict
 
 from gossamer.errors import CrawlError
-from gossamer.stores.contract import WorkerView
+from gossamer.stores.figures import WorkerView
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.messages import read_report
 from gossamer.stores.redis.records import UNREADABLE
 
-_WORKER, _HOST = slice(7, 12), slice(12, 16)
+_WORKER, _HOST = slice(14, 19), slice(19, 23)
 """Where a lease has the numbers of its worker and its host (`lua/leases.lua`)."""
 
 
@@ -39,6 +39,7 @@ async def read_workers(crawl: CrawlClient, lease_s: float) -> list[WorkerView]:
             hosts=len({*map(int, hosts), *working[worker]}),
             in_progress=len(working[worker]),
             silent_s=alive[worker],
+            dead_in_s=lease_s - alive[worker],
             report=told.get(worker),
         )
         for worker, hosts in zip(alive, served, strict=True)

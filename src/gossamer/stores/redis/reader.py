@@ -4,26 +4,17 @@ The counters are a consistent snapshot. A list is read in batches while others w
 each record is as it was when its batch was read.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
 
-import zstandard
-
-from gossamer.errors import CrawlError
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import (
-    Attempt,
-    HostView,
-    PageRecord,
-    UrlRecord,
-    UrlState,
-    WorkerView,
-)
+from gossamer.stores.figures import HostView, WorkerView
+from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import (
     ANY_STATE,
+    Arrival,
     CrawlCounts,
     HostTiming,
     ListedUrl,
@@ -31,7 +22,7 @@ from gossamer.stores.reading import (
     Step,
 )
 from gossamer.stores.redis import read_hosts
-from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.crawl_client import (
     CrawlClient,
     ask_server,
@@ -41,11 +32,16 @@ from gossamer.stores.redis.crawl_client import (
 from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.read_counts import read_counts
+from gossamer.stores.redis.read_ends import read_ends
+from gossamer.stores.redis.read_path import read_path
 from gossamer.stores.redis.read_records import RecordReader
+from gossamer.stores.redis.read_results import read_last_result, read_results
 from gossamer.stores.redis.read_workers import read_workers
-from gossamer.stores.redis.records import REDIRECT, HostRow, UrlRow, read_host
-from gossamer.stores.redis.unpack import UnpackedUrl, unpack_page, unpack_url
+from gossamer.stores.redis.records import UNREADABLE, HostRow, read_host
+from gossamer.stores.redis.unpack import UnpackedPage, UnpackedUrl, unpack_page, unpack_url
+from gossamer.stores.results import Result
 from gossamer.stores.rules import StoreRules
+from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 
 AT_ONCE = 500
 """How many records are read with one command."""
@@ -56,9 +52,18 @@ async def open_redis_reader(request: ReadRequest) -> AsyncIterator["RedisReader"
     """Connect to a crawl in Redis to read it; nobody is disturbed."""
     address = parse_address(request.address.url)
     name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
-    async with explained(address), stored_crawl(Nodes(address), name) as (rules, client):
+    async with reading_at(Nodes(address), address, name, request.directory) as reader:
+        yield reader
+
+
+@asynccontextmanager
+async def reading_at(
+    nodes: Nodes, address: RedisAddress, name: str, directory: Path | None = None
+) -> AsyncIterator["RedisReader"]:
+    """Connect to a crawl at one of the servers that are known, to read it."""
+    async with explained(address), stored_crawl(nodes, name) as (rules, client):
         where = f"the crawl {name} in {address}"
-        yield RedisReader(client, rules, where=where, directory=request.directory)
+        yield RedisReader(client, rules, where=where, directory=directory)
 
 
 class RedisReader:
@@ -71,6 +76,7 @@ class RedisReader:
         self.rules = rules
         self.where = where
         self.directory = directory
+        self.name: str | None = crawl.crawl
         self._queue_of = QueueTable(rules.scheduler.queues).queue_of
 
     # -- the crawl -------------------------------------------------------------------------------
@@ -116,13 +122,15 @@ class RedisReader:
             }
             names = {one.row.host for one in rows.values()}
             hosts = await records.read("hosts", sorted(names), read_host, needed=True)
-            numbers = [one.row.page for one in rows.values() if one.row.page]
-            pages = await records.read("pages", numbers, unpack_page)
+            numbers = {one.row.page or one.row.duplicate_of for one in rows.values()} - {0}
+            pages = await records.read("pages", sorted(numbers), unpack_page)
+            originals = await self._originals(records, rows.values(), pages)
             for url_id, one in rows.items():
                 page = pages.get(one.row.page)
                 if one.row.host in hosts:
                     record = self._record(url_id, one, hosts[one.row.host])
-                    yield ListedUrl(record, page.note.size if page else None)
+                    original = originals.get(one.row.duplicate_of)
+                    yield ListedUrl(record, page.note.size if page else None, original)
         records.check()
 
     async def pages(self) -> AsyncIterator[PageRecord]:
@@ -134,8 +142,26 @@ class RedisReader:
             rows = await records.read("urls", ids, unpack_url, needed=True)
             for number, page in pages.items():
                 if page.url_id in rows:
-                    yield page.record(number, rows[page.url_id].row)
+                    yield page.record(number, rows[page.url_id])
         records.check()
+
+    async def depths(self) -> AsyncIterator[tuple[int, int]]:
+        """Yield the numbers of the kept pages, each with the depth of its page."""
+        async for page in self.pages():
+            yield page.id, page.depth
+
+    # -- the log of results ----------------------------------------------------------------------
+
+    async def results(self, after: int, limit: int) -> list[Result]:
+        """Return the first results of the log that come after a number, in their order."""
+        try:
+            return await read_results(self.crawl, after, limit)
+        except UNREADABLE as error:
+            self._records().complain(f"its log of results cannot be read ({error})")
+
+    async def last_result(self) -> int:
+        """Return the number of the last result; 0 when there is none."""
+        return await read_last_result(self.crawl)
 
     # -- one page --------------------------------------------------------------------------------
 
@@ -150,17 +176,25 @@ class RedisReader:
         if page is None:
             return None
         url = await records.read_needed("urls", page.url_id, unpack_url)
-        return page.record(number, url.row)
+        return page.record(number, url)
 
     async def content(self, number: int) -> bytes | None:
-        """Return a page's body, decompressed; None if it has expired."""
+        """Return a page's body, decoded; None if it has expired."""
+        answer = await self.answer(number)
+        return None if answer is None else answer.body
+
+    async def answer(self, number: int) -> KeptAnswer | None:
+        """Return what is kept of the answer for a page; None if it has expired."""
         packed = await self.crawl.client.get(f"{self.crawl.key('content')}{number}")
-        if not isinstance(packed, bytes):
-            return None
-        try:
-            return zstandard.decompress(packed)
-        except zstandard.ZstdError as error:
-            raise CrawlError(f"the stored body of page {number} is damaged: {error}") from error
+        return read_answer(packed, number) if isinstance(packed, bytes) else None
+
+    async def arrival(self, number: int) -> Arrival:
+        """Return how the crawl came to a page."""
+        records = self._records()
+        page = await records.read_one("pages", number, unpack_page)
+        if page is None:
+            return Arrival()
+        return Arrival.over(await read_path(records, page.url_id, whole=False))
 
     # -- one URL ---------------------------------------------------------------------------------
 
@@ -174,6 +208,14 @@ class RedisReader:
         host = await records.read_needed("hosts", row.row.host, read_host)
         return self._record(url_id, row, host)
 
+    async def ends(self, keys: Sequence[bytes]) -> list[UrlRecord | None]:
+        """Return for each key the URL filed under it, or where the redirects from there ended."""
+        if not keys:
+            return []
+        found = await self.crawl.client.hmget(self.crawl.key("known"), [*keys])
+        ids = [int(one) if one else 0 for one in found]
+        return await read_ends(self._records(), ids, self._record)
+
     async def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
         row = await self._records().read_one("urls", url_id, unpack_url)
@@ -181,16 +223,7 @@ class RedisReader:
 
     async def path(self, url_id: int) -> list[Step]:
         """Return the shortest path from a seed to a URL, both included."""
-        records = self._records()
-        passed: dict[int, UrlRow] = {}
-        at = url_id
-        while at and at not in passed:
-            found = await records.read_one("urls", at, unpack_url)
-            if found is None:
-                break
-            passed[at] = found.row
-            at = found.row.parent
-        return [_step(row, passed) for row in reversed(passed.values())]
+        return await read_path(self._records(), url_id)
 
     async def timing(self, host: HostKey, now: float) -> HostTiming | None:
         """Return when a host may be asked again, by the server's clock; None: it is not known."""
@@ -211,6 +244,18 @@ class RedisReader:
         return in_progress + await read_hosts.count_ahead(self.crawl, self.rules, url, number)
 
     # -- inside ----------------------------------------------------------------------------------
+
+    async def _originals(
+        self,
+        records: RecordReader,
+        urls: Iterable[UnpackedUrl],
+        pages: Mapping[int, UnpackedPage],
+    ) -> dict[int, Url]:
+        """Return the URLs of the pages that these URLs repeat, by number."""
+        repeated = {one.row.duplicate_of for one in urls} & pages.keys()
+        ids = {number: pages[number].url_id for number in repeated}
+        found = await records.read("urls", sorted(set(ids.values())), unpack_url)
+        return {number: Url(found[one].row.url) for number, one in ids.items() if one in found}
 
     def _records(self) -> RecordReader:
         return RecordReader(self.crawl, self.where)
@@ -233,9 +278,3 @@ def _batches(last: int) -> Iterator[range]:
     """Yield the numbers from 1 to the last, some at a time."""
     for first in range(1, last + 1, AT_ONCE):
         yield range(first, min(first + AT_ONCE, last + 1))
-
-
-def _step(row: UrlRow, path: dict[int, UrlRow]) -> Step:
-    parent = path.get(row.parent)
-    over: Literal["link", "redirect"] = "redirect" if parent and parent.flags & REDIRECT else "link"
-    return Step(Url(row.url), row.depth, over if row.parent else "seed")

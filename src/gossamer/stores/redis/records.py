@@ -10,28 +10,45 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import astuple
 
-from gossamer.stores.contract import UrlState
+from gossamer.stores.keeping import SHARE_DIGITS
+from gossamer.stores.listing import Listing
+from gossamer.stores.url_record import UrlState
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 """The version of the records of URLs."""
-SCORED, REDIRECT = 1, 2
+SCORED, REDIRECT, GIVEN_SCORE, LISTED = 1, 2, 4, 8
 """The flags of a URL."""
 MOST_HOPS = MOST_DEATHS = 255
 LAST_STATE = max(UrlState)
+PARTS = 10**SHARE_DIGITS
+"""A similarity is stored in so many parts."""
 
 NOBODY = bytes(5)
 """The name in place of the URL that claims a content or a sample, once its page is kept."""
 
-RECORD = struct.Struct(">BBBIdI5sHBBd5s5sd3s")
+RECORD = struct.Struct(">BBBIdI5sHBBd5s5sHHd3s")
 PAGE = struct.Struct(">d5s")
 """How a record of a page begins: when it was fetched, and its URL."""
+RESULT = struct.Struct(">5s5sd")
+"""How a result begins: its URL, its page and when it was settled; its records follow."""
+CLAIM = struct.Struct(">5sB")
+"""What a page is compared by: its number and the length of its digest; digest and bands follow."""
+MOST_LINKS = 2**17
+"""More than any page has."""
+_SAMPLES = struct.Struct(">5sH")
+"""How the samples of a page begin: who claims it, and the size of the first sample."""
 _ARRAY_16 = b"\xdc"
 """How msgpack begins an array whose length is given in two bytes."""
 
 PackedAttempt = tuple[float, str, str, str, int | bool]
 """Moment, outcome, cause, detail, status; false where there was none."""
 
+PackedListing = tuple[float | bool, float | bool, str | bool]
+"""Lastmod, priority, and of what it is a sitemap; false where there is none."""
+
+_read_listing = msgspec.msgpack.Decoder(PackedListing).decode
 _read_attempts = msgspec.msgpack.Decoder(list[PackedAttempt]).decode
 _read_steps = msgspec.msgpack.Decoder(list[int]).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -54,6 +71,9 @@ class UrlRow(NamedTuple):
     score: float
     page: int
     duplicate_of: int
+    similarity: int
+    """To the page that it repeats, in parts of `PARTS`; 0: it is not similar to one."""
+    own_similarity: int
     found: float
     url: str
     attempts: Sequence[PackedAttempt]
@@ -63,14 +83,15 @@ def read_url(packed: bytes) -> UrlRow:
     """Return the record of a URL; raise one of `UNREADABLE` for anything else."""
     fields = RECORD.unpack_from(packed)
     version, *path, parent, tried, deaths = fields[:9]
-    flags, score, page, duplicate_of, found, size = fields[9:]
+    flags, score, page, duplicate_of, *likeness, found, size = fields[9:]
     if version != RECORD_VERSION or path[0] > LAST_STATE:
         raise ValueError(f"a record of version {version}, of a URL in state {path[0]}")
     end = RECORD.size + int.from_bytes(size)
     url = packed[RECORD.size : end].decode("ascii")
     attempts = _read_attempts(_ARRAY_16 + tried.to_bytes(2) + packed[end:]) if tried else ()
     pages = (int.from_bytes(page), int.from_bytes(duplicate_of))
-    rest = (int.from_bytes(parent), deaths, flags, score, *pages, found, url, attempts)
+    ends = (score, *pages, *likeness, found)
+    rest = (int.from_bytes(parent), deaths, flags, *ends, url, attempts)
     return UrlRow._make((*path, *rest))
 
 
@@ -78,12 +99,23 @@ def write_url(row: UrlRow) -> bytes:
     """Return the packed record of a URL."""
     url, hops = row.url.encode("ascii"), min(row.hops, MOST_HOPS)
     path = (row.state, hops, row.depth, row.finished, row.host, name_of(row.parent))
-    ends = (row.score, name_of(row.page), name_of(row.duplicate_of), row.found)
+    repeats = (name_of(row.duplicate_of), row.similarity, row.own_similarity)
+    ends = (row.score, name_of(row.page), *repeats, row.found)
     tried, size = len(row.attempts), len(url).to_bytes(3)
     head = RECORD.pack(
         RECORD_VERSION, *path, tried, min(row.deaths, MOST_DEATHS), row.flags, *ends, size
     )
     return head + url + b"".join(map(_encode, row.attempts))
+
+
+def parts_of(share: float | None) -> int:
+    """Return a similarity as it is stored; 0 stands for none."""
+    return 0 if share is None else round(share * PARTS)
+
+
+def share_of(parts: int) -> float | None:
+    """Return a similarity that was stored."""
+    return parts / PARTS if parts else None
 
 
 def read_targets(packed: bytes) -> list[int]:
@@ -96,9 +128,59 @@ def write_targets(ids: Sequence[int]) -> bytes:
     return _encode([after - before for before, after in pairwise([0, *ids])])
 
 
+def read_samples(packed: bytes) -> tuple[bytes, bytes | None]:
+    """Return the samples of a page's text and of its own content; None if that was not read."""
+    _, size = _SAMPLES.unpack_from(packed)
+    own = packed[_SAMPLES.size + size :]
+    return packed[_SAMPLES.size : _SAMPLES.size + size], own[1:] if own else None
+
+
+def packed_listing(listing: Listing) -> PackedListing:
+    """Return what a sitemap says of a URL, as the server takes it."""
+    lastmod, priority, sitemap_of = astuple(listing)
+    return (
+        False if lastmod is None else lastmod,
+        False if priority is None else priority,
+        False if sitemap_of is None else sitemap_of,
+    )
+
+
+def unpacked_listing(packed: PackedListing) -> Listing:
+    """Return what a sitemap says of a URL, as the server gives it."""
+    return Listing(*(None if one is False else one for one in packed))  # type: ignore[arg-type]
+
+
+def read_listing(packed: bytes) -> Listing:
+    """Return what a sitemap says of a URL."""
+    return unpacked_listing(_read_listing(packed))
+
+
+def write_listing(listing: Listing) -> bytes:
+    """Return what a sitemap says of a URL, packed."""
+    return _encode(packed_listing(listing))
+
+
+def write_samples(sample: bytes, own: bytes | None) -> bytes:
+    """Return the samples of a kept page, packed as in `lua/sketches.lua`."""
+    return _SAMPLES.pack(NOBODY, len(sample)) + sample + (b"" if own is None else b"+" + own)
+
+
 def name_of(url_id: int) -> bytes:
     """Return how a URL is named in the queues, and a page in the bands."""
     return url_id.to_bytes(5, "big")
+
+
+def place_in_line(depth: int, hops: int, done: int) -> float:
+    """Return where a URL stands among those whose links are to be followed: nearest first.
+
+    Behind the point is how many of its links are done.
+    """
+    return depth * (MOST_HOPS + 1) + min(hops, MOST_HOPS) + done / MOST_LINKS
+
+
+def links_done(place: float) -> int:
+    """Return how many links of a URL are done that has this place in line."""
+    return round(place % 1 * MOST_LINKS)
 
 
 class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -129,6 +211,10 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     The server packs an empty list as a mapping."""
     shared: bool = False
     """Whether its assigned URLs are assigned to all workers together."""
+    delay: float = 0.0
+    """The pause that fits how it has answered; 0: not known."""
+    received: int = 0
+    """How many bytes of bodies were received from it."""
 
 
 read_host = msgspec.msgpack.Decoder(HostRow).decode
@@ -142,3 +228,14 @@ def write_host(host: HostRow) -> bytes:
 def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
     """Return the packed record of a page."""
     return PAGE.pack(fetched_at, name_of(url_id)) + note
+
+
+def read_result(packed: bytes) -> tuple[int, int, float, bytes]:
+    """Return URL, page (0: none), moment and packed records of a result."""
+    url_id, page_id, settled_at = RESULT.unpack_from(packed)
+    return int.from_bytes(url_id), int.from_bytes(page_id), settled_at, packed[RESULT.size :]
+
+
+def write_result(url_id: int, page_id: int, settled_at: float, records: bytes) -> bytes:
+    """Return a packed result, as in `lua/results.lua`."""
+    return RESULT.pack(name_of(url_id), name_of(page_id), settled_at) + records

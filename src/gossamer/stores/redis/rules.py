@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 from gossamer.errors import CrawlError
 from gossamer.stores.rules import StoreRules
 
-VERSION = 3
+VERSION = 5
 """The version of the format in which crawls are stored."""
 PLACEHOLDER = b"being restored"
 """What stands in place of the rules while a crawl is being restored."""
@@ -22,6 +22,7 @@ class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
 def for_scripts(rules: StoreRules, *, given: bool) -> bytes:
     """Return the rules as every step gets them; `given`: the caller says what time it is."""
     named = {**asdict(rules.scheduler), **asdict(rules), "given": given or None}
+    named["may_share"] = rules.scheduler.may_share
     del named["scheduler"]
     return msgspec.msgpack.encode({name: one for name, one in named.items() if one is not None})
 

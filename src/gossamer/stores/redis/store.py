@@ -3,26 +3,25 @@
 import math
 from collections.abc import Sequence
 
+from msgspec.structs import asdict
+
 from gossamer.content.similarity import Sketch
-from gossamer.model import Candidate, HostKey, Snapshot
-from gossamer.stores.contract import (
-    Claim,
-    HostFeedback,
-    HostView,
-    Leased,
-    Link,
-    Numbering,
-    Settled,
-    Settlement,
-    Task,
-    WorkerReport,
-    WorkerView,
-)
+from gossamer.model import Candidate, HostKey, Receipt, Snapshot
+from gossamer.policy.cookies import Cookie, CookieChanges
+from gossamer.stores.claim import Claim, StoredBody
+from gossamer.stores.contract import Leased, Link, Settled, Settlement, Task
+from gossamer.stores.cookies import COOKIES_NOTE, read_jar
+from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import keep_page
+from gossamer.stores.reasons import cause_counts, outcome_sums, parsed_counts
 from gossamer.stores.redis import messages
 from gossamer.stores.redis.known_link_cache import KnownLinkCache
 from gossamer.stores.redis.messages import LinksMessage, SnapshotAnswer, pack
 from gossamer.stores.redis.script_client import ScriptClient
+from gossamer.stores.redis.unpack import read_body
+from gossamer.stores.results import pack_records
+from gossamer.stores.retrying import Retried, RetryRequest
 from gossamer.stores.rules import StoreRules
 
 
@@ -40,7 +39,7 @@ class RedisStore:
         self._started = now
         self._now = now
         self._joined: set[int] = set()
-        self._known = KnownLinkCache(rules.ttl_s)
+        self._known = KnownLinkCache(rules.revisit_s)
 
     async def _ask(self, step: str, now: float | None, arguments: object, *blobs: bytes) -> bytes:
         """Return the answer of a step; without a moment, that of the last step counts."""
@@ -50,15 +49,24 @@ class RedisStore:
 
     # -- the frontier's side ---------------------------------------------------------------------
 
-    async def add_seeds(self, seeds: Sequence[Link], now: float) -> int:
-        """Add seeds at depth 0; return how many are new."""
+    async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
+        """Add seeds, or sitemaps, at that depth; return how many are new."""
         links, keys = messages.bundle(seeds, {})
-        return messages.read_number(await self._ask("add_seeds", now, links, b"".join(keys)))
+        message = {"depth": depth, **asdict(links)}
+        return messages.read_number(await self._ask("add_seeds", now, message, b"".join(keys)))
+
+    async def set_reading(self, reading: bool) -> None:
+        """Note whether seeds are still to be added: until then the crawl is not complete."""
+        await self._ask("set_reading", None, [int(reading)])
+
+    async def has_room(self) -> bool:
+        """Return whether the URL queue has room for more seeds, or URLs of a sitemap."""
+        return messages.read_truth(await self._ask("has_room", None, []))
 
     async def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue, which stay there until they are prioritised."""
         top_credit, rows = messages.read_candidates(await self._ask("candidates", None, [limit]))
-        return [Candidate(*row, top_credit) for row in rows]
+        return [row.candidate(top_credit) for row in rows]
 
     async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
         """Move URLs from the URL queue into the priority queues; moved ones are left alone."""
@@ -69,7 +77,7 @@ class RedisStore:
         await self._ask("prioritise", None, bounded)
 
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Assign URLs to workers: for each draw, from the first of its queues that has any."""
+        """Follow up shorter paths, and assign URLs to workers."""
         return messages.read_number(await self._ask("route", now, [*map(tuple, draws)]))
 
     # -- the workers' side -----------------------------------------------------------------------
@@ -79,14 +87,17 @@ class RedisStore:
         await self._ask("join", now, [worker], *([] if report is None else [pack(report)]))
         self._joined.add(worker)
 
-    async def dismiss(self, worker: int, in_hand: Sequence[int], now: float) -> None:
+    async def dismiss(
+        self, worker: int, in_hand: Sequence[int], now: float, received: int = 0
+    ) -> None:
         """Take back everything from a worker whose process is known to have ended."""
-        await self._ask("dismiss", now, (worker, list(in_hand)))
+        await self._ask("dismiss", now, (worker, list(in_hand), received))
         self._joined.discard(worker)
 
-    async def lease(self, worker: int, limit: int, now: float) -> Leased:
+    async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
         """Hand out URLs whose hosts may be asked now, within the budgets."""
-        tasks, wake_at = messages.read_leased(await self._ask("lease", now, (worker, limit)))
+        answer = await self._ask("lease", now, (worker, limit, referrers))
+        tasks, wake_at = messages.read_leased(answer)
         return Leased(tasks, None if isinstance(wake_at, bool) else wake_at)
 
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
@@ -95,11 +106,24 @@ class RedisStore:
         lost = messages.read_numbers(await self._ask("renew", now, leases))
         return [tasks[index - 1] for index in lost]
 
-    async def claim(self, task: Task, digest: bytes, sketch: Sketch | None, now: float) -> Claim:
+    async def claim(
+        self,
+        task: Task,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: dict[int, bytes] | None = None,
+    ) -> Claim:
         """Give a page its number, unless the same content or a similar one is kept."""
         bands, sample = (b"".join(sketch.bands), sketch.sample) if sketch else (b"", b"")
-        lease = (task.url_id, task.lease)
-        return messages.read_claim(await self._ask("claim", now, lease, digest, bands, sample))
+        lease, read = (task.url_id, task.lease), messages.own_samples(own or {})
+        return messages.read_claim(
+            await self._ask("claim", now, lease, digest, bands, sample, read)
+        )
+
+    async def stored_body(self, page_id: int) -> StoredBody:
+        """Return the body of a kept page."""
+        return read_body(await self._ask("stored_body", None, [page_id]))
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record everything that came of a task, if its lease is still the newest."""
@@ -107,11 +131,14 @@ class RedisStore:
         step = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
         connection = self.script_client.connections
         known = self._known.on(connection).recognise(links, *step, now)
+        if settlement.again:
+            known = {}  # there may be something new about the target
         packed, keys = messages.bundle(links, known)
         kept = (messages.page_note(page), page.content) if page else (b"", b"")
+        result = (pack_records(settlement.records), settlement.row or b"")
 
         def arguments(links: LinksMessage, keys: Sequence[bytes]) -> tuple[bytes, ...]:
-            return (messages.settle_message(settlement, links), b"".join(keys), *kept)
+            return (messages.settle_message(settlement, links), b"".join(keys), *kept, *result)
 
         self._now = now
         reply = await self.script_client.ask(
@@ -130,17 +157,49 @@ class RedisStore:
         """Claim a number for the page of a settlement, and settle it."""
         return await keep_page(self, settlement, sketch, now)
 
-    async def pending_depth_changes(self) -> list[tuple[int, int]]:
-        """Return the pages of which the modules know a larger depth, with their depth."""
-        return messages.read_pairs(await self._ask("pending_depth_changes", None, []))
+    async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
+        """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more."""
+        packed, keys = messages.bundle(links, {})
+        message = {"url_id": task.url_id, "lease": task.lease, **asdict(packed)}
+        new = messages.read_moment(await self._ask("add_listed", now, message, b"".join(keys)))
+        return None if isinstance(new, bool) else int(new)
+
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number, some at a time."""
+        while messages.read_truth(await self._ask("drop_rows", None, [upto])):
+            pass
+
+    async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:
+        """Let failed URLs wait again, of at most `RETRIED_AT_ONCE` from an id on."""
+        wanted = (sorted(request.outcomes), sorted(request.hosts), first_id)
+        retried, next_id = messages.read_pair(await self._ask("retry_failed", now, wanted))
+        return Retried(retried, next_id or None)
+
+    async def cookies(self, domain: str) -> list[Cookie]:
+        """Return the cookies of a registered domain, those that were set last at the end."""
+        return read_jar(await self.note(COOKIES_NOTE + domain))
+
+    async def put_cookies(self, domain: str, changes: CookieChanges) -> None:
+        """Change the cookies of a registered domain."""
+        await self._ask("put_cookies", None, (domain, changes.kept, changes.dropped))
+
+    async def pending_depth_changes(self, limit: int) -> list[tuple[int, int]]:
+        """Return pages of which the modules know a larger depth, with their depth."""
+        return messages.read_pairs(await self._ask("pending_depth_changes", None, [limit]))
 
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note that the modules know the depth of these pages."""
         await self._ask("confirm_depth_changes", None, list(pages))
 
-    async def release(self, task: Task, feedback: HostFeedback | None, now: float) -> bool:
+    async def release(
+        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+    ) -> bool:
         """Give a task back undone; False if the lease was lost."""
-        arguments = (task.url_id, task.lease, feedback or False)
+        receipt = receipt or Receipt()
+        arguments = (
+            *(task.url_id, task.lease, feedback or False),
+            *(receipt.received, receipt.short),
+        )
         return messages.read_truth(await self._ask("release", now, arguments))
 
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
@@ -155,8 +214,12 @@ class RedisStore:
         await self._ask("release_slot", now, (host, domain, feedback))
 
     async def reap(self, now: float) -> int:
-        """Give back what dead workers have left, and forget what has expired."""
+        """Give back what dead workers have left."""
         return messages.read_number(await self._ask("reap", now, []))
+
+    async def expire(self, now: float) -> int:
+        """Drop some of the contents whose time is over; return how many, 0 when none is left."""
+        return messages.read_number(await self._ask("expire", now, []))
 
     async def take_over(self, queues_before: int, rules: bytes) -> None:
         """Lay rules down, and queue everything again that others have left in progress."""
@@ -176,20 +239,26 @@ class RedisStore:
     async def snapshot(self, now: float) -> Snapshot:
         """Return how the crawl stands, in numbers."""
         counts = await self.counts()
-        outcomes = {name: count for name, count in counts.outcomes if count}
+        ended = parsed_counts(dict(counts.outcomes))
         return Snapshot(
             waiting=counts.waiting,
             in_progress=counts.in_progress,
-            finished=sum(outcomes.values()),
+            finished=sum(urls for _, urls in ended),
             pages=counts.pages,
+            visits=counts.visits,
             bytes=counts.bytes,
-            outcomes=outcomes,
+            received=counts.received,
+            listed=counts.listed,
+            outcomes=outcome_sums(ended),
+            causes=cause_counts(ended),
             hosts=counts.hosts,
             elapsed_s=now - self._started,
             pages_per_s=0.0,
             ended_by=counts.ended_by,
+            relaxing=counts.relaxing,
             max_pages=self.rules.max_pages,
             max_bytes=self.rules.max_bytes,
+            resting_s=counts.resting_s,
         )
 
     async def ended_by(self) -> str | None:

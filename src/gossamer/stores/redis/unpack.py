@@ -3,13 +3,17 @@
 What is not a record of this version raises one of `UNREADABLE`.
 """
 
+import struct
+
 import msgspec
 
 from gossamer.model import Cause, HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, PageRecord, UrlRecord, UrlState
+from gossamer.stores.claim import StoredBody
 from gossamer.stores.redis.messages import PAGE_NOTE, PageNote
-from gossamer.stores.redis.records import PAGE, SCORED, HostRow, UrlRow, read_url
+from gossamer.stores.redis.records import PAGE, SCORED, HostRow, UrlRow, read_url, share_of
+from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 
+_SIZE = struct.Struct(">I")
 _read_note = msgspec.msgpack.Decoder(PageNote).decode
 
 
@@ -46,6 +50,8 @@ class UnpackedUrl(msgspec.Struct, frozen=True):
             finished_at=row.finished if row.state == UrlState.DONE else None,
             attempts=len(self.attempts),
             duplicate_of=row.duplicate_of or None,
+            similarity=share_of(row.similarity),
+            own_similarity=share_of(row.own_similarity),
         )
 
 
@@ -56,8 +62,10 @@ class UnpackedPage(msgspec.Struct, frozen=True):
     url_id: int
     note: PageNote
 
-    def record(self, number: int, url: UrlRow) -> PageRecord:
-        """Return what is known of the page."""
+    def record(self, number: int, found: UnpackedUrl) -> PageRecord:
+        """Return what is known of the page of a URL."""
+        url = found.row
+        fetched = [one.status for one in found.attempts if one.outcome is Outcome.FETCHED]
         return PageRecord(
             id=number,
             url=Url(url.url),
@@ -68,6 +76,8 @@ class UnpackedPage(msgspec.Struct, frozen=True):
             encoding=self.note.encoding,
             title=self.note.title,
             fetched_at=self.fetched_at,
+            visits=len(fetched),
+            status=fetched[-1] if fetched else None,
         )
 
 
@@ -84,6 +94,15 @@ def unpack_page(packed: bytes) -> UnpackedPage:
     if note.version != PAGE_NOTE:
         raise ValueError(f"a note of version {note.version}")
     return UnpackedPage(fetched_at, int.from_bytes(url_id, "big"), note)
+
+
+def read_body(answer: bytes) -> StoredBody:
+    """Return the answer of the step that reads a body (`lua/steps/stored_body.lua`)."""
+    if len(answer) <= 1:
+        return StoredBody(claimed=bool(answer))
+    start = 1 + _SIZE.size
+    end = start + _SIZE.unpack_from(answer, 1)[0]
+    return StoredBody(answer[end:], unpack_page(answer[start:end]).note.content_type)
 
 
 def _attempt(at: float, outcome: str, cause: str, detail: str, status: int | bool) -> Attempt:

@@ -105,6 +105,19 @@ def test_its_own_word_about_trouble_is_passed_on() -> None:
     assert SafeScorer(Troubled([]), "mine").trouble == "the service is away"
 
 
+@pytest.mark.req("D4")
+@pytest.mark.parametrize(
+    ("scores_given", "unranked"), [([1.0, 2.0], 0), ([1.0, "high"], 1), ([1.0], 2), (None, 2)]
+)
+def test_it_counts_the_urls_that_were_not_ranked(
+    candidate: MakeCandidate, scores: Scores, scores_given: object, unranked: int
+) -> None:
+    safe = SafeScorer(Returns(scores_given), "mine")
+    for times in (1, 2):
+        scores(safe, [candidate(), candidate()])
+        assert safe.unranked == times * unranked
+
+
 def test_being_cancelled_is_not_contained(candidate: MakeCandidate) -> None:
     async def run() -> None:
         started = asyncio.Event()

@@ -13,7 +13,7 @@ from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, StoreRules
 from gossamer.stores.embedded.atomic import wait_until_ready
 from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.stores.embedded.sqlite.file import begin
+from gossamer.stores.embedded.sqlite.file import VERSION, begin
 from gossamer.stores.embedded.sqlite.readonly import reading
 
 
@@ -97,7 +97,7 @@ def test_a_file_of_an_older_format_is_refused(path: Path) -> None:
     SqliteBackend(path).close()
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 1")
-    words = r"an older Gossamer \(format 1, this one has 4\)"
+    words = rf"an older Gossamer \(format 1, this one has {VERSION}\)"
     with pytest.raises(CrawlError, match=words):
         SqliteBackend(path)
     with pytest.raises(CrawlError, match=words), reading(path):

@@ -1,7 +1,10 @@
 """The directory of a crawl."""
 
 import os
+import sqlite3
 import threading
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
 from gossamer.stores.embedded.directory import CrawlDirectory, is_locked, name_for
+from gossamer.stores.embedded.sqlite import SqliteBackend
 
 
 @pytest.mark.parametrize(
@@ -68,9 +72,63 @@ def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_starting_over_removes_the_state_and_nothing_else(tmp_path: Path) -> None:
     with CrawlDirectory(tmp_path) as directory:
-        for name in ("crawl.sqlite", "crawl.sqlite-wal", "crawl.sqlite-shm", "mine.txt"):
+        SqliteBackend(directory.database).close()
+        for name in ("crawl.sqlite-wal", "crawl.sqlite-shm", "mine.txt"):
             (tmp_path / name).write_text("x")
         directory.clear(directory.database)
         left = sorted(path.name for path in tmp_path.iterdir())
         assert left == [".lock", ".lock-workers", "mine.txt"]
         directory.clear(directory.database)
+
+
+def foreign_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE accounts (name)")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.write_text("-----BEGIN PRIVATE KEY-----"),
+        lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(10)),
+        foreign_database,
+        os.mkfifo,
+        os.mkdir,
+    ],
+    ids=["text", "damaged", "another program's", "pipe", "directory"],
+)
+def test_a_file_that_is_not_of_a_crawl_is_refused(
+    tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "crawl.sqlite"
+    make(path)
+    before = path.lstat()
+    refused = pytest.raises(UsageError, match=r"crawl\.sqlite is not the file of a crawl")
+    with CrawlDirectory(tmp_path) as directory, refused:
+        directory.clear(path)
+    assert path.lstat() == before
+
+
+def test_the_file_of_a_crawl_is_known_by_its_header_from_the_first_moment(tmp_path: Path) -> None:
+    """Also while everything else is in the log, and when the file is damaged."""
+    path = tmp_path / "crawl.sqlite"
+    backend = SqliteBackend(path)
+    killed = tmp_path / "killed.sqlite"
+    killed.write_bytes(path.read_bytes())
+    backend.close()
+    (tmp_path / "empty").touch()
+    damaged = tmp_path / "damaged.sqlite"
+    damaged.write_bytes(path.read_bytes()[:100] + b"x" * 5000)
+    with CrawlDirectory(tmp_path) as directory:
+        for one in (killed, damaged, tmp_path / "empty"):
+            directory.clear(one)
+            assert not one.exists()
+
+
+def test_the_file_of_a_crawl_that_runs_elsewhere_is_not_removed(tmp_path: Path) -> None:
+    backend = SqliteBackend(tmp_path / "crawl.sqlite")
+    refused = pytest.raises(CrawlError, match=r"another process is writing to .*crawl\.sqlite")
+    with CrawlDirectory(tmp_path / "other") as directory, refused:
+        directory.clear(tmp_path / "crawl.sqlite")
+    backend.close()
+    assert (tmp_path / "crawl.sqlite").exists()

@@ -7,14 +7,16 @@ import pytest
 from gossamer.content.similarity import Sketch
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, StoreRules
-from gossamer.stores.contract import KeptPage, Link, UrlState
+from gossamer.stores.claim import KeptPage
+from gossamer.stores.contract import Link
 from gossamer.stores.embedded.claims import Claims
-from gossamer.stores.embedded.duplicates import DuplicateIndex, Original
-from gossamer.stores.embedded.lsh_index import LshIndex
+from gossamer.stores.embedded.duplicates import DuplicateIndex, Original, Unread
+from gossamer.stores.embedded.lsh_index import LshIndex, StoredBands
 from gossamer.stores.embedded.rows import UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.url_record import UrlState
 
-TTL_S = 100.0
+KEEP_S = 100.0
 
 
 def sketch(number: int) -> Sketch:
@@ -27,9 +29,9 @@ class ClaimedPages:
     def __init__(self, similarity: float | None = 0.9) -> None:
         self.backend = SqliteBackend()
         self.claims = Claims(0, [])
-        self.duplicates = DuplicateIndex(self.backend, self.claims, similarity, TTL_S, 0.0)
+        self.duplicates = DuplicateIndex(self.backend, self.claims, similarity, KEEP_S, 0.0)
 
-    def claim(self, number: int, digest: bytes, now: float = 0.0) -> Original | int:
+    def claim(self, number: int, digest: bytes, now: float = 0.0) -> Original | Unread | int:
         return self.duplicates.claim(number, digest, sketch(number), now)
 
     def keep(self, number: int, now: float) -> None:
@@ -54,7 +56,7 @@ def test_what_expires_leaves_nothing_behind() -> None:
     assert len(scheduler.duplicates) == 30
     scheduler.duplicates.forget(scheduler.backend.expire_content(10.0, 50))
     assert len(scheduler.duplicates) == 20
-    again = DuplicateIndex(scheduler.backend, Claims(20, []), 0.9, TTL_S, 115.0)
+    again = DuplicateIndex(scheduler.backend, Claims(20, []), 0.9, KEEP_S, 115.0)
     assert len(again) == 10, "of those fetched after 15"
 
 
@@ -82,18 +84,18 @@ def test_samples_of_another_length_are_not_compared() -> None:
 
 
 @pytest.mark.req("D10", "D11")
-def test_a_store_that_reaps_forgets_what_has_expired(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_forgets_what_has_expired(monkeypatch: pytest.MonkeyPatch) -> None:
     indices: list[LshIndex] = []
 
     class Watched(LshIndex):
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, table: StoredBands) -> None:
+            super().__init__(table)
             indices.append(self)
 
     monkeypatch.setattr("gossamer.stores.embedded.duplicates.LshIndex", Watched)
     scheduler = ClaimedPages()
     scheduler.keep(1, 10.0)
-    store = EmbeddedStore(scheduler.backend, StoreRules(ttl_s=TTL_S), 20.0)
+    store = EmbeddedStore(scheduler.backend, StoreRules(keep_s=KEEP_S), 20.0)
     assert len(indices[-1]) == 2
-    asyncio.run(store.reap(10.0 + TTL_S))
+    asyncio.run(store.expire(10.0 + KEEP_S))
     assert len(indices[-1]) == 0

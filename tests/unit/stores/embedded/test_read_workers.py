@@ -8,11 +8,11 @@ import pytest
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
 from gossamer.stores import EmbeddedStore, StoreRules
-from gossamer.stores.contract import WorkerReport, WorkerView
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.reader import open_sqlite_reader
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
+from gossamer.stores.figures import WorkerReport, WorkerView
 from gossamer.stores.reading import ReadRequest
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
@@ -34,8 +34,10 @@ def test_they_are_seen_as_they_were_told_last(tmp_path: Path) -> None:
             await store.join(1, 14.0, REPORT)
             await store.commit()
             expected = [
-                WorkerView(number=0, hosts=0, in_progress=0, silent_s=6.0),
-                WorkerView(number=1, hosts=0, in_progress=0, silent_s=2.0, report=REPORT),
+                WorkerView(number=0, hosts=0, in_progress=0, silent_s=6.0, dead_in_s=114.0),
+                WorkerView(
+                    number=1, hosts=0, in_progress=0, silent_s=2.0, dead_in_s=118.0, report=REPORT
+                ),
             ]
             assert await read(tmp_path, 16.0) == expected
             await store.dismiss(1, [], 17.0)

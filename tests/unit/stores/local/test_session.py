@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.contract import HostFeedback, KeptPage, Leased, Settlement
+from gossamer.stores.claim import KeptPage
+from gossamer.stores.contract import Leased, Settlement
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.local import STORE, StoreSession
 from gossamer.urls import Scope, host_key
 from gossamer.worker.links import LinkFilter
@@ -194,6 +196,6 @@ def test_shorter_paths_that_no_module_follows_stay_with_the_store() -> None:
         await settle(b"2", "/2")
         told = [await settle(b"3", "/2"), await settle(b"4")]
         assert told == [[], []]
-        assert await bench.store.pending_depth_changes() == []
+        assert await bench.store.pending_depth_changes(9) == []
 
     run(story)

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.errors import UsageError
-from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.address import RedisAddress, Sentinels, parse_address
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,27 @@ from gossamer.stores.redis.address import RedisAddress, parse_address
             "unix://:pw@/run/redis.sock?db=2",
             RedisAddress(socket="/run/redis.sock", db=2, password="pw"),  # noqa: S106 - an example
         ),
+        (
+            "redis+sentinel://s1,[::1]:7000/crawls",
+            RedisAddress(
+                sentinels=Sentinels(places=(("s1", 26379), ("::1", 7000)), service="crawls")
+            ),
+        ),
+        (
+            "valkeys+sentinel://bob:p%40ss@s1:1/my%20own/3?sentinel_user=eve&sentinel_password=%26",
+            RedisAddress(
+                user="bob",
+                password="p@ss",  # noqa: S106 - an example
+                db=3,
+                tls=True,
+                sentinels=Sentinels(
+                    places=(("s1", 1),),
+                    service="my own",
+                    user="eve",
+                    password="&",  # noqa: S106 - an example
+                ),
+            ),
+        ),
     ],
 )
 def test_an_address_is_read_and_its_url_reads_the_same(text: str, expected: RedisAddress) -> None:
@@ -46,6 +67,10 @@ def test_an_address_is_read_and_its_url_reads_the_same(text: str, expected: Redi
         ("rediss://bob:s3cret@db1:1/2", "rediss://bob:***@db1:1/2"),
         ("redis://:s3cret@[::1]", "redis://:***@[::1]:6379/0"),
         ("unix://:s3cret@/run/redis.sock", "unix://:***@/run/redis.sock"),
+        (
+            "redis+sentinel://:s3cret@s1:1,s2:2/crawls?sentinel_password=s3cret2",
+            "redis+sentinel://:***@s1:1,s2:2/crawls/0?sentinel_password=***",
+        ),
     ],
 )
 def test_people_never_see_the_password(text: str, shown: str) -> None:
@@ -58,6 +83,11 @@ def test_people_never_see_the_password(text: str, shown: str) -> None:
     ("text", "complaint"),
     [
         ("http://db1", "is not the URL of a Redis"),
+        ("unix+sentinel://s1/crawls", "is not the URL of a Redis"),
+        ("redis+sentinel://s1:1,s2:2", "names no service of the Sentinels"),
+        ("redis+sentinel://s1:1,:2/crawls", "has no valid host or port"),
+        ("redis+sentinel://:s3cret/word@s1/crawls", "has no valid host or port"),
+        ("redis+sentinel://s1/crawls?password=s3cret", "has options other than"),
         ("db1:6379", "is not the URL of a Redis"),
         ("redis://", "names no host"),
         ("redis://:s3cret@", "names no host"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import trustme
-from redis_servers import StartServer
+from redis_servers import StartServer, wait_until
 from tcp_proxy import TcpProxy
 
 from gossamer.stores.redis.address import parse_address
@@ -245,6 +245,8 @@ def test_a_server_that_is_full(start_redis: StartServer) -> None:
     with server.client as client:
         for number in range(500):
             client.set(f"filling{number}", b"x" * 100_000)
+        # What is still to be written to a busy disk counts as used.
+        wait_until(lambda: client.info("persistence").get("aof_buffer_length", 0) == 0)
         used = int(client.info("memory")["used_memory"])
         client.config_set("maxmemory", int(used / 0.95))
         assert "95% of maxmemory" in refusal(server.url)
@@ -271,14 +273,41 @@ def test_tls(start_redis: StartServer, tmp_path: Path, monkeypatch: pytest.Monke
     files = {name: tmp_path / f"{name}.pem" for name in pems}
     for name, pem in pems.items():
         pem.write_to_path(str(files[name]))
-    server = start_redis(
-        *(*SOUND, "tls-auth-clients no", f"tls-ca-cert-file {files['ca']}"),
+    tls = (
+        *("tls-auth-clients no", f"tls-ca-cert-file {files['ca']}"),
         *(f"tls-cert-file {files['cert']}", f"tls-key-file {files['key']}"),
-        ports=(*TCP, "tls-port"),
     )
+    server = start_redis(*SOUND, *tls, ports=(*TCP, "tls-port"))
     port = server.ports["tls-port"]
     assert "is not trusted" in refusal(f"rediss://{LOOPBACK}:{port}")
     assert "whether it wants TLS" in refusal(f"redis://{LOOPBACK}:{port}")
     assert "speaks TLS" in refusal(f"rediss://{LOOPBACK}:{server.port}", patience_s=0.5)
     monkeypatch.setenv("SSL_CERT_FILE", str(files["ca"]))
     assert found(f"rediss://{LOOPBACK}:{port}") == []
+    watch = f"sentinel monitor crawls {LOOPBACK} {port} 1"
+    sentinel = start_redis(
+        *(*tls, "tls-replication yes", watch), ports=(*TCP, "tls-port"), arguments=["--sentinel"]
+    )
+    places = f"{LOOPBACK}:{server.port},{LOOPBACK}:{sentinel.ports['tls-port']}"
+    assert found(f"rediss+sentinel://{places}/crawls") == []
+
+
+def test_sentinels_and_servers_have_passwords_of_their_own(start_redis: StartServer) -> None:
+    server = start_redis(*SOUND, "requirepass one", ports=TCP)
+    sentinel = start_redis(
+        f"sentinel monitor crawls {LOOPBACK} {server.port} 1",
+        *("sentinel auth-pass crawls one", "requirepass two"),
+        ports=TCP,
+        arguments=["--sentinel"],
+    )
+    dead = f"{LOOPBACK}:1"
+    places = f"{dead},{LOOPBACK}:{sentinel.port}"
+    good = f"redis+sentinel://:one@{places}/crawls?sentinel_password=two"
+    assert found(good) == []
+    refused = "did not accept the password of the default user"
+    assert refused in refusal(good.replace("one", "other"))
+    assert "wants another password" in refusal(good.replace("two", "other").replace(f"{dead},", ""))
+    unknown = refusal(good.replace("/crawls", "/pages").replace(f"{dead},", ""))
+    assert f"the primary pages of the Sentinels {LOOPBACK}:{sentinel.port}" in unknown
+    assert "does not know pages" in unknown
+    assert "Connection refused" in refusal(f"redis+sentinel://{dead}/crawls")

@@ -6,7 +6,6 @@ from importlib.resources import files
 
 import pytest
 
-from gossamer.stores.contract import UrlState
 from gossamer.stores.redis.records import (
     UNREADABLE,
     HostRow,
@@ -18,6 +17,7 @@ from gossamer.stores.redis.records import (
     write_targets,
     write_url,
 )
+from gossamer.stores.url_record import UrlState
 
 URL = UrlRow(
     state=int(UrlState.DONE),
@@ -31,6 +31,8 @@ URL = UrlRow(
     score=12.5,
     page=2**34,
     duplicate_of=2**35,
+    similarity=9_612,
+    own_similarity=10_000,
     found=1600.25,
     url="http://a.test/?q=%C3%A4",
     attempts=[(1650.0, "server_error", "STATUS_SERVER_ERROR", "ä", 503), (1, "fetched", "", "", 0)],

@@ -25,6 +25,8 @@ class FiledUrl(NamedTuple):
     host: str
     domain: str
     is_seed: bool
+    depth: int
+    is_sitemap: bool
 
 
 class Node(NamedTuple):
@@ -37,6 +39,8 @@ class Node(NamedTuple):
     """Whether its only link is a redirect."""
     revisited: bool
     """Whether links of an earlier visit may be forgotten."""
+    relaxing: bool
+    """Whether it has come nearer and what it links to not yet."""
 
 
 class StoredPage(NamedTuple):
@@ -49,6 +53,8 @@ class StoredPage(NamedTuple):
     """The depth that was reported to the modules."""
     size: int
     digest: bytes
+    is_last_version: bool
+    """Whether no later version can have been shown to the modules: none was fetched since."""
 
 
 class SqliteAudit:
@@ -87,8 +93,9 @@ class SqliteAudit:
         return map(
             FiledUrl._make,
             self._db.execute(
-                "SELECT url, urls.key, hosts.key, domain, parent IS NULL "
-                "FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
+                "SELECT urls.url, urls.key, hosts.key, domain, parent IS NULL, depth, "
+                "sitemap_of IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host "
+                "LEFT JOIN listings ON listings.url = urls.id ORDER BY urls.id"
             ),
         )
 
@@ -97,7 +104,8 @@ class SqliteAudit:
         return map(
             Node._make,
             self._db.execute(
-                "SELECT id, depth, parent, redirect, id IN revisited FROM urls ORDER BY id"
+                "SELECT id, depth, parent, redirect, id IN revisited, "
+                "id IN (SELECT url FROM relaxing) FROM urls ORDER BY id"
             ),
         )
 
@@ -120,15 +128,16 @@ class SqliteAudit:
         return map(
             StoredPage._make,
             self._db.execute(
-                "SELECT pages.id, urls.url, depth, reported_depth, size, digest "
+                "SELECT pages.id, urls.url, depth, reported_depth, size, digest, "
+                "state = 4 AND outcome = 'fetched' "
                 "FROM pages JOIN urls ON urls.id = pages.url ORDER BY pages.id"
             ),
         )
 
     def bodies(self) -> Iterator[tuple[int, int, bytes, bytes]]:
-        """Yield number, size, digest and compressed body of every page that has one."""
+        """Yield number, size, digest and packed content of every page that has one."""
         return self._db.execute(
-            "SELECT page, size, digest, body FROM contents JOIN pages ON pages.id = page"
+            "SELECT page, size, digest, content FROM contents JOIN pages ON pages.id = page"
         )
 
     def _texts(self, query: str, known: Mapping[str, object]) -> Iterator[str]:

@@ -20,19 +20,38 @@ Flushing each commit would block the crawl for the disk ten times a second, only
 pages again after a loss of power.
 """
 
+import json
 import math
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import astuple
+
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Attempt, Link, UrlRecord, UrlState
-from gossamer.stores.embedded.rows import Counts, KnownUrl, UrlPath
+from gossamer.stores.contract import Link
+from gossamer.stores.embedded.rows import (
+    Counts,
+    KnownUrl,
+    Repetition,
+    UnscoredUrl,
+    UrlPath,
+)
 from gossamer.stores.embedded.sqlite.cache import KnownCache
 from gossamer.stores.embedded.sqlite.file import begin, explain, open_file
 from gossamer.stores.embedded.sqlite.pages import SqlitePages
-from gossamer.stores.embedded.sqlite.queries import URL_COLUMNS, count_pages, read_number, record
+from gossamer.stores.embedded.sqlite.queries import (
+    URL_COLUMNS,
+    count_pages,
+    read_number,
+    read_reason,
+    read_reasons,
+    record,
+)
+from gossamer.stores.reasons import Reason
+from gossamer.stores.url_record import Attempt, UrlRecord, UrlState
 
 _KNOWN = "SELECT id, key, depth, hops, state, coalesce(finished_at, 9e999) FROM urls"
 
@@ -73,20 +92,16 @@ class SqliteBackend(SqlitePages):
 
     def counts(self) -> Counts:
         """Return the counters."""
-        outcomes = self._db.execute(
-            "SELECT outcome, count(*) FROM urls WHERE state = 4 GROUP BY outcome"
-        )
         neighbours = self._db.execute(
             "SELECT before, id FROM (SELECT lag(id, 1, 0) OVER (ORDER BY id) AS before, id "
             "FROM pages) WHERE id > before + 1"
         )
         return Counts(
             unscored=read_number(self._db, "SELECT count(*) FROM urls WHERE state = 0"),
-            outcomes={Outcome(name): count for name, count in outcomes},
+            outcomes=read_reasons(self._db),
             pages=count_pages(self._db),
             last_page=read_number(self._db, "SELECT coalesce(max(id), 0) FROM pages"),
             gaps=[gap for before, after in neighbours for gap in range(before + 1, after)],
-            bytes=self.downloaded,
         )
 
     def rebuild_queues(self, queue_of: Callable[[float], int]) -> None:
@@ -128,13 +143,16 @@ class SqliteBackend(SqlitePages):
         """Add a URL and return its id; None if it is known already."""
         url_id, key, host = self._next_id, link.key, self._host_id(link.host, link.domain)
         added = self._db.execute(
-            "INSERT INTO urls (id, url, key, host, state, depth, parent, hops, found_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (url_id, link.url, key, host, state, found.depth, found.parent, found.hops, now),
+            "INSERT INTO urls "
+            "(id, url, key, host, state, depth, hops, parent, found_at, given_score) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (url_id, link.url, key, host, state, *astuple(found), now, link.score),
         ).rowcount
         if not added:
             return None
         self._next_id += 1
+        if link.listing is not None:
+            self.add_listing(url_id, link.listing)
         self._cache.keep(KnownUrl(url_id, key, found.depth, found.hops, state))
         return url_id
 
@@ -173,24 +191,42 @@ class SqliteBackend(SqlitePages):
         if state is not UrlState.ASSIGNED:
             self._assigned.pop(url_id, None)
 
-    def reopen(self, url_id: int) -> Outcome:
-        """Make a finished URL unscored again, to be revisited; return its old outcome."""
-        (outcome,) = self._db.execute("SELECT outcome FROM urls WHERE id = ?", (url_id,)).fetchone()
+    def reopen(self, url_id: int) -> Reason:
+        """Make a finished URL unscored again, to be revisited; return why it had ended."""
+        reason = read_reason(self._db, url_id, self._batch.write)
         self._db.execute(
             "UPDATE urls SET state = 0, score = NULL, queue = NULL, outcome = NULL, detail = NULL, "
-            "duplicate_of = NULL, finished_at = NULL WHERE id = ?",
+            "duplicate_of = NULL, similarity = NULL, own_similarity = NULL, finished_at = NULL "
+            "WHERE id = ?",
             (url_id,),
         )
         self._update_cache(url_id, UrlState.UNSCORED)
-        return Outcome(outcome)
+        return reason
 
-    def unscored(self, limit: int) -> list[tuple[int, Url, HostKey, str, int]]:
-        """Return id, URL, host, domain and depth of the first URLs of the URL queue."""
+    @property
+    def last_id(self) -> int:
+        """The largest id of a URL; 0 if there is none."""
+        return self._next_id - 1
+
+    def ended_as(self, outcomes: Iterable[Outcome], ids: range) -> list[tuple[int, HostKey, str]]:
+        """Return id, host and domain of those of the URLs that have ended in one of these ways."""
         return self._db.execute(
-            "SELECT urls.id, url, hosts.key, hosts.domain, depth FROM urls "
-            "JOIN hosts ON hosts.id = urls.host WHERE state = 0 ORDER BY urls.id LIMIT ?",
-            (limit,),
+            "SELECT urls.id, hosts.key, hosts.domain FROM urls JOIN hosts ON hosts.id = urls.host "
+            "WHERE urls.id BETWEEN ? AND ? AND state = 4 "
+            "AND outcome IN (SELECT value FROM json_each(?)) ORDER BY urls.id",
+            (ids.start, ids.stop - 1, json.dumps(sorted(outcomes))),
         ).fetchall()
+
+    def unscored(self, limit: int) -> list[UnscoredUrl]:
+        """Return the first URLs of the URL queue."""
+        rows = self._db.execute(
+            "SELECT urls.id, urls.url, hosts.key, hosts.domain, depth, given_score, lastmod, "
+            "priority FROM urls JOIN hosts ON hosts.id = urls.host "
+            "LEFT JOIN listings ON listings.url = urls.id "
+            "WHERE state = 0 ORDER BY urls.id LIMIT ?",
+            (limit,),
+        )
+        return [*map(UnscoredUrl._make, rows)]
 
     def set_score(self, url_id: int, score: float, queue: int, state: UrlState) -> bool:
         """Score a URL and change its state; False if it is not unscored any more."""
@@ -235,6 +271,15 @@ class SqliteBackend(SqlitePages):
         self._batch.leased.add(url_id)
         return *assigned, known
 
+    def urls_before(self, url_id: int, count: int) -> tuple[Url, ...]:
+        """Return the last URLs before another on its path, as many as there are up to a count."""
+        found: list[Url] = []
+        query = "SELECT id, url FROM urls WHERE id = (SELECT parent FROM urls WHERE id = ?)"
+        while len(found) < count and (row := self._db.execute(query, (url_id,)).fetchone()):
+            url_id = row[0]
+            found.append(row[1])
+        return tuple(found[::-1])
+
     def retry(self, url_id: int, attempt: Attempt, score: float, queue: int) -> None:
         """Store a failed attempt, and queue the URL again with another score."""
         self._db.execute(
@@ -243,6 +288,29 @@ class SqliteBackend(SqlitePages):
         )
         self._update_cache(url_id, UrlState.QUEUED)
         self._batch.attempts.append(_attempt_row(url_id, attempt))
+
+    def attempts_at(self, url_id: int) -> int:
+        """Return how often a URL was tried."""
+        return read_number(self._db, "SELECT attempts FROM urls WHERE id = ?", url_id)
+
+    def host_of(self, url_id: int) -> HostKey:
+        """Return the host of a URL."""
+        query = "SELECT hosts.key FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.id = ?"
+        (key,) = self._db.execute(query, (url_id,)).fetchone()
+        return HostKey(key)
+
+    def has_redirected_once(self, url_id: int) -> bool:
+        """Return whether a URL has ended as a redirect, for the first time."""
+        self._batch.write()
+        return (
+            read_number(
+                self._db,
+                "SELECT count(*) FROM attempts JOIN urls ON urls.id = attempts.url "
+                "WHERE urls.id = ?1 AND urls.outcome = ?2 AND attempts.outcome = ?2",
+                *(url_id, Outcome.REDIRECTED),
+            )
+            == 1
+        )
 
     def add_death(self, url_id: int) -> int:
         """Count a worker that died of the URL; return how many did."""
@@ -255,19 +323,23 @@ class SqliteBackend(SqlitePages):
         attempt: Attempt,
         targets: Sequence[int],
         page_id: int | None,
-        duplicate_of: int | None,
+        repeats: Repetition,
         *,
         redirect: bool,
     ) -> None:
-        """Store how the URL ended, with its page and the ids of the URLs that it links to."""
+        """Store how the URL ended, with its page and the ids of the URLs that it links to.
+
+        The page of an earlier visit stays if there is no other.
+        """
         self._db.execute(
-            "UPDATE urls SET state = 4, outcome = ?, detail = ?, page = ?, duplicate_of = ?, "
-            "finished_at = ?, attempts = attempts + 1, targets = ?, redirect = ? WHERE id = ?",
+            "UPDATE urls SET state = 4, outcome = ?, detail = ?, page = coalesce(?, page), "
+            "duplicate_of = ?, similarity = ?, own_similarity = ?, finished_at = ?, "
+            "attempts = attempts + 1, targets = ?, redirect = ? WHERE id = ?",
             (
                 attempt.outcome,
                 attempt.detail or None,
                 page_id,
-                duplicate_of,
+                *repeats,
                 attempt.at,
                 array("q", targets).tobytes(),
                 redirect,
@@ -285,6 +357,11 @@ class SqliteBackend(SqlitePages):
         query = f"{URL_COLUMNS} FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
         return (record(UrlRecord, row) for row in self._db.execute(query))
 
+    def for_reading(self) -> sqlite3.Connection:
+        """Return the connection for whoever reads the tables; nothing becomes durable by that."""
+        self._batch.write()
+        return self._db
+
     def ready(self) -> bool:
         """Return whether a transaction is open, or could be opened now."""
         return self._db.in_transaction or begin(self._db)
@@ -292,7 +369,8 @@ class SqliteBackend(SqlitePages):
     def commit(self) -> None:
         """Make everything written so far durable, atomically."""
         self._batch.write()
-        self.put("bytes", str(self.downloaded).encode())
+        for name, figure in msgspec.structs.asdict(self.figures).items():
+            self.put(name, str(figure).encode())
         self._db.execute("COMMIT")
         begin(self._db)  # if this fails, the next step begins one
 

@@ -13,10 +13,12 @@ class Batch:
         self.attempts: list[tuple[object, ...]] = []
         self.pages: list[tuple[object, ...]] = []
         self.contents: list[tuple[object, ...]] = []
+        self.results: list[tuple[object, ...]] = []
+        self.result_rows: list[tuple[int, bytes]] = []
         self.duplicates: dict[bytes, tuple[float, int]] = {}
         """Time and number of the pages with these digests."""
-        self.sketches: dict[int, tuple[float, bytes, bytes]] = {}
-        """Time, bands and sample of the pages with these numbers."""
+        self.sketches: dict[int, tuple[float, bytes, bytes, bytes | None]] = {}
+        """Time, bands and samples of the pages with these numbers."""
 
     def write(self) -> None:
         """Write all rows."""
@@ -29,6 +31,12 @@ class Batch:
         if self.attempts:
             db.executemany("INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?)", self.attempts)
             self.attempts.clear()
+        if self.results:
+            db.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?)", self.results)
+            self.results.clear()
+        if self.result_rows:
+            db.executemany("INSERT INTO result_rows VALUES (?, ?)", self.result_rows)
+            self.result_rows.clear()
         if self.pages:
             db.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self.pages)
             db.executemany("INSERT INTO contents VALUES (?, ?, ?)", self.contents)
@@ -37,5 +45,5 @@ class Batch:
             self.duplicates.clear()
         if self.sketches:
             rows = [(number, *sketch) for number, sketch in self.sketches.items()]
-            db.executemany("INSERT INTO sketches VALUES (?, ?, ?, ?)", rows)
+            db.executemany("INSERT INTO sketches VALUES (?, ?, ?, ?, ?)", rows)
             self.sketches.clear()

@@ -1,14 +1,19 @@
 """The SQLite file of a crawl: created, or opened and checked."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Final
 
-from gossamer.errors import CrawlError
+from gossamer.errors import CrawlError, UsageError
 
 APPLICATION_ID = 0x476F7373
 """Identifies our files in their header; `schema.sql` writes it there."""
-VERSION = 4
+VERSION = 6
 """The version of the schema."""
+MAGIC: Final = b"SQLite format 3\0"
+ID_AT: Final = slice(68, 72)
+"""Where the header of a file has its application id."""
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 CACHE_KIB = 65_536
@@ -35,6 +40,60 @@ def open_file(path: Path) -> sqlite3.Connection:
     return db
 
 
+def check_own(path: Path) -> None:
+    """Refuse a file that is not that of a crawl, before anything is done to it."""
+    if path.exists() and not _is_own(path):
+        raise UsageError(
+            f"{path} is not the file of a crawl, and stays as it is: name another file or directory"
+        )
+
+
+def _is_own(path: Path) -> bool:
+    """Tell whether a file is one of ours: its header says so, or the log beside it does.
+
+    An empty one is free to be used.
+    """
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+        if not header or not header.startswith(MAGIC):
+            return not header
+        if int.from_bytes(header[ID_AT], "big") == APPLICATION_ID:
+            return True
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as db:
+            (found,) = db.execute("PRAGMA application_id").fetchone()
+            return int(found) == APPLICATION_ID
+    except (OSError, sqlite3.Error):
+        return False
+
+
+def is_written(path: Path) -> bool:
+    """Tell whether a process writes to the file of a crawl at this moment."""
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with closing(sqlite3.connect(address, timeout=0, uri=True)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+    return False
+
+
+def read_saved_note(path: Path, name: str) -> bytes | None:
+    """Return a note of a crawl that is about to be replaced; None if it cannot be read."""
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            row = db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
+    except sqlite3.Error:
+        return None
+    return None if row is None else bytes(row[0])
+
+
 def begin(db: sqlite3.Connection) -> bool:
     """Begin a transaction; False if another process is writing.
 
@@ -57,6 +116,8 @@ def make_tables(db: sqlite3.Connection) -> None:
 def _make_or_check(db: sqlite3.Connection, path: Path) -> None:
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not tables:
+        # First of all: the log that follows is not in the file until it is written back.
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA journal_mode = WAL")
         make_tables(db)
         return

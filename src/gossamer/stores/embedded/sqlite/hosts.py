@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from gossamer.frontier import Host
 from gossamer.model import HostKey
-from gossamer.stores.embedded.rows import HostRecord
+from gossamer.stores.embedded.rows import HostRecord, read_figures
 from gossamer.stores.embedded.sqlite.batch import Batch
 from gossamer.stores.embedded.sqlite.queries import read_note, read_number, read_record
 
@@ -27,8 +27,7 @@ class SqliteHosts:
         self._host_ids: dict[HostKey, int] = {}
         """The ids of recently used hosts."""
         self.host_count = read_number(db, "SELECT count(*) FROM hosts")
-        self.downloaded = int(self.get("bytes") or b"0")
-        """How many bytes were downloaded."""
+        self.figures = read_figures(self.get)
 
     def _host_id(self, key: HostKey, domain: str | None = None) -> int:
         """Return the id of a host; with a domain, the host is added if it is new."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,20 +12,16 @@ import msgspec
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import HostKey, Outcome
-from gossamer.stores.contract import (
-    Attempt,
-    HostView,
-    PageRecord,
-    UrlRecord,
-    UrlState,
-    WorkerView,
-)
 from gossamer.stores.embedded.directory import DATABASE, find_crawl, is_locked
+from gossamer.stores.embedded.rows import Figures, read_figures
 from gossamer.stores.embedded.sqlite import queries
 from gossamer.stores.embedded.sqlite.readonly import reading
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
+from gossamer.stores.figures import HostView, WorkerView
+from gossamer.stores.kept_answer import KeptAnswer
 from gossamer.stores.reading import (
     ANY_STATE,
+    Arrival,
     CrawlCounts,
     DepthCount,
     HostTiming,
@@ -33,10 +29,14 @@ from gossamer.stores.reading import (
     ReadRequest,
     Step,
 )
+from gossamer.stores.reasons import cause_counts
+from gossamer.stores.results import Result
+from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 
 _HOSTS = """
     SELECT key AS host, waiting, in_progress, pages, failed AS failures,
-           next_start - ?1 AS next_in_s, coalesce(1000 * took_s / nullif(requests, 0), 0) AS mean_ms
+           next_start - ?1 AS next_in_s, delay_s,
+           coalesce(1000 * took_s / nullif(requests, 0), 0) AS mean_ms
     FROM (
         SELECT host, sum(waiting) AS waiting, sum(in_progress) AS in_progress FROM (
             SELECT host, count(*) AS waiting, 0 AS in_progress FROM urls WHERE state = 1
@@ -84,6 +84,7 @@ class SqliteReader:
     """Whether a process works on the crawl."""
     closed: bool
     """Whether the last process that worked on it ended in order."""
+    name: str | None = None
 
     # -- the crawl -------------------------------------------------------------------------------
 
@@ -105,24 +106,26 @@ class SqliteReader:
             if state == UrlState.DONE:
                 outcomes[str(outcome)] += urls
                 finished[depth] += urls
-                pages[depth] += urls if has_page else 0
+            pages[depth] += urls if has_page else 0
             if queue is not None and state in {UrlState.QUEUED, UrlState.ASSIGNED}:
                 queues[queue] += urls
         return CrawlCounts(
             states={state: states[state] for state in UrlState},
             outcomes=dict(outcomes),
+            causes=cause_counts(queries.read_reasons(self.connection).items()),
             depths=[
                 DepthCount(depth=one, urls=depths[one], finished=finished[one], pages=pages[one])
                 for one in sorted(depths)
             ],
             queues=dict(queues),
             pages=queries.count_pages(self.connection),
-            bytes=self._bytes(),
+            **msgspec.structs.asdict(self._figures()),
             hosts=queries.read_number(self.connection, "SELECT count(*) FROM hosts"),
             started_at=self._attempt_at("ASC"),
             last_at=self._attempt_at("DESC"),
             running=self.running,
             closed=self.closed,
+            relaxing=queries.has_relaxing(self.connection),
         )
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
@@ -146,7 +149,10 @@ class SqliteReader:
         """Yield the URLs in one of the states, in the order of discovery."""
         rows = self.connection.execute(
             f"""
-            {queries.URL_COLUMNS}, size FROM urls JOIN hosts ON hosts.id = urls.host
+            {queries.URL_COLUMNS}, size,
+                (SELECT other.url FROM pages JOIN urls AS other ON other.id = pages.url
+                 WHERE pages.id = urls.duplicate_of)
+            FROM urls JOIN hosts ON hosts.id = urls.host
             LEFT JOIN pages ON pages.id = urls.page
             WHERE state IN (SELECT value FROM json_each(?1))
               AND (?2 IS NULL OR state = 4 AND outcome = ?2)
@@ -154,13 +160,29 @@ class SqliteReader:
             """,  # noqa: S608 -- our own words
             (str([int(state) for state in states]), outcome),
         )
-        for *row, size in rows:
-            yield ListedUrl(queries.record(UrlRecord, row), size)
+        for *row, size, original in rows:
+            yield ListedUrl(queries.record(UrlRecord, row), size, original)
 
     async def pages(self) -> AsyncIterator[PageRecord]:
         """Yield the kept pages in the order of their numbers."""
         for page in queries.read_pages(self.connection):
             yield page
+
+    async def depths(self) -> AsyncIterator[tuple[int, int]]:
+        """Yield the numbers of the kept pages, each with the depth of its page."""
+        query = "SELECT pages.id, depth FROM pages JOIN urls ON urls.id = pages.url"
+        for row in self.connection.execute(query):
+            yield row
+
+    # -- the log of results ----------------------------------------------------------------------
+
+    async def results(self, after: int, limit: int) -> list[Result]:
+        """Return the first results of the log that come after a number, in their order."""
+        return queries.read_results(self.connection, after, limit)
+
+    async def last_result(self) -> int:
+        """Return the number of the last result; 0 when there is none."""
+        return queries.read_last_result(self.connection)
 
     # -- one page --------------------------------------------------------------------------------
 
@@ -173,8 +195,20 @@ class SqliteReader:
         return queries.read_page(self.connection, number)
 
     async def content(self, number: int) -> bytes | None:
-        """Return a page's body, decompressed; None if it has expired."""
-        return queries.read_content(self.connection, number)
+        """Return a page's body, decoded; None if it has expired."""
+        answer = await self.answer(number)
+        return None if answer is None else answer.body
+
+    async def answer(self, number: int) -> KeptAnswer | None:
+        """Return what is kept of the answer for a page; None if it has expired."""
+        return queries.read_kept_answer(self.connection, number)
+
+    async def arrival(self, number: int) -> Arrival:
+        """Return how the crawl came to a page."""
+        url_id = queries.read_number(
+            self.connection, "SELECT coalesce(max(url), 0) FROM pages WHERE id = ?", number
+        )
+        return Arrival.over(queries.read_path(self.connection, url_id, whole=False))
 
     # -- one URL ---------------------------------------------------------------------------------
 
@@ -185,29 +219,24 @@ class SqliteReader:
             self.connection, UrlRecord, f"{queries.URL_COLUMNS} {query}", key
         )
 
+    async def ends(self, keys: Sequence[bytes]) -> list[UrlRecord | None]:
+        """Return for each key the URL filed under it, or where the redirects from there ended."""
+        return [self._end(await self.url(key)) for key in keys]
+
+    def _end(self, url: UrlRecord | None) -> UrlRecord | None:
+        passed: set[int] = set()
+        while url is not None and url.outcome is Outcome.REDIRECTED and url.id not in passed:
+            passed.add(url.id)
+            url = queries.read_redirected(self.connection, url.id) or url
+        return url
+
     async def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
         return queries.read_attempts(self.connection, url_id)
 
     async def path(self, url_id: int) -> list[Step]:
         """Return the shortest path from a seed to a URL, both included."""
-        steps: list[Step] = []
-        passed: set[int] = set()
-        at: int | None = url_id
-        while at is not None and at not in passed:
-            passed.add(at)
-            row = self.connection.execute(
-                "SELECT one.url, one.depth, one.parent, parent.redirect FROM urls AS one "
-                "LEFT JOIN urls AS parent ON parent.id = one.parent WHERE one.id = ?",
-                (at,),
-            ).fetchone()
-            if row is None:
-                break
-            url, depth, at, redirect = row
-            steps.append(
-                Step(url, depth, "seed" if at is None else "redirect" if redirect else "link")
-            )
-        return steps[::-1]
+        return queries.read_path(self.connection, url_id)
 
     async def timing(self, host: HostKey, now: float) -> HostTiming | None:
         """Return when a host may be asked again; None if the host is not known."""
@@ -238,11 +267,11 @@ class SqliteReader:
         )
         return Counter(rows)
 
-    def _bytes(self) -> int:
-        note = queries.read_note(self.connection, "bytes") or b"0"
-        if not note.isdigit():
-            raise CrawlError(f"the count of bytes in {self.where} is damaged: {note[:40]!r}")
-        return int(note)
+    def _figures(self) -> Figures:
+        try:
+            return read_figures(lambda name: queries.read_note(self.connection, name))
+        except ValueError as error:
+            raise CrawlError(f"a figure in {self.where} is damaged: {error}") from error
 
     def _attempt_at(self, order: str) -> float | None:
         """Return when the first or the last attempt ended."""

@@ -15,7 +15,7 @@ import msgspec
 from gossamer.errors import CrawlError
 from gossamer.stores.embedded.sqlite.file import check_version
 
-TABLES = ("attempts", "contents", "hosts", "notes", "pages", "urls")
+TABLES = ("attempts", "contents", "hosts", "notes", "pages", "results", "urls")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 4;
+PRAGMA user_version = 6;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -16,7 +16,8 @@ CREATE TABLE hosts (
     requests      INTEGER NOT NULL DEFAULT 0,
     failed        INTEGER NOT NULL DEFAULT 0,
     pages         INTEGER NOT NULL DEFAULT 0,
-    took_s        REAL NOT NULL DEFAULT 0 -- of all requests together
+    took_s        REAL NOT NULL DEFAULT 0, -- of all requests together
+    received      INTEGER NOT NULL DEFAULT 0 -- bytes of bodies
 );
 
 CREATE TABLE domains (
@@ -38,17 +39,38 @@ CREATE TABLE urls (
     queue       INTEGER,
     outcome     TEXT,
     detail      TEXT,
-    page        INTEGER,
+    page        INTEGER,                  -- the number of its page, which it never loses
     duplicate_of INTEGER,                 -- the page with identical or similar content
     finished_at REAL,
     attempts    INTEGER NOT NULL DEFAULT 0,
     deaths      INTEGER NOT NULL DEFAULT 0, -- of workers, while they worked on it
     redirect    INTEGER NOT NULL DEFAULT 0,
-    targets     BLOB                      -- ids of the links, 8 bytes each
+    targets     BLOB,                     -- ids of the links, 8 bytes each
+    similarity  REAL,                     -- to the page that it repeats
+    own_similarity REAL,                  -- of their own contents
+    given_score REAL                      -- with the link by which it was first found
 );
 
 CREATE INDEX unscored ON urls (id) WHERE state = 0;
 CREATE INDEX queued ON urls (host, queue, score, id) WHERE state = 1;
+
+CREATE TABLE listings (                   -- what sitemaps say of URLs
+    url        INTEGER PRIMARY KEY,
+    lastmod    REAL,
+    priority   REAL,
+    sitemap_of TEXT                       -- it is a sitemap, of the URLs of this domain
+);
+
+CREATE INDEX sitemaps ON listings (sitemap_of) WHERE sitemap_of IS NOT NULL;
+
+CREATE TABLE relaxing (
+    url   INTEGER PRIMARY KEY,            -- has come nearer; what its links lead to not yet
+    depth INTEGER NOT NULL,               -- as in urls
+    hops  INTEGER NOT NULL,
+    done  INTEGER NOT NULL                -- how many of its links were followed
+);
+
+CREATE INDEX relaxing_nearest ON relaxing (depth, hops, url);
 
 CREATE TABLE attempts (
     url     INTEGER NOT NULL,
@@ -69,16 +91,20 @@ CREATE TABLE pages (
     content_type TEXT NOT NULL,
     encoding     TEXT NOT NULL,
     title        TEXT NOT NULL,
-    fetched_at   REAL NOT NULL,
+    fetched_at   REAL NOT NULL,           -- this and the rest: of the last version
     reported_depth INTEGER NOT NULL       -- to the modules; urls.depth may be smaller
 );
 
 CREATE INDEX pages_by_digest ON pages (digest);
 
+CREATE TABLE depth_changes (
+    page INTEGER PRIMARY KEY              -- the modules know a larger depth of it
+);
+
 CREATE TABLE contents (
     page       INTEGER PRIMARY KEY,
     fetched_at REAL NOT NULL,
-    body       BLOB NOT NULL              -- zstd
+    content    BLOB NOT NULL              -- body and exchange: gossamer.codings.kept
 );
 
 CREATE INDEX contents_by_age ON contents (fetched_at);
@@ -87,7 +113,27 @@ CREATE TABLE sketches (
     page       INTEGER PRIMARY KEY,
     fetched_at REAL NOT NULL,
     bands      BLOB NOT NULL,             -- 8 bytes each
-    sample     BLOB NOT NULL
+    sample     BLOB NOT NULL,
+    own        BLOB                       -- the sample of its own content, once that was read
+);
+
+CREATE TABLE bands (                      -- those that memory has no room for
+    key  INTEGER NOT NULL,                -- of a band at its position
+    page INTEGER NOT NULL,
+    PRIMARY KEY (key, page)
+) WITHOUT ROWID;
+
+CREATE TABLE results (                    -- a log, in the order of settlement
+    number     INTEGER PRIMARY KEY,
+    url        INTEGER NOT NULL,
+    page       INTEGER,                   -- that was kept
+    settled_at REAL NOT NULL,
+    records    BLOB                       -- of modules (msgpack)
+);
+
+CREATE TABLE result_rows (                -- until the outputs have them
+    number INTEGER PRIMARY KEY,
+    row    BLOB NOT NULL
 );
 
 CREATE TABLE notes (

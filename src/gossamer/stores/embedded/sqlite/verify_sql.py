@@ -4,7 +4,7 @@ A rule is a promise and a query for its violations, one line of text each. The r
 first; the others are checked only on a file that obeys them. What the rules need to know in
 addition to the file are `Facts`; a rule is skipped if one of its facts is not known.
 
-A URL may be visited again when its TTL is over. Its earlier page stays, its earlier links are
+A URL may be visited again after `revisit_s`. Its page keeps its number, its earlier links are
 forgotten: such URLs are in the table `revisited`, and some rules allow for them.
 """
 
@@ -23,13 +23,20 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the last process ended properly."""
     over: bool
     """Whether no URLs are left, or no budget."""
-    ttl_s: float | None = None
+    revisit_s: float | None = None
+    """Infinite if nothing is visited again."""
+    keep_s: float | None = None
+    """Infinite if contents are kept for good."""
     max_depth: float | None = None
     """Infinite if there is no limit."""
     queues: int | None = None
     max_pages: int | None = None
     max_bytes: int | None = None
     keep_duplicates: bool | None = None
+    seed_depths: bool = False
+    """Whether seeds may have been given with a depth."""
+    cookies: bool = False
+    """Whether a redirect may lead back to the URL that had led there, which is visited again."""
 
 
 class VerifyRule(msgspec.Struct, frozen=True):
@@ -44,28 +51,44 @@ class VerifyRule(msgspec.Struct, frozen=True):
 
 _AGAIN = """
     FROM (
-        SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at
+        SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at,
+               sum(outcome = 'redirected') OVER (PARTITION BY url ORDER BY rowid) AS redirects
         FROM attempts
     ) AS one JOIN urls ON urls.id = one.url
     WHERE one.outcome IN ('fetched', 'redirected')
       AND (next_at IS NOT NULL OR state <> 4) AND coalesce(next_at, :now) - at
 """
 """The visits of URLs that were visited again, or wait for that; a bound on the time follows."""
-REVISITED = f"""
-    CREATE TEMP TABLE revisited AS SELECT DISTINCT one.url {_AGAIN} >= coalesce(:ttl_s, 0)
+_LED_BACK = ":cookies AND one.outcome = 'redirected' AND redirects = 1"
+"""Where a redirect has led back with a cookie, for the first time."""
+_SIMILAR_ONCE = """
+    SELECT one.url FROM attempts AS one JOIN urls ON urls.id = one.url
+    WHERE one.outcome = 'similar' AND (state <> 4 OR urls.outcome <> 'similar')
 """
+"""The URLs that were similar to a page which was not kept in the end: their links were followed."""
+REVISITED = f"""
+    CREATE TEMP TABLE revisited AS
+    SELECT one.url {_AGAIN} >= 0 AND ({_LED_BACK} OR coalesce(next_at, :now) - at
+        >= coalesce(:revisit_s, 0)) UNION {_SIMILAR_ONCE}
+    UNION SELECT url FROM listings WHERE sitemap_of IS NOT NULL
+"""  # noqa: S608 -- our own words
+"""The URLs of which not all links are stored; those of sitemaps never are."""
 
 _COLUMNS = {
     "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
     "urls": "url:text key:blob host:integer state:integer depth:integer parent:integer? "
     "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
     "page:integer? duplicate_of:integer? finished_at:real? attempts:integer deaths:integer "
-    "redirect:integer targets:blob?",
+    "redirect:integer targets:blob? similarity:real? own_similarity:real? given_score:real?",
+    "listings": "lastmod:real? priority:real? sitemap_of:text?",
+    "relaxing": "url:integer depth:integer hops:integer done:integer",
     "attempts": "url:integer at:real outcome:text cause:text? detail:text status:integer?",
     "pages": "url:integer size:integer digest:blob content_type:text encoding:text title:text "
     "fetched_at:real reported_depth:integer",
-    "contents": "fetched_at:real body:blob",
-    "sketches": "fetched_at:real bands:blob sample:blob",
+    "contents": "fetched_at:real content:blob",
+    "sketches": "fetched_at:real bands:blob sample:blob own:blob?",
+    "results": "url:integer page:integer? settled_at:real records:blob?",
+    "result_rows": "row:blob",
 }
 """The types of the columns; a question mark allows NULL."""
 
@@ -114,11 +137,9 @@ FORM = (
 CONTENT = (
     VerifyRule(
         "outcome",
-        "a URL has an outcome, and its time, exactly if it is or was finished",
-        # One whose TTL is over keeps its last outcome while it waits to be visited again.
+        "a URL has an outcome, and its time, exactly if it is finished",
         "SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL) "
-        "OR state = 4 AND outcome IS NULL "
-        "OR state <> 4 AND finished_at + coalesce(:ttl_s, 0) > :now",
+        "OR (state = 4) <> (outcome IS NOT NULL)",
     ),
     VerifyRule(
         "score",
@@ -155,7 +176,7 @@ CONTENT = (
         "every URL but the seeds was found on one that has been visited",
         """
         SELECT one.url FROM urls AS one LEFT JOIN urls AS other ON other.id = one.parent
-        WHERE one.parent IS NULL AND one.depth > 0
+        WHERE one.parent IS NULL AND one.depth > 0 AND NOT :seed_depths
            OR one.parent IS NOT NULL AND other.state IS NOT 4 AND one.parent NOT IN revisited
         """,
     ),
@@ -181,9 +202,9 @@ CONTENT = (
     ),
     VerifyRule(
         "once",
-        "nothing is visited again before its TTL is over",
-        f"SELECT urls.url {_AGAIN} < :ttl_s",
-        needs=("ttl_s",),
+        "nothing is visited again, or only after the time of --revisit or with a new cookie",
+        f"SELECT urls.url {_AGAIN} < :revisit_s AND NOT ({_LED_BACK})",
+        needs=("revisit_s",),
     ),
     VerifyRule(
         "numbers",
@@ -198,15 +219,53 @@ CONTENT = (
     ),
     VerifyRule(
         "fetched",
-        "a URL has a page exactly if it was fetched, and each refers to the other",
+        "a URL has one page exactly if it was ever fetched, and each refers to the other",
+        # What was fetched stays if a later visit fails, or is still to come.
         """
         SELECT one.url FROM urls AS one LEFT JOIN pages ON pages.id = page
-        WHERE state = 4 AND (outcome = 'fetched') <> (page IS NOT NULL)
+        WHERE page IS NULL AND state = 4 AND outcome = 'fetched'
            OR page IS NOT NULL AND pages.url IS NOT one.id
-           OR state <> 4 AND page IS NOT NULL AND one.id NOT IN revisited
+           OR page IS NOT NULL AND (state <> 4 OR outcome <> 'fetched') AND one.id NOT IN revisited
         UNION ALL
         SELECT 'page ' || pages.id FROM pages LEFT JOIN urls AS one ON one.id = pages.url
-        WHERE one.id IS NULL OR one.page IS NOT pages.id AND one.id NOT IN revisited
+        WHERE one.page IS NOT pages.id
+        """,
+    ),
+    VerifyRule(
+        "visits",
+        "every visit of a page is counted, and every page was visited",
+        """
+        SELECT visits || ' visits counted, ' || total || ' recorded'
+        FROM counted, (SELECT count(*) AS total FROM attempts WHERE outcome = 'fetched')
+        WHERE visits <> total
+        UNION ALL
+        SELECT 'page ' || id FROM pages WHERE NOT EXISTS (
+            SELECT 1 FROM attempts WHERE attempts.url = pages.url AND outcome = 'fetched'
+        )
+        """,
+    ),
+    VerifyRule(
+        "results",
+        "every visit of a page is in the log of results once, and nothing that was not settled",
+        # Who follows the log tells its results apart by their URLs and times.
+        """
+        SELECT urls.url || ' has ' || kept || ' visits, and ' || logged || ' results' FROM (
+            SELECT url, sum(kept) AS kept, sum(logged) AS logged FROM (
+                SELECT url, count(*) AS kept, 0 AS logged FROM attempts
+                WHERE outcome = 'fetched' GROUP BY url
+                UNION ALL SELECT url, 0, count(*) FROM results WHERE page IS NOT NULL GROUP BY url
+            ) GROUP BY url
+        ) AS visited LEFT JOIN urls ON urls.id = visited.url WHERE kept <> logged
+        UNION ALL
+        SELECT 'result ' || number || ' of page ' || page FROM results
+        WHERE page IS NOT NULL AND page IS NOT (SELECT page FROM urls WHERE urls.id = results.url)
+        UNION ALL
+        SELECT 'result ' || number FROM results WHERE NOT EXISTS (
+            SELECT 1 FROM attempts WHERE attempts.url = results.url AND at <= settled_at
+        )
+        UNION ALL
+        SELECT 'row of result ' || number FROM result_rows
+        WHERE number NOT IN (SELECT number FROM results)
         """,
     ),
     VerifyRule(
@@ -216,29 +275,45 @@ CONTENT = (
         """
         SELECT 'page ' || pages.id || ' at depth ' || depth FROM pages JOIN urls ON page = pages.id
         WHERE reported_depth < depth OR :over AND :closed AND reported_depth <> depth
+           OR reported_depth > depth AND pages.id NOT IN (SELECT page FROM depth_changes)
+        """,
+    ),
+    VerifyRule(
+        "relaxing",
+        "the URLs from which shorter paths are still to be followed have been visited",
+        """
+        SELECT coalesce(urls.url, 'URL ' || relaxing.url)
+        FROM relaxing LEFT JOIN urls ON urls.id = relaxing.url
+        WHERE urls.id IS NULL OR urls.attempts = 0 OR urls.depth > relaxing.depth
         """,
     ),
     VerifyRule(
         "duplicates",
-        "no content is kept twice within the TTL",
+        "no content is kept twice, unless its time was over or a page is visited again",
         # A page is compared when it has been parsed, a little after it was fetched.
         """
         SELECT 'pages ' || before || ' and ' || id FROM (
             SELECT id, fetched_at,
                    lag(id) OVER same AS before, lag(fetched_at) OVER same AS before_at
-            FROM pages WINDOW same AS (PARTITION BY digest ORDER BY fetched_at, id)
-        ) WHERE NOT :keep_duplicates AND fetched_at - before_at < :ttl_s - min(60, :ttl_s / 2)
+            FROM pages WHERE url NOT IN revisited
+            WINDOW same AS (PARTITION BY digest ORDER BY fetched_at, id)
+        ), counted
+        WHERE NOT :keep_duplicates AND fetched_at - before_at < :keep_s - min(60, :keep_s / 2)
+          AND before_at > expired_before
         """,
-        needs=("ttl_s", "keep_duplicates"),
+        needs=("keep_s", "keep_duplicates"),
     ),
     VerifyRule(
         "original",
-        "exactly the duplicates name a page that they repeat, and it exists",
+        "exactly the duplicates name a page that they repeat, and it exists; "
+        "exactly the similar ones say how similar they are",
         # While a crawl runs, that page may be in progress; after a crash it may be visited again.
         """
         SELECT url || ' repeats page ' || coalesce(duplicate_of, '(none)')
         FROM urls
         WHERE state = 4 AND (outcome IN ('duplicate', 'similar')) <> (duplicate_of IS NOT NULL)
+           OR state = 4 AND (outcome = 'similar') <> (similarity IS NOT NULL)
+           OR (similarity IS NULL) <> (own_similarity IS NULL)
            OR :closed AND duplicate_of IS NOT NULL AND duplicate_of NOT IN (SELECT id FROM pages)
         """,
     ),
@@ -253,10 +328,11 @@ CONTENT = (
     ),
     VerifyRule(
         "contents",
-        "the content of every page is stored until its TTL is over, and no other",
+        "the content of every page is stored until its time is over, and no other",
         """
-        SELECT 'page ' || pages.id FROM pages LEFT JOIN contents ON contents.page = pages.id
-        WHERE contents.page IS NULL AND pages.fetched_at + :ttl_s > :now
+        SELECT 'page ' || pages.id
+        FROM pages JOIN counted LEFT JOIN contents ON contents.page = pages.id
+        WHERE contents.page IS NULL AND pages.fetched_at > expired_before
            OR contents.fetched_at <> pages.fetched_at
         UNION ALL
         SELECT 'content of a page ' || page FROM contents WHERE page NOT IN (SELECT id FROM pages)
@@ -266,28 +342,36 @@ CONTENT = (
         "budgets",
         "neither budget is exceeded",
         """
-        SELECT count(*) || ' pages of ' || :max_pages FROM pages HAVING count(*) > :max_pages
+        SELECT visits || ' visits of ' || :max_pages FROM counted WHERE visits > :max_pages
         UNION ALL
-        SELECT bytes || ' bytes of ' || :max_bytes FROM counted WHERE bytes > :max_bytes
+        SELECT received || ' bytes of ' || :max_bytes FROM counted WHERE received > :max_bytes
         """,
         needs=("max_pages", "max_bytes"),
     ),
     VerifyRule(
         "bytes",
         "the bytes of the pages are counted, and so are those of what was not kept",
-        # What was fetched and not kept repeats a page or is not HTML; its size is not recorded.
+        # What was fetched and not kept repeats a page or is not HTML, or is an earlier version;
+        # its size is not recorded.
         """
         SELECT bytes || ' counted, ' || total || ' kept'
         FROM counted, (SELECT coalesce(sum(size), 0) AS total FROM pages)
         WHERE bytes < total OR bytes > total
           AND NOT EXISTS (
               SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'not_html')
-          )
+          ) AND NOT EXISTS (SELECT 1 FROM revisited)
         """,
     ),
 )
 
 COUNTED = """
-    CREATE TEMP VIEW counted AS
-    SELECT CAST(CAST(value AS TEXT) AS INTEGER) AS bytes FROM notes WHERE name = 'bytes'
+    CREATE TEMP VIEW counted AS SELECT
+        CAST((SELECT CAST(value AS TEXT) FROM notes WHERE name = 'bytes') AS INTEGER) AS bytes,
+        CAST((SELECT CAST(value AS TEXT) FROM notes WHERE name = 'received') AS INTEGER)
+            AS received,
+        CAST((SELECT CAST(value AS TEXT) FROM notes WHERE name = 'visits') AS INTEGER) AS visits,
+        coalesce(
+            (SELECT CAST(CAST(value AS TEXT) AS REAL) FROM notes WHERE name = 'expired_before'),
+            -9e999
+        ) AS expired_before
 """

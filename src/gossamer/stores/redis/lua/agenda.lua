@@ -126,7 +126,7 @@ local function first_shared(ctx, worker)
   if ctx.rules.strict then
     end_rests(ctx, const.ANYONE)
   end
-  local share, after = workers.share(ctx), 0
+  local after = 0
   while true do
     local keys, scores = some_shared(ctx, after)
     if #keys == 0 then
@@ -135,8 +135,8 @@ local function first_shared(ctx, worker)
     local taken = commands.get_many(ctx, ctx.prefix .. K.shares .. text(worker), keys)
     after = after + #keys
     for i = 1, #keys do
-      if tonumber(taken[i] or 0) < share then
-        local h = hosts.get(ctx, tonumber(keys[i]))
+      local h = hosts.get(ctx, tonumber(keys[i]))
+      if tonumber(taken[i] or 0) < workers.share(ctx, h) then
         if moment_of(h) <= micros(ctx.now) then
           return h, scores[i]
         end

@@ -5,19 +5,30 @@ local claims = {}
 
 local text = commands.text
 
--- Page and length of the digest, which follows with the bands; page, holder and whether it is void;
--- moment, page and holder.
-local CLAIM, REFUSAL, DIGEST = '>I5I1', '>I5I5B', '>dI5I5'
+-- Page and length of the digest, which follows with the bands; page, holder and whether it is void.
+local CLAIM, REFUSAL = '>I5I1', '>I5I5B'
 
--- Returns what a URL claims; nil if nothing.
-function claims.find(ctx, id)
-  local packed = ctx.call('HGET', ctx.prefix .. K.claims, text(id))
+local function pack(page, digest, bands)
+  return struct.pack(CLAIM, page, #digest) .. digest .. bands
+end
+
+local function read(packed)
   if not packed then
     return nil
   end
   local page, size, from = struct.unpack(CLAIM, packed)
   local digest = packed:sub(from, from + size - 1)
   return { page = page, digest = digest, bands = packed:sub(from + size) }
+end
+
+-- Returns what a URL claims; nil if nothing.
+function claims.find(ctx, id)
+  return read(ctx.call('HGET', ctx.prefix .. K.claims, text(id)))
+end
+
+-- Tells whether a URL claims the number of the page that it has.
+function claims.is_again(ctx, id, claim)
+  return ctx.rules.revisit_s < const.INF and urls.get(ctx, id).page == claim.page
 end
 
 -- Gives a URL the number of its page.
@@ -28,12 +39,18 @@ function claims.give_number(ctx, id, digest, bands)
     counts.page = counts.page + 1
     page = counts.page
   end
-  local packed = struct.pack(CLAIM, page, #digest) .. digest .. bands
-  ctx.call('HSET', ctx.prefix .. K.claims, text(id), packed)
+  ctx.call('HSET', ctx.prefix .. K.claims, text(id), pack(page, digest, bands))
   if ctx.rules.similarity then
-    ctx.call('SET', ctx.prefix .. K.digest .. digest, struct.pack(DIGEST, 0, page, id))
+    digests.put(ctx, digest, 0, page, id)
   end
   return page
+end
+
+-- Lets a URL that is visited again claim the number of its page. The version before stands until
+-- this one is kept, and nobody is compared with the claim.
+function claims.give_again(ctx, id, page, digest, bands, sample)
+  ctx.call('HSET', ctx.prefix .. K.claims, text(id), pack(page, digest, bands))
+  ctx.call('SET', ctx.prefix .. K.next_sample .. text(page), sample)
 end
 
 -- Returns why the page of a URL was refused; nil if it was not.
@@ -72,25 +89,30 @@ function claims.accept_refusal(ctx, id)
   ctx.call('HDEL', ctx.prefix .. K.refusals, text(id))
 end
 
--- Returns when a content was fetched, its page, and who claims it; nothing if it is not known.
-function claims.find_digest(ctx, digest)
-  local packed = ctx.call('GET', ctx.prefix .. K.digest .. digest)
-  if packed then
-    return struct.unpack(DIGEST, packed)
+-- Compares with this version of a page from now on, instead of the one before.
+local function replace(ctx, claim)
+  local name = text(claim.page)
+  local before = read(ctx.call('HGET', ctx.prefix .. K.compared, name))
+  if before then
+    local next_sample = ctx.prefix .. K.next_sample .. name
+    digests.remove(ctx, before.digest, claim.page)
+    sketches.forget(ctx, claim.page, before.bands)
+    if #claim.bands > 0 then
+      sketches.keep(ctx, claim.page, 0, claim.bands, ctx.call('GET', next_sample))
+    end
+    ctx.call('DEL', next_sample)
   end
+  ctx.call('HSET', ctx.prefix .. K.compared, name, pack(claim.page, claim.digest, claim.bands))
 end
 
 -- Notes that the claim of a URL has become a page, known for `left_ms` from now on; nil: for good.
 function claims.fulfil(ctx, id, claim, fetched, left_ms)
-  local key = ctx.prefix .. K.digest .. claim.digest
-  local packed = struct.pack(DIGEST, fetched, claim.page, 0)
   ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
   ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
-  if left_ms then
-    ctx.call('SET', key, packed, 'PX', text(left_ms))
-  else
-    ctx.call('SET', key, packed)
+  if ctx.rules.revisit_s < const.INF then
+    replace(ctx, claim)
   end
+  digests.put(ctx, claim.digest, fetched, claim.page, 0, left_ms)
 end
 
 -- Has a duplicate visited again: the page that it was refused for was given up.
@@ -123,10 +145,11 @@ function claims.drop(ctx, id)
     return
   end
   ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
-  local _, _, holder = claims.find_digest(ctx, claim.digest)
-  if holder == id then
-    ctx.call('DEL', ctx.prefix .. K.digest .. claim.digest)
+  if claims.is_again(ctx, id, claim) then
+    ctx.call('DEL', ctx.prefix .. K.next_sample .. text(claim.page))
+    return
   end
+  digests.remove(ctx, claim.digest, claim.page)
   sketches.forget(ctx, claim.page, claim.bands)
   ctx.call('ZADD', ctx.prefix .. K.free, text(claim.page), text(claim.page))
   local relying = ctx.call('SMEMBERS', ctx.prefix .. K.relying .. text(id))

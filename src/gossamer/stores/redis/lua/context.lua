@@ -21,7 +21,8 @@ function context.new(keys, args)
     urls = {}, changed_urls = {},
     hosts = {}, changed_hosts = {},
     domains = {}, changed_domains = {},
-    loads = {}, -- the lengths of workers' queues
+    limits = {}, -- of hosts, by name
+    queue_lengths = {}, -- the lengths of workers' queues
   }
   if not rules.given then
     local time = ctx.call('TIME')

@@ -41,7 +41,17 @@ function counters.count_queue(ctx, queue, by)
   ctx.queue_changes[queue] = (ctx.queue_changes[queue] or 0) + by
 end
 
+-- Notes how many URLs have waited for their score at most.
+local function note_peak(ctx)
+  local counts = ctx.counts
+  local unscored = rawget(counts, 'unscored') or 0
+  if unscored > (ctx.counts_before.unscored or 0) then
+    counts.url_queue_peak = math.max(counts.url_queue_peak, unscored)
+  end
+end
+
 local function save_counts(ctx)
+  note_peak(ctx)
   local counts, changed = ctx.counts, {}
   for name, before in pairs(ctx.counts_before) do
     local value = counts[name]

@@ -4,9 +4,19 @@ local hosts = {}
 
 local text = commands.text
 
--- Returns the pause between two requests to a host.
+-- Returns the least pause between two requests to a host.
+function hosts.least_delay(ctx, h)
+  return math.max(host_limits.of(ctx, h.name).delay_s, h.crawl_delay)
+end
+
+-- Returns the pause between two requests to a host: the least one, or the longer one that fits how
+-- the host has answered so far.
 local function delay(ctx, h)
-  return math.max(ctx.rules.delay_s, h.crawl_delay)
+  local least = hosts.least_delay(ctx, h)
+  if not host_limits.of(ctx, h.name).auto_delay then
+    return least
+  end
+  return math.max(least, h.delay > 0 and h.delay or const.FIRST_DELAY_S)
 end
 
 hosts.delay = delay
@@ -62,7 +72,7 @@ local function read(hid, packed)
     unanswered = v[5], failed_at = v[6], crawl_delay = v[7], promised = v[8], taskless_last = v[9],
     in_progress = v[10], waiting = v[11], assigned = v[12], aside = v[13], rank = v[14],
     requests = v[15], failed = v[16], pages = v[17], took = v[18], queues = v[19],
-    stock = {}, ringed = {}, shared = v[21] or false,
+    stock = {}, ringed = {}, shared = v[21] or false, delay = v[22] or 0, received = v[23] or 0,
   }
   unpack_stock(h, v[20])
   return h
@@ -72,7 +82,7 @@ local function write(h)
   return cmsgpack.pack({
     h.name, h.domain, h.next, h.failures, h.unanswered, h.failed_at, h.crawl_delay, h.promised,
     h.taskless_last, h.in_progress, h.waiting, h.assigned, h.aside, h.rank, h.requests, h.failed,
-    h.pages, h.took, h.queues, pack_stock(h), h.shared,
+    h.pages, h.took, h.queues, pack_stock(h), h.shared, h.delay, h.received,
   })
 end
 
@@ -103,7 +113,7 @@ local function new(ctx, name, domain)
     failures = 0, unanswered = 0, failed_at = -const.INF, crawl_delay = 0, promised = -const.INF,
     taskless_last = false, in_progress = 0, waiting = 0, assigned = 0, aside = false, rank = 0,
     requests = 0, failed = 0, pages = 0, took = 0, queues = ctx.rules.queues,
-    stock = {}, ringed = {}, shared = false,
+    stock = {}, ringed = {}, shared = false, delay = 0, received = 0,
   }
   if counts.unsure > 0 then
     h.next = counts.unsure + delay(ctx, h)
@@ -158,9 +168,22 @@ function hosts.add_stock(ctx, h, queue, count)
   hosts.change(ctx, h)
 end
 
--- Returns how many requests a host may get at a time: one, where it gets pauses.
+-- Returns how many requests a host may get at a time: one, where it gets pauses, and no more than
+-- pages. When its pages are used up nothing is requested any more, only ended.
 function hosts.slots(ctx, h)
-  return delay(ctx, h) > 0 and 1 or ctx.rules.host_connections
+  local limits = host_limits.of(ctx, h.name)
+  local slots = delay(ctx, h) > 0 and 1 or limits.connections
+  local left = limits.max_pages and limits.max_pages - h.pages or slots
+  return left > 0 and math.min(slots, left) or slots
+end
+
+-- Returns which budget of a host is used up; empty: none is.
+function hosts.spent(ctx, h)
+  local limits = host_limits.of(ctx, h.name)
+  if limits.max_pages and h.pages >= limits.max_pages then
+    return 'max-pages'
+  end
+  return limits.max_bytes and h.received >= limits.max_bytes and 'max-bytes' or ''
 end
 
 -- Tells whether several workers may serve a host at once. `h.shared` tells whether the URLs that

@@ -4,8 +4,8 @@ local leases = {}
 
 local text = commands.text
 
--- Number, whether the host was shared (1) or not (0), worker and host.
-local LEASE = '>I6BI5I4'
+-- Number, whether the host was shared (1) or not (0), the bytes reserved for it, worker and host.
+local LEASE = '>I6BI7I5I4'
 
 -- Returns when a lease ends that is given or extended now.
 function leases.deadline(ctx)
@@ -14,19 +14,20 @@ end
 
 -- Gives a lease. Numbers grow with the time: a server that has lost its last seconds gives none a
 -- second time.
-function leases.grant(ctx, u, h, worker)
+function leases.grant(ctx, u, h, worker, allowed)
   local counts, name = ctx.counts, text(u.id)
   counts.lease = math.max(counts.lease + 1, math.floor(ctx.now * const.LEASES_PER_S))
   counts.in_progress = counts.in_progress + 1
-  local packed = struct.pack(LEASE, counts.lease, h.shared and 1 or 0, worker, h.hid)
+  counts.reserved = counts.reserved + allowed
+  local packed = struct.pack(LEASE, counts.lease, h.shared and 1 or 0, allowed, worker, h.hid)
   ctx.call('HSET', ctx.prefix .. K.leases, name, packed)
   ctx.call('ZADD', ctx.prefix .. K.deadlines, leases.deadline(ctx), name)
   return counts.lease
 end
 
 local function read(packed)
-  local number, shared, worker, hid = struct.unpack(LEASE, packed)
-  return { number = number, shared = shared == 1, worker = worker, hid = hid }
+  local number, shared, allowed, worker, hid = struct.unpack(LEASE, packed)
+  return { number = number, shared = shared == 1, worker = worker, hid = hid, allowed = allowed }
 end
 
 -- Returns the lease of a URL; nil if `number` is not its newest.
@@ -36,11 +37,16 @@ function leases.find(ctx, id, number)
   return lease and (not number or lease.number == number) and lease or nil
 end
 
--- Ends a lease; the host rests until `next_start`.
-function leases.finish(ctx, id, lease, h, next_start)
+-- Ends a lease for which so much was received; the host rests until `next_start`.
+function leases.finish(ctx, id, lease, h, next_start, received)
+  local counts = ctx.counts
   ctx.call('HDEL', ctx.prefix .. K.leases, text(id))
   ctx.call('ZREM', ctx.prefix .. K.deadlines, text(id))
-  ctx.counts.in_progress = ctx.counts.in_progress - 1
+  counts.in_progress = counts.in_progress - 1
+  counts.reserved = counts.reserved - lease.allowed
+  counts.received = counts.received + math.min(received, lease.allowed)
+  h.received = h.received + math.min(received, lease.allowed)
+  workers.add_load(ctx, lease.worker, -1)
   if lease.shared then
     workers.add_share(ctx, lease.worker, h, -1)
   else
@@ -75,18 +81,26 @@ function leases.each(ctx, visit)
   end
 end
 
--- Returns which limit leaves no room for another page, beside what is reserved; nil: none does.
-function leases.exhausted_by(ctx, reserved)
+-- Returns which limit leaves no room for another page, beside those reserved; nil: none does.
+function leases.exhausted_by(ctx, reserved_pages)
   local counts, rules = ctx.counts, ctx.rules
-  if counts.pages + reserved >= rules.max_pages then
+  if counts.visits + reserved_pages >= rules.max_pages then
     return 'max-pages'
   end
-  local largest = math.min(rules.max_page_bytes, rules.max_bytes)
-  local used = counts.bytes + reserved * largest
-  if used >= rules.max_bytes or used + largest > rules.max_bytes then
-    return 'max-bytes'
+  return math.max(counts.received, counts.short_at) >= rules.max_bytes and 'max-bytes' or nil
+end
+
+-- Returns how many bytes the next task may receive; nil if the budgets have nothing for one now.
+-- When less is left than a task may need, one at a time gets all of that.
+function leases.allowed(ctx)
+  local counts, rules = ctx.counts, ctx.rules
+  local left = rules.max_bytes - counts.received - counts.reserved
+  if leases.exhausted_by(ctx, counts.in_progress) then
+    return nil
+  elseif left < rules.max_task_bytes and counts.in_progress > 0 then
+    return nil
   end
-  return nil
+  return math.min(left, rules.max_task_bytes)
 end
 
 return leases

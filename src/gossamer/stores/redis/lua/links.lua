@@ -6,6 +6,12 @@ local text, get_many, write = commands.text, commands.get_many, commands.write
 
 local KEY_BYTES = 16
 
+-- Returns what takes note of changes: the ids of the links; which of them are new, and when those
+-- were done that are not; the pages that have come nearer; and URLs that may overtake others.
+function links.growth()
+  return { ids = {}, new = {}, finished = {}, nearer = {}, overtaking = {} }
+end
+
 -- Returns the keys of those links that came as URLs, and for each its place among all.
 local function keys_of(found, keys, growth)
   local names, at, count = {}, {}, 0
@@ -21,12 +27,21 @@ local function keys_of(found, keys, growth)
   return names, at
 end
 
+-- Returns the scores that came with links, by their place among those that came as URLs.
+local function scores_of(message)
+  local scores = {}
+  for i = 1, #message.scores, 2 do
+    scores[message.scores[i]] = message.scores[i + 1]
+  end
+  return scores
+end
+
 -- Looks the links up by their keys, adds those that are new, and returns those that are known.
 local function look_up(ctx, message, keys, path, growth)
   local names, at = keys_of(message.links, keys, growth)
   local ids, fresh, before, hids = get_many(ctx, ctx.prefix .. K.known, names), {}, {}, nil
   local known, line = {}, {}
-  local counts = ctx.counts
+  local counts, scores = ctx.counts, scores_of(message)
   for j = 1, #names do
     local i, name = at[j], names[j]
     local id = ids[j] and tonumber(ids[j]) or fresh[name]
@@ -36,8 +51,15 @@ local function look_up(ctx, message, keys, path, growth)
     else
       hids = hids or hosts.meet(ctx, message.hosts)
       local hid = hids[message.host_indexes[j]]
-      local u = urls.new(ctx, message.links[i], hid, path, growth.state)
+      local state = paths.within(ctx, path.depth, hid) and const.UNSCORED or const.TOO_DEEP
+      local u = urls.new(ctx, message.links[i], hid, path, state)
       fresh[name], growth.ids[i] = u.id, u.id
+      if scores[j] then
+        urls.give_score(ctx, u, scores[j])
+      end
+      if message.listings[j] then
+        urls.keep_listing(ctx, u, message.listings[j])
+      end
       known[#known + 1] = name
       known[#known + 1] = text(u.id)
       if u.state == const.UNSCORED then
@@ -54,8 +76,9 @@ local function look_up(ctx, message, keys, path, growth)
   return before
 end
 
--- Returns those of the known links that come nearer, or were done before the moment.
-local function affected(ctx, before, path, forgotten_before, growth)
+-- Returns those of the known links that come nearer, or were done before the moment. With
+-- `message.again` it is not important when they were done.
+local function affected(ctx, before, path, forgotten_before, again, growth)
   local names, touched = {}, {}
   for j = 1, #before do
     names[j] = text(growth.ids[before[j]])
@@ -66,7 +89,8 @@ local function affected(ctx, before, path, forgotten_before, growth)
       local i = before[j]
       local depth, hops, finished = urls.read_head(packed[j])
       growth.finished[i] = finished
-      if paths.is_shorter(path, depth, hops) or finished <= forgotten_before then
+      local is_forgotten = finished <= forgotten_before or (again and finished < const.INF)
+      if paths.is_shorter(path, depth, hops) or is_forgotten then
         if not ctx.urls[growth.ids[i]] then
           urls.read(ctx, growth.ids[i], packed[j])
         end
@@ -79,10 +103,9 @@ end
 
 -- Adds links that were found at the end of a path. A link is a number where the caller knows that
 -- nothing is new about it, unless the path is shorter than the caller knows (`check_all`). Those
--- that were done before the moment are visited again.
-function links.add(ctx, message, keys, path, forgotten_before, check_all)
-  local growth = { ids = {}, new = {}, nearer = {}, overtaking = {}, finished = {} }
-  growth.state = paths.within(ctx, path.depth) and const.UNSCORED or const.TOO_DEEP
+-- that were done before the moment are visited again, and with `message.again` one that has only
+-- redirected once. What has changed is noted in `growth`.
+function links.add(ctx, growth, message, keys, path, forgotten_before, check_all)
   local before = look_up(ctx, message, keys, path, growth)
   if check_all then
     for i, link in ipairs(message.links) do
@@ -91,17 +114,17 @@ function links.add(ctx, message, keys, path, forgotten_before, check_all)
       end
     end
   end
-  local touched, ids = affected(ctx, before, path, forgotten_before, growth), {}
-  if #touched == 0 then
-    return growth
+  local touched, revived = affected(ctx, before, path, forgotten_before, message.again, growth), {}
+  for _, i in ipairs(touched) do
+    local u = urls.get(ctx, growth.ids[i])
+    if paths.is_shorter(path, u.depth, u.hops) then
+      revived[u.id] = paths.shorten(ctx, u, path, growth)
+    end
   end
-  for j, i in ipairs(touched) do
-    ids[j] = growth.ids[i]
-  end
-  local revived = paths.relax(ctx, ids, path, growth)
-  for j, i in ipairs(touched) do
-    local u = urls.get(ctx, ids[j])
-    if u.finished <= forgotten_before then
+  for _, i in ipairs(touched) do
+    local u = urls.get(ctx, growth.ids[i])
+    local is_due = u.finished <= forgotten_before and u.attempts < const.MAX_ATTEMPTS
+    if is_due or (message.again and urls.has_redirected_once(u)) then
       urls.reopen(ctx, u)
       revived[u.id] = true
     end
@@ -109,11 +132,10 @@ function links.add(ctx, message, keys, path, forgotten_before, check_all)
       growth.new[#growth.new + 1] = i
     end
   end
-  return growth
 end
 
 -- Notes which pages have come nearer, for the modules; returns them with their depth.
-function links.note_nearer(ctx, growth)
+local function note_nearer(ctx, growth)
   local nearer = {}
   for page, u in pairs(growth.nearer) do
     ctx.call('HSET', ctx.prefix .. K.depth_changes, text(page), text(u.id))
@@ -123,7 +145,7 @@ function links.note_nearer(ctx, growth)
 end
 
 -- Takes URLs out of their priority queues that may go before others with their new depth.
-function links.overtake(ctx, growth)
+local function overtake(ctx, growth)
   if not ctx.rules.strict then
     return
   end
@@ -134,6 +156,14 @@ function links.overtake(ctx, growth)
       urls.await_score(ctx, u)
     end
   end
+end
+
+-- Follows up shorter paths, as far as one step goes, also to the queues and to the modules. Returns
+-- the pages that have come nearer, with their depth, and how many links were followed.
+function links.grow(ctx, growth)
+  local followed = paths.relax(ctx, growth)
+  overtake(ctx, growth)
+  return note_nearer(ctx, growth), followed
 end
 
 return links

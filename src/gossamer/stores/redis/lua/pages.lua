@@ -4,17 +4,18 @@ local pages = {}
 
 local text = commands.text
 
--- Keeps the page that a URL has claimed.
+-- Keeps the page that a URL has claimed, or another version of the page that it has.
 function pages.keep(ctx, u, claim, fetched, note, content)
   local rules, name, left_ms = ctx.rules, text(claim.page), nil
   ctx.call('HSET', ctx.prefix .. K.pages, name, struct.pack('>dI5', fetched, u.id) .. note)
-  if rules.given then
+  if rules.given or rules.keep_s == const.INF then
     ctx.call('SET', ctx.prefix .. K.content .. name, content)
-    ctx.call('ZADD', ctx.prefix .. K.kept, fetched, name)
   else
-    left_ms = math.max(1, math.ceil((fetched + rules.ttl_s - ctx.now) * 1000))
-    left_ms = math.min(left_ms, const.LONGEST_MS)
+    left_ms = math.max(1, math.ceil((fetched + rules.keep_s - ctx.now) * 1000))
     ctx.call('SET', ctx.prefix .. K.content .. name, content, 'PX', text(left_ms))
+  end
+  if rules.given then
+    ctx.call('ZADD', ctx.prefix .. K.kept, fetched, name)
   end
   claims.fulfil(ctx, u.id, claim, fetched, left_ms)
   if #claim.bands > 0 then
@@ -22,14 +23,17 @@ function pages.keep(ctx, u, claim, fetched, note, content)
   end
 end
 
--- Forgets contents whose time is over, where the server does not do so by itself.
+-- Forgets some of the contents whose time is over, where the server does not do so by itself;
+-- returns how many.
 function pages.expire(ctx)
-  local key, before = ctx.prefix .. K.kept, ctx.now - ctx.rules.ttl_s
+  local key, before = ctx.prefix .. K.kept, ctx.now - ctx.rules.keep_s
   local most = text(const.EXPIRED_AT_ONCE)
-  for _, name in ipairs(ctx.call('ZRANGEBYSCORE', key, '-inf', before, 'LIMIT', '0', most)) do
+  local expired = ctx.call('ZRANGEBYSCORE', key, '-inf', before, 'LIMIT', '0', most)
+  for _, name in ipairs(expired) do
     ctx.call('DEL', ctx.prefix .. K.content .. name, ctx.prefix .. K.sample .. name)
     ctx.call('ZREM', key, name)
   end
+  return #expired
 end
 
 -- Shares a page's credit among the other domains that it links to: names and counts in turn.

@@ -11,10 +11,10 @@ local function enqueue(ctx, h, score, id)
   rings.offer(ctx, h)
 end
 
--- Counts URLs of a host that are assigned to its worker.
+-- Counts URLs of a host in the queue of its worker.
 local function count_assigned(ctx, h, count)
   local worker = agenda.worker_of(ctx, h)
-  workers.add_load(ctx, worker, count)
+  workers.lengthen_queue(ctx, worker, count)
   h.assigned = h.assigned + count
   h.waiting = h.waiting + count
   ctx.counts.assigned = ctx.counts.assigned + count
@@ -31,10 +31,16 @@ local function count_assigned(ctx, h, count)
   end
 end
 
+-- Counts URLs of a host that its worker gets, or that are taken from its queue and not leased.
+local function count_given(ctx, h, count)
+  workers.add_load(ctx, agenda.worker_of(ctx, h), count)
+  count_assigned(ctx, h, count)
+end
+
 -- Assigns URLs to the worker that serves the host: scores and names in turn.
 function scheduler.assign(ctx, h, items)
   ctx.call('ZADD', ctx.prefix .. K.assigned .. h.key, unpack(items))
-  count_assigned(ctx, h, #items / 2)
+  count_given(ctx, h, #items / 2)
   agenda.announce(ctx, h)
 end
 
@@ -53,7 +59,7 @@ local function recall(ctx, h)
   local items = ctx.call('ZRANGE', ctx.prefix .. K.assigned .. h.key, '0', '-1', 'WITHSCORES')
   agenda.cross_out(ctx, h)
   ctx.call('DEL', ctx.prefix .. K.assigned .. h.key)
-  count_assigned(ctx, h, -#items / 2)
+  count_given(ctx, h, -#items / 2)
   return items
 end
 
@@ -93,7 +99,7 @@ local function assign_at_once(ctx, h, score, id)
     return
   end
   local ousted = ctx.call('ZPOPMAX', ctx.prefix .. K.assigned .. h.key)
-  count_assigned(ctx, h, -1)
+  count_given(ctx, h, -1)
   requeue(ctx, h, ousted)
 end
 
@@ -145,6 +151,11 @@ function scheduler.end_visit(ctx, h, next_start, slots)
   agenda.announce(ctx, h)
   rings.offer(ctx, h)
   requeue(ctx, h, recalled)
+end
+
+-- Tells whether a URL may still get ahead of others, where those must wait for it.
+function scheduler.must_wait_for_order(ctx)
+  return ctx.rules.strict and ctx.counts.relaxing > 0
 end
 
 return scheduler

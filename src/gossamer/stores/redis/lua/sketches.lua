@@ -1,5 +1,5 @@
 -- The sketches of pages: those that share a band at the same position are compared by their
--- samples.
+-- samples, and those that are similar by the samples of their own contents as well.
 
 local sketches = {}
 
@@ -10,6 +10,11 @@ local BAND_BYTES, NAME_BYTES = 8, 5
 -- How a page is named in a band, and a URL in a sample; nobody claims a page that is kept.
 local NAME, NOBODY = '>I5', '\0\0\0\0\0'
 
+-- What stands before a sample: who claims the page, and how long the sample is. Behind it stands
+-- the sample of its own content, after a byte; nothing if that was not read so far.
+local HEAD, HEAD_BYTES = '>I5I2', 7
+local READ = '+'
+
 local function band_keys(ctx, bands)
   local keys, start = {}, ctx.prefix .. K.band
   for position = 1, #bands / BAND_BYTES do
@@ -19,11 +24,11 @@ local function band_keys(ctx, bands)
   return keys
 end
 
--- Keeps the sketch of a page that the URL claims.
-function sketches.keep(ctx, page, id, bands, sample)
+-- Keeps the sketch of a page that the URL claims; 0: nobody does.
+function sketches.keep(ctx, page, id, bands, sample, own)
   local rules, name, longest_ms = ctx.rules, struct.pack(NAME, page), nil
-  if not rules.given then
-    longest_ms = text(math.min(math.ceil((rules.ttl_s + rules.lease_s) * 1000), const.LONGEST_MS))
+  if not rules.given and rules.keep_s < const.INF then
+    longest_ms = text(math.ceil((rules.keep_s + rules.lease_s) * 1000))
   end
   for _, key in ipairs(band_keys(ctx, bands)) do
     if not longest_ms then
@@ -33,7 +38,18 @@ function sketches.keep(ctx, page, id, bands, sample)
       ctx.call('PEXPIRE', key, longest_ms)
     end
   end
-  ctx.call('SET', ctx.prefix .. K.sample .. text(page), struct.pack(NAME, id) .. sample)
+  local packed = struct.pack(HEAD, id, #sample) .. sample .. (own and READ .. own or '')
+  ctx.call('SET', ctx.prefix .. K.sample .. text(page), packed)
+end
+
+-- Keeps the sample of the own content of a kept page, if it has a sketch.
+function sketches.keep_own(ctx, page, own)
+  local key = ctx.prefix .. K.sample .. text(page)
+  local packed = ctx.call('GET', key)
+  if packed then
+    local _, size = struct.unpack(HEAD, packed)
+    ctx.call('SET', key, packed:sub(1, HEAD_BYTES + size) .. READ .. own, 'KEEPTTL')
+  end
 end
 
 -- Forgets the sketch of a page that is not kept.
@@ -88,14 +104,14 @@ local function sharing(ctx, bands)
   return found
 end
 
--- Returns how much the bytes of one sample have in common with another, which stands behind the
--- name of its URL; 0 as soon as that is less than wanted, as it is with most.
-local function estimated_similarity(one, other, wanted)
+-- Returns how much the bytes of one sample have in common with another, which stands behind so
+-- many bytes; 0 as soon as that is less than wanted, as it is with most.
+local function estimated_similarity(one, other, before, wanted)
   local size, same = #one, 0
   local spare = size - math.floor(size * (wanted * (1 - 1 / 256) + 1 / 256)) + 1
   for first = 1, size, 64 do
     local last = math.min(first + 63, size)
-    local theirs = { other:byte(first + NAME_BYTES, last + NAME_BYTES) }
+    local theirs = { other:byte(first + before, last + before) }
     for i = 1, #theirs do
       if one[first + i - 1] == theirs[i] then
         same = same + 1
@@ -108,28 +124,60 @@ local function estimated_similarity(one, other, wanted)
   return math.max(0, (same / size - 1 / 256) / (1 - 1 / 256))
 end
 
--- Returns the most similar page that is claimed, or kept and not yet forgotten: its number, who
--- claims it, and how similar it is.
-function sketches.most_similar(ctx, bands, sample)
-  local pages = sharing(ctx, bands)
+-- Returns the pages that are claimed, or kept and not yet forgotten, whose text is similar: the most
+-- similar ones first.
+local function alike(ctx, bands, sample)
+  local pages, found = sharing(ctx, bands), {}
   if #pages == 0 then
-    return nil
+    return found
   end
-  local mine, best, holder, most = { sample:byte(1, -1) }, nil, 0, ctx.rules.similarity
+  local mine, least = { sample:byte(1, -1) }, ctx.rules.similarity
   for i = 1, math.min(#pages, const.MAX_CANDIDATES) do
     local page = pages[i]
     local theirs = ctx.call('GET', ctx.prefix .. K.sample .. text(page))
     local kept = theirs and ctx.call('HGET', ctx.prefix .. K.pages, text(page))
     local fetched = kept and struct.unpack('>d', kept) or ctx.now
-    if theirs and #theirs == #mine + NAME_BYTES and fetched > ctx.now - ctx.rules.ttl_s then
-      local similarity = estimated_similarity(mine, theirs, most)
-      if similarity > most or (similarity == most and (not best or page < best)) then
-        best, most = page, similarity
-        holder = struct.unpack(NAME, theirs)
+    if theirs and fetched > ctx.now - ctx.rules.keep_s then
+      local holder, size = struct.unpack(HEAD, theirs)
+      local similarity = size == #mine and estimated_similarity(mine, theirs, HEAD_BYTES, least) or 0
+      if similarity >= least then
+        local own = #theirs > HEAD_BYTES + size and theirs:sub(HEAD_BYTES + size + 2) or nil
+        found[#found + 1] = { page = page, holder = holder, similarity = similarity, own = own }
       end
     end
   end
-  return best, holder, most
+  table.sort(found, function(one, other)
+    if one.similarity ~= other.similarity then
+      return one.similarity > other.similarity
+    end
+    return one.page < other.page
+  end)
+  return found
+end
+
+-- Returns the most similar page, who claims it, and how similar text and own content are; or the
+-- pages whose own contents have to be known first. `own` is the sample of this page's, once read.
+function sketches.most_similar(ctx, bands, sample, own)
+  local found = alike(ctx, bands, sample)
+  if #found > 0 and not own then
+    local unread = { const.THIS_PAGE }
+    for _, one in ipairs(found) do
+      if not one.own and #unread <= const.MAX_UNREAD then
+        unread[#unread + 1] = one.page
+      end
+    end
+    return nil, unread
+  end
+  local mine, least = { (own or ''):byte(1, -1) }, ctx.rules.similarity
+  for _, one in ipairs(found) do
+    if one.own and #one.own > 0 and #one.own == #mine then
+      local similarity = estimated_similarity(mine, one.own, 0, least)
+      if similarity >= least then
+        one.own_similarity = similarity
+        return one
+      end
+    end
+  end
 end
 
 return sketches

@@ -5,7 +5,7 @@ local urls = {}
 local text, get_many, write = commands.text, commands.get_many, commands.write
 
 -- Version, state, hops, depth and end of a URL; and its whole record, without the text.
-local HEAD, RECORD = '>BBBI4d', '>BBBI4dI4I5HBBdI5I5dI3'
+local HEAD, RECORD = '>BBBI4d', '>BBBI4dI4I5HBBdI5I5HHdI3'
 
 -- For how long changes are noted for whoever copies the crawl.
 local NOTED_S = '3600'
@@ -22,12 +22,13 @@ function urls.read(ctx, id, packed)
     error('there is no URL ' .. id)
   end
   local _, state, hops, depth, finished, hid, parent, attempts, deaths, flags, score, page,
-    duplicate_of, found, length = struct.unpack(RECORD, packed)
+    duplicate_of, similarity, own_similarity, found, length = struct.unpack(RECORD, packed)
   local size = const.RECORD_SIZE
   local u = {
     id = id, state = state, hops = hops, depth = depth, finished = finished, hid = hid,
     parent = parent, attempts = attempts, deaths = deaths, flags = flags, score = score,
-    page = page, duplicate_of = duplicate_of, found = found,
+    page = page, duplicate_of = duplicate_of, similarity = similarity,
+    own_similarity = own_similarity, found = found,
     url = packed:sub(size + 1, size + length), tail = packed:sub(size + length + 1),
   }
   ctx.urls[id] = u
@@ -63,6 +64,27 @@ function urls.get(ctx, id)
   return ctx.urls[id] or urls.read(ctx, id, ctx.call('HGET', ctx.prefix .. K.urls, text(id)))
 end
 
+-- Returns a URL, as far as its record can be read.
+local function find(ctx, id)
+  if ctx.urls[id] then
+    return ctx.urls[id]
+  end
+  local packed = ctx.call('HGET', ctx.prefix .. K.urls, text(id))
+  return urls.is_sound(packed) and urls.read(ctx, id, packed) or nil
+end
+
+-- Returns the last URLs before another on its path, up to a count; nil if there are none.
+function urls.before(ctx, u, count)
+  local found = {}
+  while u and u.parent > 0 and #found < count do
+    u = find(ctx, u.parent)
+    if u then
+      table.insert(found, 1, u.url)
+    end
+  end
+  return #found > 0 and found or nil
+end
+
 -- Reads several at once, which are then at hand.
 function urls.fetch(ctx, ids)
   local names = {}
@@ -84,7 +106,7 @@ function urls.new(ctx, text_of_url, hid, path, state)
   local u = {
     id = counts.urls, state = state, hops = path.hops, depth = path.depth, finished = const.INF,
     hid = hid, parent = path.parent, attempts = 0, deaths = 0, flags = 0, score = 0, page = 0,
-    duplicate_of = 0, found = ctx.now, url = text_of_url, tail = '',
+    duplicate_of = 0, similarity = 0, own_similarity = 0, found = ctx.now, url = text_of_url, tail = '',
   }
   ctx.urls[u.id] = u
   change(ctx, u)
@@ -105,8 +127,37 @@ local function set(u, flag, wanted)
   end
 end
 
+-- Keeps what a sitemap says of a new URL: lastmod, priority, and of what it is a sitemap itself
+-- (`PackedListing` in records.py).
+function urls.keep_listing(ctx, u, listing)
+  set(u, const.LISTED, true)
+  ctx.call('HSET', ctx.prefix .. K.listings, text(u.id), cmsgpack.pack(listing))
+  if listing[3] then
+    ctx.call('HINCRBY', ctx.prefix .. K.sitemaps, listing[3], '1')
+  end
+end
+
+-- Returns that; false if there is nothing.
+function urls.listing(ctx, u)
+  local packed = has(u, const.LISTED) and ctx.call('HGET', ctx.prefix .. K.listings, text(u.id))
+  return packed and cmsgpack.unpack(packed)
+end
+
 function urls.is_redirect(u)
   return has(u, const.REDIRECT)
+end
+
+-- Keeps the score that came with the link by which a URL was first found.
+function urls.give_score(ctx, u, score)
+  set(u, const.GIVEN_SCORE, true)
+  ctx.call('HSET', ctx.prefix .. K.given_scores, text(u.id), score)
+end
+
+-- Returns that score; nil if there is none.
+function urls.given_score(ctx, u)
+  if has(u, const.GIVEN_SCORE) then
+    return tonumber(ctx.call('HGET', ctx.prefix .. K.given_scores, text(u.id)) or 0)
+  end
 end
 
 -- Gives a URL its score.
@@ -159,35 +210,74 @@ function urls.add_attempt(ctx, u, attempt)
   end
 end
 
-local function count_done(ctx, u, by)
-  counters.count_depth(ctx, 'done', u.depth, by)
-  if u.page > 0 then
-    counters.count_depth(ctx, 'pages', u.depth, by)
-  end
+-- Returns the last attempt at a URL that is done.
+local function last_attempt(u)
+  local attempts = { cmsgpack.unpack(u.tail) }
+  return attempts[#attempts]
 end
 
--- Ends a URL; `page` and `duplicate_of` are numbers of pages, or 0.
-function urls.finish(ctx, u, outcome, page, duplicate_of, is_redirect)
-  u.state, u.finished, u.page, u.duplicate_of = const.DONE, ctx.now, page, duplicate_of
+-- Returns the outcome of a URL that is done.
+function urls.outcome(u)
+  return last_attempt(u)[2]
+end
+
+-- Tells whether a URL that is done has redirected once, and never again after that.
+function urls.has_redirected_once(u)
+  if u.state ~= const.DONE then
+    return false
+  end
+  local times, last = 0, nil
+  for _, attempt in ipairs({ cmsgpack.unpack(u.tail) }) do
+    last = attempt[2]
+    times = times + (last == const.REDIRECTED and 1 or 0)
+  end
+  return times == 1 and last == const.REDIRECTED
+end
+
+-- Counts a URL that is done by its reason, which its last attempt tells (reasons.py).
+local function count_reason(ctx, attempt, by)
+  local reason, cause, status = attempt[2], attempt[3], attempt[5]
+  if cause ~= '' then
+    reason = reason .. ':' .. cause .. ':' .. (status and text(status) or '')
+  end
+  ctx.call('HINCRBY', ctx.prefix .. K.outcomes, reason, by)
+end
+
+-- Ends a URL with its last attempt; `page` and `duplicate_of` are numbers of pages, or 0. A page
+-- that it has stays.
+function urls.finish(ctx, u, attempt, page, duplicate_of, is_redirect)
+  u.state, u.finished, u.duplicate_of = const.DONE, ctx.now, duplicate_of
+  u.similarity, u.own_similarity = 0, 0
   set(u, const.REDIRECT, is_redirect)
+  if page > 0 and u.page == 0 then
+    u.page = page
+    counters.count_depth(ctx, 'pages', u.depth, 1)
+  end
   change(ctx, u)
-  count_done(ctx, u, 1)
-  ctx.call('HINCRBY', ctx.prefix .. K.outcomes, outcome, '1')
+  counters.count_depth(ctx, 'done', u.depth, 1)
+  count_reason(ctx, attempt, '1')
+end
+
+-- Notes how similar a URL is to the page that it repeats.
+function urls.set_likeness(u, similarity, own_similarity)
+  u.similarity, u.own_similarity = similarity, own_similarity
 end
 
 -- Lets a URL that is done be visited again.
 function urls.reopen(ctx, u)
-  local attempts = { cmsgpack.unpack(u.tail) }
-  ctx.call('HINCRBY', ctx.prefix .. K.outcomes, attempts[#attempts][2], '-1')
-  count_done(ctx, u, -1)
-  u.duplicate_of, u.finished = 0, const.INF
+  count_reason(ctx, last_attempt(u), '-1')
+  counters.count_depth(ctx, 'done', u.depth, -1)
+  u.duplicate_of, u.similarity, u.own_similarity, u.finished = 0, 0, 0, const.INF
   urls.await_score(ctx, u)
 end
 
 local function count_at_depth(ctx, u, by)
   counters.count_depth(ctx, 'urls', u.depth, by)
+  if u.page > 0 then
+    counters.count_depth(ctx, 'pages', u.depth, by)
+  end
   if u.state == const.DONE then
-    count_done(ctx, u, by)
+    counters.count_depth(ctx, 'done', u.depth, by)
   end
 end
 
@@ -252,8 +342,8 @@ function urls.save(ctx)
     out[count + 1] = text(id)
     out[count + 2] = struct.pack(
       RECORD, const.RECORD_VERSION, u.state, math.min(u.hops, const.MOST_HOPS), u.depth, u.finished,
-      u.hid, u.parent, u.attempts, u.deaths, u.flags, u.score, u.page, u.duplicate_of, u.found,
-      #u.url
+      u.hid, u.parent, u.attempts, u.deaths, u.flags, u.score, u.page, u.duplicate_of,
+      u.similarity, u.own_similarity, u.found, #u.url
     ) .. u.url .. u.tail
     count = count + 2
   end

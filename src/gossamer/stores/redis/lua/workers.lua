@@ -1,16 +1,19 @@
--- The workers: who takes part, and how long the queue of each is. The URLs of shared hosts are in
+-- The workers: who takes part, how long the queue of each is, and how much it has to do: what is in
+-- progress counts as well, as a worker that hangs has it for long. The URLs of shared hosts are in
 -- one more queue, of const.ANYONE, from which each worker takes its share.
 
 local workers = {}
 
--- Workers are named so that of equally short queues the one of the first worker comes first.
+-- Workers are named so that of those with equally much to do the first one comes first.
 local function pad(worker)
   return ('%012d'):format(worker)
 end
 
 -- Lets a worker take part, or notes that it still does.
 function workers.join(ctx, worker)
-  ctx.call('ZADD', ctx.prefix .. K.loads, 'NX', '0', pad(worker))
+  if ctx.call('ZADD', ctx.prefix .. K.loads, 'NX', '0', pad(worker)) == 1 then
+    ctx.call('HSET', ctx.prefix .. K.queue_lengths, commands.text(worker), '0')
+  end
   ctx.call('ZADD', ctx.prefix .. K.seen, 'GT', ctx.now, commands.text(worker))
   ctx.counts.closed = const.AT_WORK
 end
@@ -19,52 +22,74 @@ end
 function workers.forget(ctx, worker)
   local name = commands.text(worker)
   ctx.call('ZREM', ctx.prefix .. K.loads, pad(worker))
+  ctx.call('HDEL', ctx.prefix .. K.queue_lengths, name)
   ctx.call('ZREM', ctx.prefix .. K.seen, name)
   ctx.call('HDEL', ctx.prefix .. K.reports, name)
   ctx.call('DEL', ctx.prefix .. K.shares .. name)
 end
 
 -- Returns the length of a worker's queue; false if the worker does not take part.
-function workers.load_of(ctx, worker)
+function workers.queue_length(ctx, worker)
   if worker == const.ANYONE then
     return ctx.counts.common
   end
-  local load = ctx.loads[worker]
-  if load == nil then
-    load = ctx.call('ZSCORE', ctx.prefix .. K.loads, pad(worker))
-    load = load and tonumber(load)
-    ctx.loads[worker] = load
+  local length = ctx.queue_lengths[worker]
+  if length == nil then
+    length = ctx.call('HGET', ctx.prefix .. K.queue_lengths, commands.text(worker))
+    length = length and tonumber(length)
+    ctx.queue_lengths[worker] = length
   end
-  return load
+  return length
 end
 
--- Returns the worker with the shortest queue; nil if there is no worker.
+-- Tells whether anybody takes part.
+function workers.are_there(ctx)
+  return ctx.call('EXISTS', ctx.prefix .. K.loads) == 1
+end
+
+-- Returns the worker with the least to do whose queue has room; nil: no queue has.
 function workers.least_loaded(ctx)
-  local first = ctx.call('ZRANGE', ctx.prefix .. K.loads, '0', '0')[1]
-  return first and tonumber(first)
+  local key = ctx.prefix .. K.loads
+  local first = ctx.call('ZRANGE', key, '0', '0')[1]
+  if first and workers.space(ctx, tonumber(first)) > 0 then
+    return tonumber(first)
+  end
+  for _, name in ipairs(ctx.call('ZRANGE', key, '1', '-1')) do
+    if workers.space(ctx, tonumber(name)) > 0 then
+      return tonumber(name)
+    end
+  end
+  return nil
 end
 
 -- Returns how many more URLs fit into a worker's queue.
 function workers.space(ctx, worker)
   local most = ctx.rules.worker_queue
-  return most - (workers.load_of(ctx, worker) or most)
+  return most - (workers.queue_length(ctx, worker) or most)
 end
 
-function workers.add_load(ctx, worker, count)
+-- Counts URLs in the queue of a worker.
+function workers.lengthen_queue(ctx, worker, count)
   if worker == const.ANYONE then
     ctx.counts.common = ctx.counts.common + count
     return
   end
-  local load = ctx.call('ZINCRBY', ctx.prefix .. K.loads, commands.text(count), pad(worker))
-  ctx.loads[worker] = tonumber(load)
+  local key = ctx.prefix .. K.queue_lengths
+  ctx.queue_lengths[worker] = ctx.call('HINCRBY', key, commands.text(worker), commands.text(count))
+end
+
+-- Counts URLs that a worker has, in its queue or in progress.
+function workers.add_load(ctx, worker, count)
+  if worker ~= const.ANYONE then
+    ctx.call('ZADD', ctx.prefix .. K.loads, 'XX', 'INCR', commands.text(count), pad(worker))
+  end
 end
 
 -- Returns how many slots of a shared host a worker may use: else the first would take each again
 -- when it has settled.
-function workers.share(ctx)
-  ctx.share = ctx.share
-    or math.ceil(ctx.rules.host_connections / ctx.call('ZCARD', ctx.prefix .. K.loads))
-  return ctx.share
+function workers.share(ctx, h)
+  ctx.worker_count = ctx.worker_count or ctx.call('ZCARD', ctx.prefix .. K.loads)
+  return math.ceil(host_limits.of(ctx, h.name).connections / ctx.worker_count)
 end
 
 -- Counts URLs of a shared host that a worker works on.

@@ -15,7 +15,9 @@ from gossamer.config import StoreAddress
 from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import HostFeedback, KeptPage, Link, Settled, Settlement, Task
+from gossamer.stores.claim import KeptPage
+from gossamer.stores.contract import Link, Settled, Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisReader, RedisStore, open_redis
 from gossamer.stores.redis import rules as stored

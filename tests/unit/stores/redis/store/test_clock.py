@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from gossamer.frontier import SchedulerRules
-from gossamer.stores.contract import HostFeedback
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis import Opening
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_callers_that_disagree_about_the_time_agree_about_the_host(stage: "Stage
 
 @pytest.mark.req("D10", "D11")
 def test_the_server_forgets_contents_by_itself(stage: "Stage") -> None:
-    stage.rules = msgspec.structs.replace(stage.rules, ttl_s=0.3, similarity=1.0)
+    stage.rules = msgspec.structs.replace(stage.rules, keep_s=0.3, similarity=1.0)
 
     async def story() -> None:
         store = await stage.open(BY_SERVER)
@@ -78,6 +78,24 @@ def test_the_server_forgets_contents_by_itself(stage: "Stage") -> None:
             assert await reader.content(1) is None
             assert [page.id async for page in reader.pages()] == [1], "what is known of it stays"
         assert (await store.claim(second, digest, None, WRONG)).page_id == 2
+        await store.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.req("D10")
+def test_what_is_kept_for_good_has_no_time_to_live(stage: "Stage") -> None:
+    stage.rules = msgspec.structs.replace(stage.rules, similarity=0.9)
+
+    async def story() -> None:
+        store = await stage.open(BY_SERVER)
+        await stage.add_seeds(store, "a/1", now=WRONG)
+        (task,) = await stage.take(store, WRONG)
+        await store.settle(await stage.kept(store, task, now=WRONG), WRONG)
+        async with stage.client() as client:
+            names = await client.keys(f"gossamer:{{{stage.crawl}}}:*")
+            mortal = [name for name in names if await client.pttl(name) != -1]
+        assert [name for name in map(str, mortal) if ":answers:" not in name] == []
         await store.close()
 
     asyncio.run(story())

@@ -11,9 +11,12 @@ import pytest
 
 from gossamer.frontier import QueueTable, SchedulerRules
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, KeptPage, Settlement, Task, UrlState
+from gossamer.stores.claim import KeptPage
+from gossamer.stores.contract import Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis import Opening, RedisStore
 from gossamer.stores.redis.records import read_url
+from gossamer.stores.url_record import UrlState
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.store.conftest import Stage
@@ -45,7 +48,7 @@ class CountedCrawl:
             worker_queue=8,
         )
         self.stage.rules = msgspec.structs.replace(
-            self.stage.rules, scheduler=scheduler, max_depth=1, ttl_s=60.0, similarity=1.0
+            self.stage.rules, scheduler=scheduler, max_depth=1, revisit_s=60.0, similarity=1.0
         )
         return await self.stage.open(Opening(clock="given", now=self.now, take_over=True))
 
@@ -121,9 +124,7 @@ class CountedCrawl:
         table = QueueTable(self.queues)
         expected: Counter[str] = Counter(f"urls:{row.depth}" for row in rows)
         expected.update(f"done:{row.depth}" for row in rows if row.state == UrlState.DONE)
-        expected.update(
-            f"pages:{row.depth}" for row in rows if row.state == UrlState.DONE and row.page
-        )
+        expected.update(f"pages:{row.depth}" for row in rows if row.page)
         assert +Counter({name.decode(): int(count) for name, count in depths.items()}) == expected
         assert +Counter({int(queue): int(count) for queue, count in queue_counts.items()}) == (
             Counter(table.queue_of(row.score) for row in rows if row.state in WAITING)

@@ -15,7 +15,8 @@ from tcp_proxy import TcpProxy
 from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores import StoreRules
-from gossamer.stores.contract import HostFeedback, Settlement, Task
+from gossamer.stores.contract import Settlement, Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis import Opening, RedisStore
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ MODULES = {name: (LUA / f"{name}.lua").read_text() for name in library.MODULES}
 STEPS = {path.name.removesuffix(".lua"): path.read_text() for path in (LUA / "steps").iterdir()}
 EVERYTHING = "\n".join([*MODULES.values(), *STEPS.values()])
 READING = {
-    *("catch_up", "get_note", "pending_depth_changes", "snapshot"),
-    *("read_hosts", "read_workers", "ready_hosts"),
+    *("catch_up", "get_note", "has_room", "pending_depth_changes", "snapshot"),
+    *("read_hosts", "read_workers", "ready_hosts", "stored_body"),
 }
 """The steps that a replica may carry out."""
 NOW = 1_000_000.0

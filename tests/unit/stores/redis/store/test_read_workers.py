@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gossamer.errors import CrawlError
-from gossamer.stores.contract import WorkerReport
+from gossamer.stores.figures import WorkerReport
 from gossamer.stores.redis import Opening
 
 if TYPE_CHECKING:

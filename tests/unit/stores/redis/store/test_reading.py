@@ -9,11 +9,11 @@ import pytest
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
-from gossamer.stores.contract import UrlState
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.redis.reader import RedisReader, open_redis_reader
 from gossamer.stores.redis.records import UNREADABLE, read_host
 from gossamer.stores.redis.unpack import unpack_page, unpack_url
+from gossamer.stores.url_record import UrlState
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.store.conftest import Stage
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 START = 1_000_000.0
 
-FOREIGN = [b"", b"x", b"\x80\x04\x95pickle", b"\x02" + bytes(100), b"\x01" + b"\xff" * 100]
+FOREIGN = [b"", b"x", b"\x80\x04\x95pickle", b"\x01" + bytes(100), b"\x02" + b"\xff" * 100]
 
 
 def reading(stage: "Stage") -> AbstractAsyncContextManager[RedisReader]:

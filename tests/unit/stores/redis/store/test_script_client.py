@@ -12,7 +12,7 @@ from tcp_proxy import TcpProxy
 
 from gossamer.errors import CrawlError
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis.keys import prefix
 from gossamer.stores.redis.script_client import ScriptClient
 

@@ -11,10 +11,12 @@ from redis.crc import key_slot
 from gossamer.errors import CrawlError, UsageError
 from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
-from gossamer.stores.contract import HostFeedback, Task, UrlState
+from gossamer.stores.contract import Task
+from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.keys import REGISTRY, prefix
 from gossamer.stores.redis.open import delete_crawl
+from gossamer.stores.url_record import UrlState
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.store.conftest import Stage

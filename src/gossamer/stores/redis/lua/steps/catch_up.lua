@@ -22,5 +22,7 @@ steps.register('catch_up', function(keys, args)
     call('HGETALL', prefix .. K.outcomes), call('HGETALL', prefix .. K.depth_changes),
     call('ZREVRANGE', prefix .. K.seen, '0', '0', 'WITHSCORES'),
     call('HGETALL', prefix .. K.depths), call('HGETALL', prefix .. K.queue_counts),
+    call('ZRANGE', prefix .. K.relaxing, '0', '-1', 'WITHSCORES'),
+    call('LLEN', prefix .. K.results),
   }
 end, { 'no-writes' })

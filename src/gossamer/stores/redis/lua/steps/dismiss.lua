@@ -2,13 +2,15 @@
 -- new process may have taken the number of the worker meanwhile.
 
 steps.once('dismiss', { 'in_progress', 'queued', 'assigned' }, function(ctx, message)
-  local worker, in_hand = message[1], {}
+  local worker, in_hand, received = message[1], {}, message[3]
   for _, id in ipairs(message[2]) do
     in_hand[id] = true
   end
   leases.each(ctx, function(id, lease)
     if lease.worker == worker then
-      dismissal.take_back(ctx, id, lease, in_hand[id])
+      local part = math.min(received, lease.allowed)
+      received = received - part
+      dismissal.take_back(ctx, id, lease, in_hand[id], part)
     end
   end)
   dismissal.forget(ctx, worker)

@@ -1,13 +1,15 @@
 -- Hands out URLs of hosts whose moment has come, within the budgets.
 
 local COUNTERS = {
-  'unscored', 'assigned', 'common', 'in_progress', 'pages', 'bytes', 'lease', 'closed',
+  'unscored', 'assigned', 'common', 'in_progress', 'visits', 'received', 'short_at', 'reserved',
+  'lease', 'closed', 'relaxing',
 }
 
-local function lease_one(ctx, h, worker)
+local function lease_one(ctx, h, worker, allowed, with_before)
   local u = scheduler.take_first(ctx, h)
   if h.shared then
     workers.add_share(ctx, worker, h, 1)
+    workers.add_load(ctx, worker, 1) -- it was in nobody's queue
   else
     local d = domains.get(ctx, h.domain)
     d.busy = d.busy + 1
@@ -16,23 +18,31 @@ local function lease_one(ctx, h, worker)
   h.taskless_last = false
   agenda.announce(ctx, h)
   rings.offer(ctx, h)
-  local number = leases.grant(ctx, u, h, worker)
+  local number = leases.grant(ctx, u, h, worker, allowed)
   -- it has failed so often that it is not asked any more
   local is_hopeless = h.unanswered >= const.HOPELESS_AFTER
     or h.failures >= const.HOPELESS_AFTER_REFUSALS
-  return { u.id, number, u.url, h.name, u.depth, u.attempts + 1, u.hops, is_hopeless, u.deaths }
+  local listing = urls.listing(ctx, u)
+  return {
+    u.id, number, u.url, h.name, u.depth, u.attempts + 1, u.hops, is_hopeless, u.deaths, allowed,
+    allowed < ctx.rules.max_task_bytes, hosts.delay(ctx, h), hosts.spent(ctx, h),
+    listing and listing[3] or '',
+    with_before and urls.before(ctx, u, u.hops + 1) or nil,
+  }
 end
 
 steps.once('lease', COUNTERS, function(ctx, message)
   local worker, limit = message[1], message[2]
   workers.join(ctx, worker)
-  if ctx.rules.strict and ctx.counts.unscored > 0 then -- a better one may be among those
+  -- the URL queue is full, or in strict order a better one may be among those that are not ready
+  local most = ctx.rules.strict and 1 or ctx.rules.url_queue
+  if scheduler.must_wait_for_order(ctx) or ctx.counts.unscored >= most then
     return { {}, ctx.now + const.ASK_AGAIN_S - ctx.offset }
   end
-  local tasks, h = {}, agenda.first_host(ctx, worker)
-  while h and #tasks < limit and not leases.exhausted_by(ctx, ctx.counts.in_progress) do
-    tasks[#tasks + 1] = lease_one(ctx, h, worker)
-    h = agenda.first_host(ctx, worker)
+  local tasks, h, allowed = {}, agenda.first_host(ctx, worker), leases.allowed(ctx)
+  while h and #tasks < limit and allowed do
+    tasks[#tasks + 1] = lease_one(ctx, h, worker, allowed, message[3])
+    h, allowed = agenda.first_host(ctx, worker), leases.allowed(ctx)
   end
   local wake = h and ctx.now or agenda.next_moment(ctx, worker)
   return { tasks, wake and wake - ctx.offset or false }

@@ -50,6 +50,7 @@ steps.reading('read_hosts', {}, function(ctx, message)
       out[#out + 1] = {
         host = h.name, waiting = h.waiting, in_progress = h.in_progress, pages = h.pages,
         failures = h.failed, next_in_s = h.next - ctx.now,
+        delay_s = hosts.delay(ctx, h),
         mean_ms = h.requests > 0 and h.took / h.requests * 1000 or 0,
       }
     end

@@ -29,10 +29,12 @@ steps.reading('read_workers', {}, function(ctx)
   local seen = ctx.call('ZRANGEBYSCORE', ctx.prefix .. K.seen, '(0', '+inf', 'WITHSCORES')
   for i = 1, #seen, 2 do
     local mine = work[tonumber(seen[i])] or { urls = 0, hosts = {} }
+    local silent_s = ctx.now - tonumber(seen[i + 1])
     local report = ctx.call('HGET', ctx.prefix .. K.reports, seen[i])
     out[#out + 1] = {
       number = tonumber(seen[i]), hosts = count_hosts(ctx, seen[i], mine.hosts),
-      in_progress = mine.urls, silent_s = ctx.now - tonumber(seen[i + 1]),
+      in_progress = mine.urls, silent_s = silent_s,
+      dead_in_s = ctx.rules.lease_s - silent_s,
       report = report and cmsgpack.unpack(report) or nil,
     }
   end

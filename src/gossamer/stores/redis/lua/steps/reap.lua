@@ -1,5 +1,4 @@
--- Gives back what dead workers have left, and forgets what has expired; answers how much there is
--- for the router to see.
+-- Gives back what dead workers have left; answers how much there is for the router to see.
 
 local function reap_leases(ctx)
   local now, key = ctx.now, ctx.prefix .. K.deadlines
@@ -11,7 +10,7 @@ local function reap_leases(ctx)
     local name_of_worker = commands.text(lease.worker)
     local seen = tonumber(ctx.call('ZSCORE', ctx.prefix .. K.seen, name_of_worker) or 0)
     -- who lives is heard of more often
-    dismissal.take_back(ctx, id, lease, seen + ctx.rules.lease_s / 2 <= now)
+    dismissal.take_back(ctx, id, lease, seen + ctx.rules.lease_s / 2 <= now, 0)
   end
   return #overdue
 end
@@ -49,8 +48,5 @@ steps.repeatable('reap', {}, function(ctx)
   local found = reap_leases(ctx)
   reap_slots(ctx)
   found = found + reap_workers(ctx)
-  if ctx.rules.given then -- else the server forgets by itself
-    pages.expire(ctx)
-  end
   return found + rings.end_rests(ctx, ctx.now + const.SOON_S)
 end)

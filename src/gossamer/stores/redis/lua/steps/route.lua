@@ -7,7 +7,7 @@ local function holder(ctx, h)
   end
   local d = domains.get(ctx, h.domain)
   local is_bound = d.busy > 0 or d.kept_until > ctx.now
-  return is_bound and d.worker and workers.load_of(ctx, d.worker) and d.worker or nil
+  return is_bound and d.worker and workers.queue_length(ctx, d.worker) and d.worker or nil
 end
 
 -- Returns the queue from which a host is served when it has its turn: in strict order its first.
@@ -33,7 +33,7 @@ local function consider(ctx, h, turn)
   end
   local held_by = holder(ctx, h)
   local worker = held_by or workers.least_loaded(ctx)
-  local left = workers.space(ctx, worker)
+  local left = worker and workers.space(ctx, worker) or 0
   if left <= 0 then
     rings.turn_away(ctx, h, held_by or rings.ANY)
     return nil
@@ -41,23 +41,20 @@ local function consider(ctx, h, turn)
   return { host = h, queue = queue, count = math.min(count, left), worker = worker }
 end
 
--- Tells whether there may be shared hosts in this crawl.
-local function can_share(ctx)
-  return ctx.rules.delay_s <= 0 and ctx.rules.host_connections > 1
+-- Tells whether there may be shared hosts in this crawl, and somebody to ask them.
+local function may_share(ctx)
+  return ctx.rules.may_share and workers.are_there(ctx)
 end
 
 -- Returns what to assign from the first of these queues that has anything; nil: nothing for now.
 local function pick(ctx, draw)
-  local free = workers.least_loaded(ctx)
-  if not free then
-    return nil
-  end
-  local left = workers.space(ctx, free)
-  if left <= 0 and not (can_share(ctx) and workers.space(ctx, const.ANYONE) > 0) then
+  local has_room = workers.least_loaded(ctx) ~= nil
+  if not has_room and not (may_share(ctx) and workers.space(ctx, const.ANYONE) > 0) then
     return nil
   end
   for _, worker in ipairs(ctx.call('SMEMBERS', ctx.prefix .. K.crowded)) do
-    if (worker == rings.ANY and left or workers.space(ctx, tonumber(worker))) > 0 then
+    local is_free = worker == rings.ANY and has_room
+    if is_free or (worker ~= rings.ANY and workers.space(ctx, tonumber(worker)) > 0) then
       rings.call_back(ctx, worker)
     end
   end
@@ -98,9 +95,12 @@ local function take(ctx, found)
   return items
 end
 
-steps.repeatable('route', { 'queued', 'assigned' }, function(ctx, message)
+steps.repeatable('route', { 'queued', 'assigned', 'relaxing' }, function(ctx, message)
+  local assigned, _, followed = 0, links.grow(ctx, links.growth())
+  if scheduler.must_wait_for_order(ctx) then
+    return followed
+  end
   rings.end_rests(ctx, ctx.now + const.SOON_S)
-  local assigned = 0
   for _, draw in ipairs(message) do
     local found = pick(ctx, draw)
     if not found then
@@ -116,5 +116,5 @@ steps.repeatable('route', { 'queued', 'assigned' }, function(ctx, message)
     scheduler.assign(ctx, found.host, items)
     assigned = assigned + #items / 2
   end
-  return assigned
+  return assigned + followed
 end)

@@ -1,8 +1,8 @@
 -- Records everything that came of a task, if its lease is still the newest.
 
 local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'pages', 'bytes', 'credit',
-  'started', 'last',
+  'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'pages', 'visits', 'bytes',
+  'received', 'reserved', 'credit', 'started', 'last', 'relaxing',
 }
 
 -- Tells whether the page was claimed in the last seconds of a server that has lost them: then it is
@@ -15,11 +15,17 @@ local function is_claim_lost(message, claim, refusal)
 end
 
 -- Keeps the page of a URL, or gives up what it has claimed.
-local function keep_page(ctx, message, u, h, claim, note, content)
+local function keep_page(ctx, message, u, h, claim, is_new, note, content)
   if message.page_id then
-    ctx.counts.pages = ctx.counts.pages + 1
-    h.pages = h.pages + 1
-    hosts.change(ctx, h)
+    ctx.counts.visits = ctx.counts.visits + 1
+    if is_new then
+      ctx.counts.pages = ctx.counts.pages + 1
+      h.pages = h.pages + 1
+      hosts.change(ctx, h)
+      if host_limits.of(ctx, h.name).max_pages then -- fewer requests at once may be allowed now
+        scheduler.end_visit(ctx, h, h.next, 0)
+      end
+    end
     pages.keep(ctx, u, claim, message.fetched_at + ctx.offset, note, content)
   elseif message.duplicate then
     claims.accept_refusal(ctx, u.id)
@@ -43,27 +49,31 @@ local function learnt_of(ctx, found, growth)
 end
 
 -- Ends the URL of a task, and adds what was found on its page.
-local function finish(ctx, message, u, h, claim, refusal, keys, note, content)
+local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row)
   local path = paths.behind(u, message.redirect)
   -- the URL may have come nearer since it was leased
   local is_nearer = u.depth < message.depth or u.hops < message.hops
-  local growth = links.add(ctx, message, keys, path, ctx.now - ctx.rules.ttl_s, is_nearer)
-  local duplicate_of = message.duplicate and refusal.duplicate_of or 0
-  urls.finish(ctx, u, message.outcome, message.page_id or 0, duplicate_of, message.redirect)
+  local growth = links.growth()
+  paths.follow_whole(ctx, u, growth)
+  links.add(ctx, growth, message, keys, path, ctx.now - ctx.rules.revisit_s, is_nearer)
+  local duplicate_of, is_new = message.duplicate and refusal.duplicate_of or 0, u.page == 0
+  urls.finish(ctx, u, attempt, message.page_id or 0, duplicate_of, message.redirect)
+  urls.set_likeness(u, message.similarity, message.own_similarity)
   urls.keep_targets(ctx, u, growth.ids)
-  if u.page > 0 and u.depth < message.depth then
+  if message.page_id and u.depth < message.depth then
     growth.nearer[u.page] = u
   end
-  keep_page(ctx, message, u, h, claim, note, content)
-  links.overtake(ctx, growth)
+  keep_page(ctx, message, u, h, claim, is_new, note, content)
+  results.append(ctx, u, message.page_id or 0, records, row)
+  local nearer = links.grow(ctx, growth)
   pages.share_credit(ctx, h.domain, message.domains)
   return {
-    accepted = true, new = growth.new, nearer = links.note_nearer(ctx, growth),
+    accepted = true, new = growth.new, nearer = nearer,
     learnt = learnt_of(ctx, message.links, growth), depth = path.depth, hops = path.hops,
   }
 end
 
-steps.once('settle', COUNTERS, function(ctx, message, keys, note, content)
+steps.once('settle', COUNTERS, function(ctx, message, keys, note, content, records, row)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)
   if not lease then
@@ -73,18 +83,22 @@ steps.once('settle', COUNTERS, function(ctx, message, keys, note, content)
   local claim = message.page_id and claims.find(ctx, id)
   local refusal = message.duplicate and claims.find_refusal(ctx, id)
   local told = message.feedback
-  leases.finish(ctx, id, lease, h, told and feedback.take(ctx, h, told) or h.next)
+  local next_start = told and feedback.take(ctx, h, told) or h.next
+  leases.finish(ctx, id, lease, h, next_start, message.received)
   if is_claim_lost(message, claim, refusal) then
     claims.release(ctx, u, h)
     return { accepted = false }
   end
   ctx.counts.bytes = ctx.counts.bytes + message.size
   local status = message.status or false
-  urls.add_attempt(ctx, u, { ctx.now, message.outcome, message.cause, message.detail, status })
+  local attempt = { ctx.now, message.outcome, message.cause, message.detail, status }
+  urls.add_attempt(ctx, u, attempt)
   if message.retry or (message.duplicate and refusal.void) then
     claims.drop(ctx, id)
     scheduler.queue_last(ctx, h, u)
     return { accepted = true }
   end
-  return finish(ctx, message, u, h, claim, refusal, keys, note, content)
+  return finish(
+    ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row
+  )
 end)

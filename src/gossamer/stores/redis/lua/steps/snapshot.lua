@@ -2,16 +2,17 @@
 
 -- Returns what has ended the crawl; nil while it goes on.
 local function ended_by(ctx, waiting)
-  if ctx.counts.in_progress > 0 then
+  if ctx.counts.in_progress > 0 or ctx.counts.relaxing > 0 then
     return nil
-  elseif waiting > 0 then
+  elseif waiting > 0 or ctx.counts.reading > 0 then
     return leases.exhausted_by(ctx, 0)
   end
   return 'complete'
 end
 
 local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'pages', 'bytes', 'met', 'page', 'broken',
+  'unscored', 'queued', 'assigned', 'in_progress', 'pages', 'visits', 'bytes', 'received',
+  'short_at', 'listed', 'reading', 'met', 'page', 'broken', 'relaxing',
 }
 
 steps.reading('snapshot', COUNTERS, function(ctx)
@@ -27,7 +28,9 @@ steps.reading('snapshot', COUNTERS, function(ctx)
   local waiting = counts.unscored + counts.queued + counts.assigned
   return {
     waiting = waiting, in_progress = counts.in_progress, pages = counts.pages,
-    bytes = counts.bytes, hosts = counts.met, ended_by = ended_by(ctx, waiting),
+    visits = counts.visits, bytes = counts.bytes, received = counts.received,
+    listed = counts.listed, hosts = counts.met, ended_by = ended_by(ctx, waiting),
+    resting_s = math.max(0, counts.unsure - ctx.now), relaxing = counts.relaxing > 0,
     outcomes = outcomes, last_page = counts.page, gaps = gaps, quarantined = counts.broken,
   }
 end)

@@ -20,7 +20,7 @@ local function end_leases(ctx)
     local id = tonumber(name)
     local lease = leases.find(ctx, id)
     local h = hosts.get(ctx, lease.hid)
-    leases.finish(ctx, id, lease, h, h.next)
+    leases.finish(ctx, id, lease, h, h.next, 0)
     claims.release(ctx, urls.get(ctx, id), h)
   end
 end
@@ -77,7 +77,9 @@ steps.repeatable('take_over', { 'closed', 'taken_slots' }, function(ctx, message
   if has_other_queues then
     count_queues(ctx)
   end
-  ctx.call('DEL', ctx.prefix .. K.seen, ctx.prefix .. K.loads, ctx.prefix .. K.domains)
+  for _, key in ipairs({ K.seen, K.loads, K.queue_lengths, K.domains }) do
+    ctx.call('DEL', ctx.prefix .. key)
+  end
   ctx.domains, ctx.changed_domains = {}, {}
   return true
 end)

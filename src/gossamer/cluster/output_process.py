@@ -1,0 +1,140 @@
+"""The writer of outputs as a process beside the workers: it follows the log, and keeps nothing.
+
+Kill it at any moment: another one goes on where the outputs were made durable last.
+"""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+import uvloop
+
+from gossamer.channel import Channel, Contract, Served
+from gossamer.channel.channel import methods_of
+from gossamer.config import load
+from gossamer.content import AnalysisRules
+from gossamer.errors import CrawlError, GossamerError
+from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.targets import OutputWishes
+from gossamer.outputs.writer import OutputWriter
+from gossamer.plugins import describe
+from gossamer.stores.reading import ReadRequest
+from gossamer.stores.registry import open_for_reading
+
+FOLLOW_EVERY_S: Final = 0.2
+
+
+class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process is to write, and from which crawl."""
+
+    wishes: OutputWishes
+    folder: str
+    """Where the states of the outputs are."""
+    store: str
+    """The address of the store."""
+    name: str | None
+    directory: str
+    rules: AnalysisRules
+    """How kept pages are read."""
+
+
+class OutputControl(Protocol):
+    """What the process can be told."""
+
+    async def begin(self, order: OutputOrder) -> None:
+        """Open the outputs, and follow the log."""
+
+    async def finish(self) -> list[OutputReport]:
+        """Write what is left in the log, and complete the outputs."""
+
+
+class OutputFeed(Protocol):
+    """What the process tells; nothing of it is answered."""
+
+    async def kept(self, number: int) -> None:
+        """Say up to which result all outputs are durable."""
+
+    async def failed(self, kind: str, words: str) -> None:
+        """Tell why the outputs cannot be written; the process ends."""
+
+
+OUTPUT_CONTROL: Contract[OutputControl] = Contract(OutputControl)
+OUTPUT_FEED: Contract[OutputFeed] = Contract(OutputFeed)
+OUTPUT_CONTRACTS: Sequence[Contract[Any]] = (OUTPUT_CONTROL, OUTPUT_FEED)
+
+
+class OutputProcess:
+    """The process, at its end of the channel."""
+
+    def __init__(self) -> None:
+        self._channel: Channel | None = None
+        self._writer: OutputWriter | None = None
+        self._request: ReadRequest | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._kept = 0
+
+    async def run(self, end: socket.socket) -> None:
+        """Do what is asked for, until whoever started us is gone."""
+        served = Served(contract=OUTPUT_CONTROL, target=methods_of(OUTPUT_CONTROL, self))
+        self._channel = await Channel.open(end, OUTPUT_CONTRACTS, [served])
+        await self._channel.closed  # a mistake of ours is raised here
+
+    # -- what it is told -------------------------------------------------------------------------
+
+    async def begin(self, order: OutputOrder) -> None:
+        """Open the outputs, and follow the log."""
+        store = load({"store": order.store}, {}).options.store
+        self._request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
+        self._writer = OutputWriter(order.wishes.specs(Path(order.folder)), order.rules)
+        self._writer.lock()
+        async with open_for_reading(self._request) as reader:
+            await self._writer.open(reader)
+        self._following = asyncio.create_task(self._follow())
+        self._following.add_done_callback(self._fail)
+
+    async def finish(self) -> list[OutputReport]:
+        """Write what is left in the log, and complete the outputs."""
+        assert self._following is not None
+        assert self._request is not None
+        assert self._writer is not None
+        self._following.cancel()
+        await asyncio.wait([self._following])
+        async with open_for_reading(self._request) as reader:
+            await self._writer.follow(reader)
+            return await self._writer.finish(reader)
+
+    # -- what it does ----------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        assert self._request is not None
+        assert self._writer is not None
+        while True:
+            async with open_for_reading(self._request) as reader:
+                await self._writer.follow(reader)
+            self._tell()
+            await asyncio.sleep(FOLLOW_EVERY_S)
+
+    def _tell(self) -> None:
+        assert self._writer is not None
+        if self._channel is not None and self._writer.kept > self._kept:
+            self._kept = self._writer.kept
+            self._channel.notify(OUTPUT_FEED.methods["kept"], self._kept)
+
+    def _fail(self, following: "asyncio.Task[None]") -> None:
+        """Tell why the log is not followed any more, unless it is the end."""
+        error = None if following.cancelled() else following.exception()
+        if error is None or self._channel is None:
+            return
+        if not isinstance(error, GossamerError):
+            error = CrawlError(f"the process that writes the outputs broke: {describe(error)}")
+        self._channel.notify(OUTPUT_FEED.methods["failed"], type(error).__name__, str(error))
+
+
+def run_writer(end: socket.socket) -> None:
+    """Be the process; Ctrl-C is for the coordinator."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    uvloop.run(OutputProcess().run(end))

@@ -1,0 +1,113 @@
+"""The content of a page as it is kept in a store: its body and its exchange, in one record.
+
+A body that was received with a content coding is kept as it was received: it is compressed already,
+and an archive of the crawl has the bytes of the server. Any other is compressed with Zstandard.
+"""
+
+from typing import Final
+
+import msgspec
+import zstandard
+
+from gossamer.codings.body import Body
+from gossamer.codings.decoders import CodingError, decoders_of
+from gossamer.codings.exchange import pack_exchange, read_exchange
+from gossamer.model import Exchange
+
+PACKING_LEVEL: Final = 1
+"""The fastest level that is worth it: docs/content-storage.md."""
+
+MAX_CODED_BYTES: Final = 1_000_000_000
+"""A forged body that comes to nothing in the end is not decoded any further."""
+
+_PIECE_BYTES: Final = 64 * 1024
+
+
+class KeptContent(msgspec.Struct, frozen=True, array_like=True):
+    """The content of a page, as it lies in a store."""
+
+    coding: str
+    """The content codings of the body as it was received; empty: it had none, and is compressed
+    with Zstandard."""
+    size: int
+    """How large the body is when it is decoded."""
+    packed: bytes
+    packed_exchange: bytes = b""
+
+    def body(self) -> bytes:
+        """Return the body, decoded; CodingError if it is damaged.
+
+        No more is decoded than its size says, so a forged one cannot fill the memory.
+        """
+        body = self.first(self.size + 1)
+        if len(body) != self.size:
+            raise CodingError("it does not have its recorded size")
+        return body
+
+    def first(self, limit: int) -> bytes:
+        """Return the body, decoded, or as much of it as a limit allows; CodingError."""
+        if self.coding:
+            return self._decoded(limit)
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(self.packed) as reader:
+                return reader.read(limit)
+        except zstandard.ZstdError as error:
+            raise CodingError(str(error)) from error
+
+    def wire_body(self, body: bytes) -> bytes:
+        """Return the body as it was received, given the decoded one."""
+        return self.packed if self.coding else body
+
+    def exchange(self) -> Exchange | None:
+        """Return the exchange; None if none was kept; CodingError if it is damaged."""
+        return read_exchange(self.packed_exchange) if self.packed_exchange else None
+
+    def _decoded(self, limit: int) -> bytes:
+        decoders = decoders_of(self.coding.split(", "))
+        if decoders is None:
+            raise CodingError(f"its coding {self.coding!r} is unknown")
+        body = Body(decoders, limit, MAX_CODED_BYTES)
+        cause = None
+        for start in range(0, len(self.packed), _PIECE_BYTES):
+            cause = body.feed(self.packed[start : start + _PIECE_BYTES])
+            if cause is not None:
+                break
+        content = body.content()
+        if len(content) < limit and (cause or body.finish()) is not None:
+            raise CodingError(f"it is not what its coding {self.coding!r} says")
+        return content
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(KeptContent).decode
+
+
+class ContentPacker:
+    """Packs the contents of pages; for one thread."""
+
+    def __init__(self) -> None:
+        self._compress = zstandard.ZstdCompressor(level=PACKING_LEVEL).compress
+
+    def pack(
+        self,
+        body: bytes,
+        exchange: Exchange | None = None,
+        *,
+        coding: str = "",
+        wire_body: bytes = b"",
+    ) -> bytes:
+        """Return the content of a page as a store keeps it.
+
+        `wire_body` is the body as it was received, where it had a coding.
+        """
+        packed = wire_body if coding else self._compress(body)
+        packed_exchange = pack_exchange(exchange) if exchange else b""
+        return _encode(KeptContent(coding, len(body), packed, packed_exchange))
+
+
+def read_content(packed: bytes) -> KeptContent:
+    """Return the content of a kept page; CodingError if it is none."""
+    try:
+        return _decode(packed)
+    except msgspec.MsgspecError as error:
+        raise CodingError(f"it is no record of a content: {error}") from error

@@ -1,0 +1,103 @@
+"""The tables of a page, as texts."""
+
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from typing import Final
+
+from turbohtml import Document, Element
+
+from gossamer.document import Table
+
+MAX_CELLS: Final = 200_000
+"""A table that would have more, because its cells span so much, is read as if they spanned nothing:
+one cell may say that it is a thousand columns and 65,534 rows large."""
+MAX_CHARACTERS: Final = 20_000_000
+"""Of all tables together, since the text of a nested table is also that of those around it."""
+_TABLE_PARTS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
+_MAX_SPANS: Final = {"colspan": 1000, "rowspan": 65_534}
+"""What the HTML standard allows."""
+
+
+def tables_of(document: Document) -> tuple[Table, ...]:
+    """Return the tables in their order, nested ones too; those without cells are left out."""
+    found: list[Table] = []
+    left = MAX_CHARACTERS
+    for element in document.iter_elements({"table"}):
+        rows = [*_rows(element)]
+        cells = element.rows() if _size(rows) <= MAX_CELLS else _plain(rows)
+        left -= sum(len(text) for row in cells for text in row)
+        if left < 0:
+            break
+        if any(cells):
+            found.append(_table(element, rows, cells))
+    return tuple(found)
+
+
+def without_large_tables(document: Document) -> Document:
+    """Return the tree, or a copy without tables if one is too large to be laid out as text."""
+    tables = document.iter_elements({"table"})
+    if all(_size([*_rows(element)]) <= MAX_CELLS for element in tables):
+        return document
+    document = deepcopy(document)  # others read it, too
+    for element in [*document.iter_elements(_TABLE_PARTS)]:
+        element.tag = "div"
+    return document
+
+
+def _table(element: Element, rows: list[Element], cells: list[list[str]]) -> Table:
+    texts = [tuple([" ".join(text.split()) for text in row]) for row in cells]
+    caption = next((one.text for one in _children(element, {"caption"})), "")
+    first = 1 if rows and _is_header(rows[0]) else 0
+    return Table(texts[0] if first else (), tuple(texts[first:]), " ".join(caption.split()))
+
+
+def _rows(table: Element) -> Iterator[Element]:
+    for part in _children(table, {"tr", "thead", "tbody", "tfoot"}):
+        if part.tag == "tr":
+            yield part
+        else:
+            yield from _children(part, {"tr"})
+
+
+def _cells(row: Element) -> list[Element]:
+    return _children(row, {"td", "th"})
+
+
+def _children(element: Element, tags: Collection[str]) -> list[Element]:
+    return [one for one in element.children if isinstance(one, Element) and one.tag in tags]
+
+
+def _is_header(row: Element) -> bool:
+    """Return whether a row, the first of its table, holds the names of the columns."""
+    cells, part = _cells(row), row.parent
+    in_head = isinstance(part, Element) and part.tag == "thead"
+    return bool(cells) and (in_head or all(cell.tag == "th" for cell in cells))
+
+
+def _plain(rows: list[Element]) -> list[list[str]]:
+    return [[cell.text for cell in _cells(row)] for row in rows]
+
+
+def _size(rows: list[Element]) -> int:
+    """Return how many cells the grid of a table has at most, with all that is spanned."""
+    widest, spanning = 0, list[tuple[int, int]]()
+    for number, row in enumerate(rows):
+        spanning = [(end, columns) for end, columns in spanning if end > number]
+        width = sum(columns for _, columns in spanning)
+        for cell in _cells(row):
+            columns, deep = _span(cell, "colspan"), _span(cell, "rowspan")
+            width += columns
+            if deep > 1:
+                spanning.append((number + deep, columns))
+        widest = max(widest, width)
+        if widest * len(rows) > MAX_CELLS:
+            break
+    return widest * len(rows)
+
+
+def _span(cell: Element, name: str) -> int:
+    value = (cell.attr(name) or "").strip()
+    most = _MAX_SPANS[name]
+    number = int(value) if value.isascii() and value.isdecimal() and len(value) < 9 else 1
+    # 0 rows are all rows that are left.
+    return most if number == 0 and name == "rowspan" else min(max(number, 1), most)

@@ -1,0 +1,69 @@
+"""The tree of a page, within the limits: for everything that is read from one on demand."""
+
+from typing import Final
+
+import turbohtml
+from turbohtml import Document, Element
+from turbohtml.clean import strip_comments_node
+
+from gossamer.content.limits import PREFIX, RENAMED, as_written, rename_with_ends
+
+INVISIBLE: Final = frozenset(
+    {"iframe", "noembed", "noframes", "noscript", "script", "style", "title"}
+)
+_INLINE = """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q ruby
+    s samp small span strike strong sub sup time tt u var wbr
+"""
+_WITHIN_WORDS: Final = ", ".join(_INLINE.split())
+"""The elements that do not separate the words before and after them."""
+_WITHIN_WORDS_RENAMED: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
+"""The same on a page with renamed elements; a list of its own, because each name costs time."""
+
+_WITHOUT_MEANING: Final = ", ".join(f"{PREFIX}{name}" for name in ("html", "body"))
+"""Renamed elements of which a tree has one of its own."""
+_RAW_TEXT: Final = frozenset(
+    {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
+)
+"""Elements in which tags are text."""
+_RENAMED_ATTRIBUTE: Final = f'//*[@*[contains(., "{PREFIX}")]]'
+
+
+def parse_tree(source: str) -> Document:
+    """Return the tree of a page: that of the HTML standard, but never out of proportion to it."""
+    renamed = rename_with_ends(source)
+    document = turbohtml.parse(renamed, allow_declarative_shadow_roots=False)
+    if renamed is not source:
+        document.strip_tags(_WITHOUT_MEANING)
+        _give_back_names(document)
+    return document
+
+
+def visible_text(document: Document, *, is_renamed: bool = False) -> str:
+    """Return the visible text. The tree cannot be used afterwards."""
+    document = strip_comments_node(document)
+    drop_invisible(document)
+    document.strip_tags(_WITHIN_WORDS_RENAMED if is_renamed else _WITHIN_WORDS)
+    if document.root is not None:
+        document.root.normalize()
+    return " ".join(document.strings)
+
+
+def drop_invisible(document: Document) -> None:
+    """Remove the elements that a browser does not show."""
+    for element in document.iter_elements(INVISIBLE):
+        element.decompose()
+
+
+def _give_back_names(document: Document) -> None:
+    """Let elements, and what was renamed in attributes or texts, be as they were written."""
+    for element in document.iter_elements(RENAMED):
+        element.tag = element.tag.removeprefix(PREFIX)
+    for node in [*document.xpath_iter(_RENAMED_ATTRIBUTE)]:
+        attributes = node.attrs if isinstance(node, Element) else {}
+        for name, value in [*attributes.items()]:
+            if isinstance(value, str) and PREFIX in value:
+                attributes[name] = as_written(value)
+    for element in document.iter_elements(_RAW_TEXT):
+        if PREFIX in element.text:
+            element.set_text(as_written(element.text))

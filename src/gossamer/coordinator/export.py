@@ -1,0 +1,127 @@
+"""The export of a stored crawl: outputs that are written from it, while it runs or afterwards."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from gossamer.coordinator.bookmark import Bookmark, BookmarkKeeper
+from gossamer.coordinator.outputs import own_state_folder
+from gossamer.errors import UsageError
+from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.targets import OutputWishes, check_endings, check_places
+from gossamer.outputs.writer import OutputWriter
+from gossamer.plan.stored_options import read_options
+from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.registry import open_for_reading
+
+TELL_EVERY_S = 2.0
+
+
+class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an export."""
+
+    outputs: list[OutputReport]
+    results: int
+    """How many results of the log were written."""
+    stopped: bool
+    """Whether it was stopped before it was complete."""
+    can_continue: bool = False
+    """Whether the same command goes on where it was stopped."""
+
+
+class Export:
+    """Writes outputs of a stored crawl. `stop` ends it soon."""
+
+    def __init__(
+        self,
+        request: ReadRequest,
+        wishes: OutputWishes,
+        say: Callable[[str], None],
+        *,
+        only_new: bool = False,
+    ) -> None:
+        """Prepare; with `only_new` they hold what came after the last export."""
+        self._request = request
+        self._wishes = wishes
+        self._say = say
+        self._only_new = only_new
+        self._stopped = False
+        self._writer: OutputWriter | None = None
+        check_endings(wishes.targets)
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stopped = True
+        if self._writer is not None:
+            self._writer.stopped = True
+
+    async def run(self) -> ExportReport:
+        """Write the outputs; return what came of it."""
+        with ExitStack() as stack:
+            async with open_for_reading(self._request) as reader:
+                folder = None if self._only_new else await _own_folder(reader)
+                can_continue = folder is not None
+                if folder is None:
+                    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                keeper = BookmarkKeeper(self._request.address, reader)
+                start = (await keeper.read()) if self._only_new else 0
+                writer = await self._make_writer(reader, folder, start)
+            stack.callback(writer.close)
+            writer.lock()
+            # Opened now, so that it knows of all results that others have written.
+            async with open_for_reading(self._request) as reader:
+                try:
+                    report = await self._write(reader, writer, start)
+                finally:
+                    if writer.stopped and not can_continue:
+                        writer.discard()
+                last = Bookmark.of(await reader.results(report.results - 1, 1))
+            if not report.stopped and last is not None:
+                await keeper.write(last)
+        return msgspec.structs.replace(report, can_continue=can_continue)
+
+    async def _make_writer(self, reader: CrawlReader, folder: Path, start: int) -> OutputWriter:
+        stored = read_options(await reader.note(OPTIONS_NOTE), reader.where)
+        if stored is None:
+            raise UsageError(f"{reader.where} has not begun: there is nothing to export")
+        wishes = msgspec.structs.replace(
+            self._wishes, modules=stored.module, crawl=reader.name or reader.where
+        )
+        specs = wishes.specs(folder)
+        check_places(specs)
+        self._writer = writer = OutputWriter(specs, stored.analysis_rules(), start=start)
+        writer.stopped = self._stopped
+        return writer
+
+    async def _write(self, reader: CrawlReader, writer: OutputWriter, start: int) -> ExportReport:
+        telling = asyncio.create_task(self._tell(writer, start, await reader.last_result()))
+        try:
+            await writer.open(reader)
+            await writer.follow(reader)
+            if writer.stopped:
+                writer.keep()
+                return ExportReport(outputs=[], results=0, stopped=True)
+            written = writer.number
+            return ExportReport(outputs=await writer.finish(reader), results=written, stopped=False)
+        finally:
+            telling.cancel()
+
+    async def _tell(self, writer: OutputWriter, start: int, last: int) -> None:
+        while True:
+            await asyncio.sleep(TELL_EVERY_S)
+            self._say(f"{writer.number - start:,} of {last - start:,} results written")
+
+
+async def _own_folder(reader: CrawlReader) -> Path | None:
+    """Return where the crawl keeps the states of its outputs; None if we cannot write there."""
+    folder = await own_state_folder(reader)
+    if folder is None or not os.access(folder.parent, os.W_OK):
+        return None
+    folder.mkdir(exist_ok=True)
+    return folder

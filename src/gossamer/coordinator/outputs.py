@@ -1,0 +1,198 @@
+"""The outputs of a crawl that runs: written beside it, in another process where that can be."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.output_process import FOLLOW_EVERY_S, OutputOrder
+from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.state import FOLDER
+from gossamer.outputs.targets import OutputWishes, check_endings, check_places
+from gossamer.outputs.writer import OutputWriter
+from gossamer.plan import Plan
+from gossamer.plan.origin import ORIGIN_NOTE, read_origin
+from gossamer.stores.opening import OpenedCrawl
+from gossamer.stores.ownership import (
+    IDENTITY_NOTE,
+    MARKS,
+    CrawlOwner,
+    ResultDirectory,
+    owner_of,
+)
+from gossamer.stores.reading import CrawlReader
+
+DROP_EVERY_S = 1.0
+KEEP_EVERY_S = 1.0
+
+
+class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
+    """What the outputs of a crawl find where it runs."""
+
+    launch: Callable[[], Launcher]
+    """Returns the launcher of the crawl's processes."""
+    say: Callable[[str], None]
+    on_failure: Callable[[], None]
+    """Ends the crawl, whose outputs cannot be written."""
+
+
+class OutputsAtWork(Protocol):
+    """Whoever writes the outputs."""
+
+    number: int
+    """Up to which result all of them are durable."""
+
+    async def run(self) -> list[OutputReport]:
+        """Write until finished; raise why that cannot be done."""
+
+    def finish(self) -> None:
+        """Write what is left in the log, and complete the outputs: `run` returns then."""
+
+
+class InProcessOutputs:
+    """Outputs of a crawl in memory, which no other process can read."""
+
+    def __init__(self, opened: OpenedCrawl, writer: OutputWriter) -> None:
+        self._opened = opened
+        self._writer = writer
+        self._finishing = False
+        self.number = 0
+
+    def finish(self) -> None:
+        """Write what is left in the log, and complete the outputs."""
+        self._finishing = True
+
+    async def run(self) -> list[OutputReport]:
+        """Follow the log until finished."""
+        try:
+            self._writer.lock()
+            async with self._opened.reader() as reader:
+                await self._writer.open(reader)
+                while not self._finishing:
+                    await self._writer.follow(reader)
+                    self.number = self._writer.kept
+                    await asyncio.sleep(FOLLOW_EVERY_S)
+                await self._writer.follow(reader)
+                return await self._writer.finish(reader)
+        finally:
+            self._writer.close()
+
+
+class CrawlOutputs:
+    """The outputs of one run of a crawl."""
+
+    def __init__(
+        self, work: OutputsAtWork, opened: OpenedCrawl, on_failure: Callable[[], None]
+    ) -> None:
+        self._work = work
+        self._opened = opened
+        self._store = opened.store
+        self._writing = asyncio.create_task(work.run())
+        self._writing.add_done_callback(
+            lambda done: None if done.cancelled() or not done.exception() else on_failure()
+        )
+        self._dropping = asyncio.create_task(self._drop())
+        self._dropped = 0
+
+    async def finish(self) -> list[OutputReport]:
+        """Have the outputs completed; return what they hold, or raise why that cannot be done."""
+        await self._store.commit()  # so that they have what was settled last
+        self._work.finish()
+        while not self._writing.done():
+            await self._opened.keep()  # to convert a large table may take long
+            await asyncio.wait([self._writing], timeout=KEEP_EVERY_S)
+        return self._writing.result()
+
+    async def close(self) -> None:
+        """End the work, whatever its state."""
+        for one in (self._writing, self._dropping):
+            one.cancel()
+        await asyncio.gather(self._writing, self._dropping, return_exceptions=True)
+
+    async def _drop(self) -> None:
+        """Have the store forget the rows that the outputs have."""
+        while True:
+            await asyncio.sleep(DROP_EVERY_S)
+            if self._work.number > self._dropped:
+                self._dropped = self._work.number
+                await self._store.drop_rows(self._dropped)
+
+
+def state_folder(directory: Path) -> Path:
+    """Return where the states of the outputs of a crawl are."""
+    return directory / MARKS / FOLDER
+
+
+async def own_state_folder(reader: CrawlReader) -> Path | None:
+    """Return where the states of a stored crawl's outputs are; None if that is not here."""
+    directory = reader.directory
+    if directory is None:  # a server does not know; who ran the crawl has left a note
+        origin = read_origin(await reader.note(ORIGIN_NOTE))
+        if origin is None or not origin.is_here:
+            return None
+        directory = Path(origin.directory)
+    owner, identity = owner_of(directory), await reader.note(IDENTITY_NOTE)
+    if owner is None or identity is None or owner.identity != identity.decode():
+        return None
+    return state_folder(directory).absolute()
+
+
+def check_outputs(plan: Plan, wishes: OutputWishes) -> None:
+    """Refuse, before anything is asked for, outputs that cannot be written."""
+    check_endings(wishes.targets)
+    with ExitStack() as stack:
+        check_places(wishes.specs(_folder(plan, stack)))
+
+
+def _folder(plan: Plan, stack: ExitStack) -> Path:
+    """Return where the states of outputs are: a crawl in memory goes on with none."""
+    if plan.options.store.scheme == "memory":
+        return Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    return state_folder(plan.directory).absolute()
+
+
+@asynccontextmanager
+async def open_outputs(
+    plan: Plan,
+    wishes: OutputWishes,
+    opened: OpenedCrawl,
+    site: OutputSite,
+) -> AsyncIterator[CrawlOutputs]:
+    """Begin to write the outputs of a crawl."""
+    with ExitStack() as stack:
+        work = _begin(plan, wishes, opened, site, stack)
+        outputs = CrawlOutputs(work, opened, site.on_failure)
+        try:
+            yield outputs
+        finally:
+            await outputs.close()
+
+
+def _begin(
+    plan: Plan,
+    wishes: OutputWishes,
+    opened: OpenedCrawl,
+    site: OutputSite,
+    stack: ExitStack,
+) -> OutputsAtWork:
+    folder = _folder(plan, stack)
+    if plan.options.store.scheme == "memory":
+        return InProcessOutputs(opened, OutputWriter(wishes.specs(folder), plan.analysis_rules()))
+    from gossamer.cluster.output_handle import OutputHandle  # noqa: PLC0415
+
+    ResultDirectory(plan.directory, CrawlOwner(opened.identity, plan.name)).mark()
+    folder.mkdir(exist_ok=True)
+    order = OutputOrder(
+        wishes=wishes,
+        folder=str(folder),
+        store=opened.address.url or str(opened.address),
+        name=plan.name if opened.address.is_server else None,
+        directory=str(plan.directory.absolute()),
+        rules=plan.analysis_rules(),
+    )
+    return OutputHandle(site.launch(), order, site.say)

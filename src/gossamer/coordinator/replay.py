@@ -1,0 +1,157 @@
+"""The replay of a crawl: modules see every kept page, in order, as the crawl would show them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.replay_progress import ProgressFile, ReplayProgress
+from gossamer.coordinator.replay_records import ReplayRecords
+from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
+from gossamer.modules.kept_pages import read_page
+from gossamer.plan import Plan
+from gossamer.plan.origin import working_directory
+from gossamer.plugins.files import absolute_name
+from gossamer.stores.opening import IdleCrawl, IdleRequest
+from gossamer.stores.ownership import IDENTITY_NOTE
+from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.registry import kind_of, open_for_reading, open_idle
+
+KEEP_EVERY_S = 1.0
+TELL_EVERY_S = 5.0
+
+
+class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the replay of one module."""
+
+    module: ModuleReport
+    pages: int
+    """How many pages the crawl has."""
+    shown: int
+    """How many of them the module was shown now."""
+    expired: int
+    """How many could not be shown, because their bodies are not kept any more."""
+    elapsed_s: float
+    stopped: bool
+    """Whether it was stopped before all were shown."""
+
+
+class Replay:
+    """Shows the kept pages of a crawl to modules, one module after another.
+
+    Nobody may work on the crawl meanwhile. `stop` ends it after the page under way.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        modules: Sequence[Module],
+        observer: Observer,
+        *,
+        from_start: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._plan = plan
+        self._modules = modules
+        self._observer = observer
+        self._from_start = from_start
+        self._clock = clock
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End after the page under way."""
+        self._stopped = True
+
+    async def run(self) -> list[ReplayReport]:
+        """Show the pages to each module; return what came of it."""
+        plan, store = self._plan, self._plan.options.store
+        idle = IdleRequest(
+            address=store, name=plan.name, directory=plan.directory, say=self._observer.say
+        )
+        name = plan.name if kind_of(store).shared else None
+        request = ReadRequest(address=store, name=name, directory=plan.directory)
+        reports = []
+        async with open_idle(idle) as crawl, open_for_reading(request) as reader:
+            keeping = asyncio.create_task(_keep(crawl))
+            try:
+                for module in self._modules:
+                    reports.append(await self._show_all(module, reader, crawl, keeping))
+                    if self._stopped:
+                        break
+            finally:
+                keeping.cancel()
+        return reports
+
+    async def _show_all(
+        self,
+        module: Module,
+        reader: CrawlReader,
+        crawl: IdleCrawl,
+        keeping: "asyncio.Task[None]",
+    ) -> ReplayReport:
+        """Show a module the pages that it has not been shown, while the crawl is kept for us."""
+        plan, counts, started = self._plan, await reader.counts(), self._clock()
+        name = absolute_name(module.name, working_directory())
+        file = ProgressFile(plan.directory, name, counts.started_at or 0.0)
+        progress = file.start_over() if self._from_start else file.read()
+        records = ReplayRecords(crawl, progress)
+        await (records.start_over() if self._from_start else records.go_on(reader))
+        runner = ModuleRunner([module])
+        identity = await reader.note(IDENTITY_NOTE) or b""
+        context = _context(plan, progress, identity.decode())
+        await runner.prepare(context)
+        await runner.open(context)
+        shown, expired, tell_at = 0, 0, started + TELL_EVERY_S
+        try:
+            async for record in reader.pages():
+                if self._stopped:
+                    break
+                if not progress.is_due(record.id):
+                    continue
+                if (page := await read_page(reader, record, plan.analysis_rules())) is None:
+                    expired += 1
+                else:
+                    delivered = await runner.deliver(page)
+                    await records.add(record.id, delivered.records)
+                    shown += 1
+                progress = progress.after(record.id)
+                file.write(progress)
+                await asyncio.sleep(0)  # signals are heard only in between
+                if keeping.done():
+                    keeping.result()  # why the crawl is lost
+                if self._clock() >= tell_at:
+                    tell_at = self._clock() + TELL_EVERY_S
+                    words = f"{module.name} has seen page {record.id:,} of {counts.pages:,}"
+                    self._observer.say("info", words)
+        finally:
+            await runner.close()
+        (report,) = runner.report()
+        return ReplayReport(
+            module=report,
+            pages=counts.pages,
+            shown=shown,
+            expired=expired,
+            elapsed_s=self._clock() - started,
+            stopped=self._stopped,
+        )
+
+
+def _context(plan: Plan, progress: ReplayProgress, identity: str) -> ModuleContext:
+    return ModuleContext(
+        directory=plan.directory,
+        crawl=plan.name,
+        identity=identity,
+        worker=0,
+        resumed_from=progress.last,
+        gaps=frozenset(progress.gaps),
+        replay=True,
+    )
+
+
+async def _keep(crawl: IdleCrawl) -> None:
+    """Keep a crawl to ourselves, until it is lost."""
+    while True:
+        await asyncio.sleep(KEEP_EVERY_S)
+        await crawl.keep()

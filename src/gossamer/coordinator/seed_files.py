@@ -1,0 +1,208 @@
+"""Files of seeds: read while the crawl runs, as the URL queue has room for them.
+
+How far they were read is stored with the crawl. So one that was killed goes on from there; a seed
+that is added twice counts once.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import BinaryIO
+
+import msgspec
+
+from gossamer.coordinator.seed_progress import FileProgress, SeedProgress, read_progress
+from gossamer.coordinator.seed_source import (
+    STANDARD_INPUT,
+    NumberedLine,
+    SeedSource,
+    batches,
+    check_seed_files,
+    source_name,
+    source_path,
+)
+from gossamer.errors import UsageError
+from gossamer.plan import Plan
+from gossamer.plan.seed_scope import SCOPE_NOTE, kinds_of_scope
+from gossamer.stores.contract import Link, Store
+from gossamer.urls import Domains, SeedKeyCollector, SeedLine, scope_key
+from gossamer.worker.links import LinkFilter
+
+BAD_LINES_SHOWN = 5
+MAX_SCOPE_BYTES = 48_000_000
+"""How much may be stored of the scope: it travels to each worker in one message."""
+ASK_AGAIN_S = 0.02
+
+Say = Callable[..., None]
+
+
+class SeedFiles:
+    """Reads the files of seeds of one crawl: `prepare` before it begins, then `add_all`."""
+
+    def __init__(self, plan: Plan, store: Store, clock: Callable[[], float], say: Say) -> None:
+        self._plan = plan
+        self._store = store
+        self._clock = clock
+        self._say = say
+        self._names = plan.options.seed_files
+        self._source = SeedSource(twice=bool(kinds_of_scope(plan.options)))
+        self._link_filter = LinkFilter(plan.scope, plan.domain_of)
+        self._bad = 0
+        self._first_complaint = ""
+
+    async def prepare(self) -> None:
+        """Find out what is in scope, before the crawl begins; a `UsageError` if there is no seed.
+
+        A crawl that goes on knows it.
+        """
+        if not self._names or (await self._progress()).is_begun:
+            return
+        check_seed_files(self._names)
+        if kinds_of_scope(self._plan.options) and await self._store.note(SCOPE_NOTE) is None:
+            await self._store.put_note(SCOPE_NOTE, await self._scope_keys())
+
+    async def _scope_keys(self) -> bytes:
+        kinds, domains, keys = kinds_of_scope(self._plan.options), Domains(), SeedKeyCollector()
+        seeds = 0
+        for name in self._names:
+            async for lines, _ in batches(await self._source.open(name)):
+                for line in lines:
+                    self._remember(name, line)
+                    if line.seed is not None:
+                        for kind in kinds:
+                            keys.add(scope_key(kind, line.seed.url, domains))
+                        seeds += 1
+        if not seeds:
+            raise UsageError(self._no_seed())
+        packed = keys.packed()
+        if len(packed) > MAX_SCOPE_BYTES:
+            raise UsageError(
+                f"the seeds have {len(packed) // 8:,} hosts or directories, too many for the scope "
+                f"{' and '.join(kinds)}: use --scope any, perhaps with --depth 0"
+            )
+        return packed
+
+    async def begin(self) -> None:
+        """Note whether seeds are to come, or all were read before."""
+        if self._names:
+            await self._store.set_reading(not (await self._progress()).is_done)
+
+    async def add_all(self, on_added: Callable[[], None]) -> None:
+        """Add the seeds that were not read yet."""
+        progress = await self._progress()
+        if progress.is_done:
+            return
+        for at, one in enumerate(progress.files):
+            if not one.is_done:
+                await self._add_file(progress, at, on_added)
+        await self._store.set_reading(False)
+        on_added()
+
+    async def _progress(self) -> SeedProgress:
+        return await read_progress(self._store.note) or self._unread()
+
+    def _unread(self) -> SeedProgress:
+        return SeedProgress(files=[FileProgress(name=name) for name in self._names])
+
+    async def _add_file(
+        self, progress: SeedProgress, at: int, on_added: Callable[[], None]
+    ) -> None:
+        before = progress.files[at]
+        file, now = await self._open(before)
+        async for lines, number in batches(file, now.lines):
+            links, bad = self._links(now.name, lines)
+            await self._add(links)
+            now = FileProgress(
+                name=now.name,
+                path=source_path(now.path or now.name),
+                lines=number,
+                offset=0 if now.name == STANDARD_INPUT else file.tell(),
+                seeds=now.seeds + sum(map(len, links.values())),
+                bad=now.bad + bad,
+            )
+            progress.add([one.url for some in links.values() for one in some])
+            await self._save(progress, at, now)
+            on_added()
+        if not now.seeds and at == len(self._names) - 1 and not self._has_seed(progress):
+            # The next time the files may be others: they are read from their beginning then.
+            await self._save(self._unread(), at, FileProgress(name=now.name))
+            raise UsageError(self._no_seed())
+        now = msgspec.structs.replace(now, is_done=True)
+        await self._save(progress, at, now)
+        self._tell(now, before)
+
+    def _has_seed(self, progress: SeedProgress) -> bool:
+        return bool(self._plan.seeds) or any(one.seeds for one in progress.files)
+
+    async def _open(self, before: FileProgress) -> tuple[BinaryIO, FileProgress]:
+        """Open a file where it was left; standard input begins again."""
+        file, name = await self._source.open(before.path or before.name), before.name
+        if not before.lines:
+            return file, before
+        if name == STANDARD_INPUT:
+            return file, FileProgress(name=name)
+        file.seek(before.offset - 1)
+        if file.read(1) != b"\n":  # it was shortened, or is another
+            raise UsageError(
+                f"{name} is not the file of which {before.lines:,} lines were read before: put "
+                "that one back, or start over with --fresh"
+            )
+        return file, before
+
+    def _links(self, name: str, lines: Sequence[NumberedLine]) -> tuple[dict[int, list[Link]], int]:
+        """Return the seeds of some lines by depth, and how many lines are bad."""
+        links: defaultdict[int, list[Link]] = defaultdict(list)
+        bad = 0
+        for line in lines:
+            complaint = line.complaint or self._refusal(line.seed)
+            if complaint:
+                bad += 1
+                self._warn(f"{source_name(name)}, line {line.number}: {complaint}")
+            elif line.seed is not None:
+                link = self._link_filter.file(line.seed.url)
+                if line.seed.score is not None:
+                    link = msgspec.structs.replace(link, score=line.seed.score)
+                links[line.seed.depth].append(link)
+            self._remember(name, line)
+        return links, bad
+
+    def _refusal(self, seed: SeedLine | None) -> str:
+        """Return why a seed is not crawled: an exclude pattern."""
+        verdict = self._plan.refusal_of_seed(seed.url) if seed is not None else None
+        return f"the seed is left out by {verdict}" if verdict else ""
+
+    async def _add(self, links: dict[int, list[Link]]) -> None:
+        while not await self._store.has_room():  # noqa: ASYNC110 -- there is no event
+            await asyncio.sleep(ASK_AGAIN_S)
+        for depth, some in links.items():
+            await self._store.add_seeds(some, self._clock(), depth)
+
+    async def _save(self, progress: SeedProgress, at: int, now: FileProgress) -> None:
+        progress.files[at] = now
+        await self._store.put_note(SeedProgress.NOTE, msgspec.json.encode(progress))
+
+    def _warn(self, words: str) -> None:
+        self._bad += 1
+        if self._bad <= BAD_LINES_SHOWN:
+            more = "; further ones are only counted" if self._bad == BAD_LINES_SHOWN else ""
+            self._say("warning", f"{words}; the line is skipped{more}")
+
+    def _remember(self, name: str, line: NumberedLine) -> None:
+        if line.complaint and not self._first_complaint:
+            where = f"{source_name(name)}, line {line.number}"
+            self._first_complaint = f"; {where}: {line.complaint}"
+
+    def _no_seed(self) -> str:
+        names = ", ".join(map(source_name, self._names))
+        return f"no line of {names} is a seed{self._first_complaint}"
+
+    def _tell(self, now: FileProgress, before: FileProgress) -> None:
+        name = source_name(now.name)
+        if now.lines < before.lines:
+            self._say(
+                "warning",
+                f"{name} was read up to line {before.lines:,} before and ends at line {now.lines:,}"
+                " now: what followed is not part of the crawl; to add it, run the command again "
+                "with the same input and --fresh",
+            )
+        self._say("info", now.words)

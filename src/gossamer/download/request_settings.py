@@ -1,0 +1,83 @@
+"""How a request is made: the connection that it goes over, and the header fields it carries.
+
+They are a function of the request's origin (`SettingsFor`), so nothing that a server answers takes
+a secret along to another one.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from gossamer.config.secret import Secret
+from gossamer.download.request import SECRET_FIELDS
+from gossamer.model import Url
+
+
+class ProxyLogin(msgspec.Struct, frozen=True):
+    """Who we are to a proxy."""
+
+    user: str
+    password: Secret
+
+
+class ConnectionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a connection is made, and who we are on it; requests share one only if this is equal."""
+
+    proxy: str | None = None
+    proxy_login: ProxyLogin | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+    """None: the key is in the file of the certificate."""
+    ca_file: str | None = None
+    """None: that of the client's options."""
+    http2: bool = False
+
+    @property
+    def proxy_resolves(self) -> bool:
+        """Whether the proxy is told the name of the host and looks up its address itself."""
+        return self.proxy is not None and not self.proxy.startswith("socks5:")
+
+
+DIRECTLY = ConnectionSettings()
+
+
+class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a request is made."""
+
+    connection: ConnectionSettings = DIRECTLY
+    user_agent: str | None = None
+    """None: that of the client's options."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Header fields beside the client's own; one of the same name takes the place of its own."""
+    secret_fields: tuple[tuple[str, Secret], ...] = ()
+    """Those whose values are secrets."""
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """The names, in lower case, of the header fields whose values nobody may see or keep."""
+        return SECRET_FIELDS.union(name.lower() for name, _ in self.secret_fields)
+
+    def sent_fields(self, own: tuple[tuple[str, str], ...]) -> Iterable[tuple[str, str]]:
+        """Return the header fields as they are sent, secrets too, each name once.
+
+        `own` are those of the client.
+        """
+        if self is PLAIN:
+            return own
+        secret = tuple((name, value.reveal()) for name, value in self.secret_fields)
+        by_name = {name.lower(): (name, value) for name, value in own + self.fields + secret}
+        return by_name.values()
+
+    def without_secrets(self) -> "RequestSettings":
+        """Return the settings for requests that need no login: robots.txt.
+
+        A client certificate stays: without one, a server that asks for it cannot be asked at all.
+        """
+        return msgspec.structs.replace(self, secret_fields=())
+
+
+PLAIN = RequestSettings()
+
+SettingsFor: TypeAlias = Callable[[Url], RequestSettings]
+"""Finds the settings for a URL; the same for all URLs of an origin."""

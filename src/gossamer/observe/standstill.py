@@ -1,0 +1,27 @@
+"""Why a crawl stands still, or a part of it, although nothing is wrong: hosts must rest."""
+
+from collections.abc import Sequence
+
+from gossamer.observe.figures import counted, span
+from gossamer.observe.workers import is_silent
+from gossamer.views.workers import WorkerEntry
+
+MINUTE_S = 60
+
+
+def standstill(resting_s: float, workers: Sequence[WorkerEntry]) -> str | None:
+    """Return in words who waits for what, and for how long; None if nobody does."""
+    if resting_s > 0:
+        return f"waiting {_seconds(resting_s)}: the store was restarted, and hosts rest after that"
+    silent = [one for one in workers if is_silent(one) and one.in_progress and one.dead_in_s > 0]
+    if not silent:
+        return None
+    last = max(silent, key=lambda one: one.dead_in_s)
+    hosts = counted(sum(one.hosts for one in silent), "host")
+    who = f"worker {last.number}" if len(silent) == 1 else f"{len(silent)} workers"
+    verb = "is" if len(silent) == 1 else "are"
+    return f"waiting up to {_seconds(last.dead_in_s)}: {who} of {hosts} {verb} silent"
+
+
+def _seconds(left_s: float) -> str:
+    return f"{max(1, round(left_s))}s" if left_s < MINUTE_S else span(left_s)

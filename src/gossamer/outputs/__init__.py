@@ -1,0 +1,1 @@
+"""Outputs: what comes out of a crawl, written from the log of its results."""

@@ -1,0 +1,239 @@
+"""An output that is a directory with a file for each page: Markdown, or a mirror.
+
+While it is written it is called `NAME.part`, and the links in its files are absolute. Finishing
+makes those to kept pages relative and gives it its name; to be continued it is called `.part`
+again. Files are written about once a second, after the index knows of them, and are not flushed to
+the disk one by one: a loss of power may cost the last half minute of them, a crash does not.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+
+from gossamer.model import Page
+from gossamer.outputs.contract import OutputReport, OutputSpec, PositionLostError
+from gossamer.outputs.directory_index import DirectoryIndex, IndexedFile
+from gossamer.outputs.page_links import FindPath
+from gossamer.stores.results import Result
+
+MARK: Final = ".gossamer-output"
+"""A file in the directory that says whose it is."""
+_HALF: Final = ".gossamer-half"
+"""A file that is being replaced."""
+_GATHERED_BYTES: Final = 16_000_000
+_CACHED_PATHS: Final = 100_000
+
+
+class PageForm(Protocol):
+    """What the files of a directory hold."""
+
+    follows_depths: bool
+    start_name: str | None
+    """A file at the top that leads to the first page; None: there is none."""
+
+    def takes(self, page: Page) -> bool:
+        """Tell whether a page gets a file."""
+
+    def extension(self, page: Page) -> str:
+        """Return what the name of a page's file ends in."""
+
+    def content(self, page: Page) -> bytes:
+        """Return the file of a page, with absolute links."""
+
+    def localised(self, content: bytes, path: str, find: FindPath) -> bytes:
+        """Return the file with relative links to pages that are kept."""
+
+    def with_depth(self, content: bytes, depth: int) -> bytes:
+        """Return the file with another depth of its page, if it shows one."""
+
+    def start(self, first: str) -> bytes:
+        """Return the file that leads to the first page, which is at the path `first`."""
+
+
+class DirectoryPosition(msgspec.Struct, frozen=True, array_like=True):
+    """How far a directory is."""
+
+    mark: str
+    last: int
+    """The number of its last file."""
+    missing: int = 0
+    """How many pages had no content any more."""
+
+
+class DirectoryOutput:
+    """One directory."""
+
+    def __init__(self, spec: OutputSpec, form: PageForm) -> None:
+        self._spec = spec
+        self._form = form
+        self._part = Path(f"{spec.target}.part")
+        self._index: DirectoryIndex | None = None
+        self._gathered: dict[str, tuple[IndexedFile, bytes]] = {}
+        self._gathered_bytes = 0
+        self._missing = 0
+
+    @property
+    def follows_depths(self) -> bool:
+        """Whether its files show the depths of their pages."""
+        return self._form.follows_depths
+
+    def wants_page(self, result: Result) -> bool:
+        """Tell whether a result is a page."""
+        return result.page_id is not None
+
+    def rewind(self, position: bytes | None) -> None:
+        """Open the directory, and drop the files that were written after a position."""
+        self.close()
+        self._index = index = DirectoryIndex(self._spec.folder / f"{self._spec.key}.files")
+        at = msgspec.msgpack.decode(position, type=DirectoryPosition) if position else None
+        if at is not None and (at.mark != index.mark or at.last > index.last):
+            raise PositionLostError
+        self._open(is_new=at is None)
+        last = 0 if at is None else at.last
+        for path in index.after(last):
+            self._remove(path)
+        index.drop_after(last)
+        self._missing = 0 if at is None else at.missing
+
+    def write(self, result: Result, page: Page | None) -> None:
+        """Add a page, or another version of it."""
+        if page is None:
+            self._missing += result.page_id is not None
+            return
+        if not self._form.takes(page):
+            return
+        index = self._opened
+        file = index.enter(page, self._form.extension(page))
+        for url in page.redirected_from:
+            index.add_redirect(url, file.number)
+        content = self._form.content(page)
+        self._gathered[file.path] = file, content
+        self._gathered_bytes += len(content)
+        if self._gathered_bytes > _GATHERED_BYTES:
+            self._write_gathered()
+
+    def flush(self) -> bytes:
+        """Write the files that were gathered."""
+        self._write_gathered()
+        index = self._opened
+        return msgspec.msgpack.encode(DirectoryPosition(index.mark, index.last, self._missing))
+
+    def finish(self, depths: Sequence[int]) -> OutputReport:
+        """Link the files to each other, and give the directory its name."""
+        self._write_gathered()
+        index = self._opened
+        find = lru_cache(_CACHED_PATHS)(index.find)
+        first = None
+        for file in index.files():
+            first = first or file.path
+            self._complete(file, find, depths)
+        index.commit()
+        files, size = index.totals()
+        if first is not None and self._form.start_name is not None:
+            self._put(self._form.start_name, self._form.start(first))
+        self._part.rename(self._spec.path)
+        self.close()
+        return OutputReport(
+            target=self._spec.target,
+            items=files,
+            bytes=size,
+            files=files,
+            unit="page",
+            note=f"{self._missing:,} pages are not there, as their content has expired"
+            if self._missing
+            else "",
+        )
+
+    def close(self) -> None:
+        """Leave the directory as it is."""
+        self._gathered, self._gathered_bytes = {}, 0
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    @property
+    def _opened(self) -> DirectoryIndex:
+        assert self._index is not None, "an output is rewound before it is used"
+        return self._index
+
+    def _open(self, *, is_new: bool) -> None:
+        """Find the directory under one of its names, or make it; refuse that of somebody else."""
+        target, part = self._spec.path, self._part
+        for path in (part, target):
+            if os.path.lexists(path) and not self._is_own(path):
+                raise FileExistsError(errno.EEXIST, f"{path} was not written by this crawl")
+        if target.exists():
+            target.rename(part)
+        elif not part.exists():
+            if not is_new:
+                raise PositionLostError
+            part.mkdir(parents=True)
+        (part / MARK).write_text(f"{self._opened.mark}\n")
+        (part / _HALF).unlink(missing_ok=True)
+
+    def _is_own(self, path: Path) -> bool:
+        """Tell whether a directory has the mark of this output, or nothing at all."""
+        if path.is_symlink() or not path.is_dir():
+            return False
+        try:
+            return (path / MARK).read_text().strip() == self._opened.mark
+        except OSError:
+            return next(path.iterdir(), None) is None
+
+    def _write_gathered(self) -> None:
+        """Write the files that were gathered, once the index knows them for sure."""
+        index = self._opened
+        for file, content in self._gathered.values():
+            index.set_size(file.number, len(content), file.depth)
+        index.commit()
+        for path, (_, content) in self._gathered.items():
+            self._put(path, content)
+        self._gathered, self._gathered_bytes = {}, 0
+
+    def _complete(self, file: IndexedFile, find: FindPath, depths: Sequence[int]) -> None:
+        """Give a file its final links, and its final depth."""
+        try:
+            content = (self._part / file.path).read_bytes()
+        except FileNotFoundError:
+            return  # somebody did not want it
+        completed = self._form.localised(content, file.path, find)
+        depth = file.depth
+        if file.page_id < len(depths) and 0 <= depths[file.page_id] < depth:
+            depth = depths[file.page_id]
+            completed = self._form.with_depth(completed, depth)
+        if completed != content:
+            self._put(file.path, completed)
+            self._opened.set_size(file.number, len(completed), depth)
+
+    def _put(self, path: str, content: bytes) -> None:
+        """Write a file that is there whole or not at all."""
+        half, final = f"{self._part}/{_HALF}", f"{self._part}/{path}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(half, flags, 0o666)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        finally:
+            os.close(descriptor)
+        try:
+            os.replace(half, final)  # noqa: PTH105 -- a Path object costs more than the call
+        except FileNotFoundError:
+            Path(final).parent.mkdir(parents=True)
+            os.replace(half, final)  # noqa: PTH105
+
+    def _remove(self, path: str) -> None:
+        """Remove a file and the folders that are empty without it."""
+        file = self._part / path
+        file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            for folder in file.parents:
+                if folder == self._part:
+                    break
+                folder.rmdir()

@@ -1,0 +1,215 @@
+"""One output that follows the log of results: where it stands, and how it goes on after a crash."""
+
+import errno
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from gossamer.errors import CrawlError
+from gossamer.model import Page
+from gossamer.outputs.contract import Output, OutputReport, OutputSpec, PositionLostError
+from gossamer.outputs.placing import in_progress
+from gossamer.outputs.registry import kind_of_output, make_output
+from gossamer.outputs.state import Mark, OutputState, Stamp, StateFile
+from gossamer.stores.reading import CrawlReader
+from gossamer.stores.results import Result
+
+LOCKED_FOR_S = 5.0
+"""How long another process may need to let go of an output: one whose coordinator was killed."""
+
+
+class FollowedOutput:
+    """One output, with its state."""
+
+    def __init__(self, spec: OutputSpec, start: int = 0) -> None:
+        """Prepare; it begins after the result `start` if it is new."""
+        self._spec = spec
+        self._file = StateFile(spec.folder, spec.key)
+        self._start = start
+        self._may_switch = kind_of_output(spec.target).is_table and not spec.is_of_pages
+        self._output: Output | None = None
+        self._state = OutputState(target=spec.target, fields=spec.fields)
+        self._last: Result | None = None
+        """The last result that was handed over and has no mark."""
+        self._lock: int | None = None
+        self.number = start
+        """The number of the last result that was handed over."""
+
+    @property
+    def kept(self) -> int:
+        """The number of the last result that no crash takes away."""
+        return self._state.marks[0].number if self._state.marks else self._start
+
+    @property
+    def follows_depths(self) -> bool:
+        """Whether it shows the depths of pages."""
+        return self._made.follows_depths
+
+    @property
+    def _made(self) -> Output:
+        assert self._output is not None
+        return self._output
+
+    def lock(self) -> None:
+        """Be the only one that writes it: before the log is opened.
+
+        Who had it until now may have written results that a log opened before does not show.
+        """
+        with self._explained():
+            self._take_lock()
+
+    async def open(self, reader: CrawlReader) -> None:
+        """Open it at the newest position whose result is still in the log."""
+        assert self._lock is not None
+        with self._explained():
+            found = self._file.read() or self._state
+            if self._may_switch and found.holds == "records":
+                self._spec = msgspec.structs.replace(self._spec, holds="records")
+            if (found.holds, found.fields) != (self._spec.holds, self._spec.fields):
+                found = msgspec.structs.replace(found, marks=())  # other rows were written
+            # From now on the file of that name may be ours, and on its way to become another.
+            self._state = msgspec.structs.replace(
+                found, holds=self._spec.holds, fields=self._spec.fields, stamp=None
+            )
+            self._file.write(self._state)
+            self._output = make_output(self._spec)
+            await self._rewind(reader)
+
+    async def _rewind(self, reader: CrawlReader) -> None:
+        self._last, marks = None, self._state.marks
+        for number, mark in enumerate(marks):
+            if await is_in_log(reader, mark):
+                with suppress(PositionLostError):
+                    self._made.rewind(mark.position)
+                    self._state = msgspec.structs.replace(self._state, marks=marks[number:])
+                    self.number = mark.number
+                    return
+        self._start_over()
+        self.number = self._start
+
+    def _start_over(self) -> None:
+        self._state = msgspec.structs.replace(self._state, marks=())
+        self._file.write(self._state)
+        self._made.rewind(None)
+
+    async def check(self, reader: CrawlReader) -> None:
+        """Go back if a server has lost results that were written already."""
+        marks = self._state.marks
+        if marks and not await is_in_log(reader, marks[0]):
+            with self._explained():
+                await self._rewind(reader)
+
+    def wants_page(self, result: Result) -> bool:
+        """Tell whether it needs the page of a result."""
+        return not self._switches_at(result) and self._made.wants_page(result)
+
+    def _switches_at(self, result: Result) -> bool:
+        return self._may_switch and bool(result.records) and self._spec.holds == "pages"
+
+    def take(self, result: Result, page: Page | None) -> None:
+        """Take the next result.
+
+        With the first record a table of pages becomes one of records: no result before had any.
+        """
+        with self._explained():
+            if self._switches_at(result):
+                self._made.close()
+                self._spec = msgspec.structs.replace(self._spec, holds="records")
+                self._state = msgspec.structs.replace(self._state, holds="records")
+                self._output = make_output(self._spec)
+                self._start_over()
+            self._made.write(result, page)
+        self._last, self.number = result, result.number
+
+    def skip(self, result: Result) -> None:
+        """Pass over a result whose page is not there any more; its row and its records are."""
+        if self.wants_page(result):
+            self._last, self.number = result, result.number
+        else:
+            self.take(result, None)
+
+    def keep(self) -> None:
+        """Make durable what was taken, and note where that ends."""
+        if self._last is not None:
+            with self._explained():
+                self._mark(self._last)
+                self._file.write(self._state)
+
+    def _mark(self, last: Result) -> None:
+        mark = Mark(
+            number=last.number,
+            url_id=last.url_id,
+            settled_at=last.settled_at,
+            position=self._made.flush(),
+        )
+        self._state = self._state.marked(mark)
+        self._last = None
+
+    def finish(self, depths: Sequence[int]) -> OutputReport:
+        """Complete it, and let go of it."""
+        with self._explained():
+            if self._last is not None:
+                self._mark(self._last)
+            self._state = msgspec.structs.replace(self._state, is_placed=True)
+            self._file.write(self._state)
+            report = self._made.finish(depths)
+            self._state = msgspec.structs.replace(self._state, stamp=Stamp.of(self._spec.path))
+            self._file.write(self._state)
+        self.close()
+        return report
+
+    def discard(self) -> None:
+        """Remove what is written of it, which is not finished."""
+        self.close()
+        part = in_progress(self._spec.path)
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        if self._output is not None:
+            self._output.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _take_lock(self) -> None:
+        """Be the only one that writes it; who was killed a moment ago may still be there."""
+        path = self._spec.folder / f"{self._spec.key}.lock"
+        self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        give_up_at = time.monotonic() + LOCKED_FOR_S
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= give_up_at:
+                    raise CrawlError(
+                        f"another process is writing {self._spec.target}: wait for its end"
+                    ) from error
+                time.sleep(0.05)
+            else:
+                return
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            advice = "make room" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "fix this"
+            raise CrawlError(
+                f"cannot write the output {self._spec.target}: {error.strerror or error}; {advice} "
+                "and run the same command again, which goes on with it"
+            ) from error
+
+
+async def is_in_log(reader: CrawlReader, mark: Mark) -> bool:
+    """Tell whether the result of a mark is still the one that was written."""
+    found = await reader.results(mark.number - 1, 1)
+    return bool(found) and mark.is_of(found[0])

@@ -1,0 +1,105 @@
+"""A directory of Markdown: the main content of each page, with what is known of it in front.
+
+The front matter is YAML in which each value is also JSON, so that nothing in a title can end it.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from gossamer.content.kind import parse_content_type
+from gossamer.content.links import ResolvedLinks
+from gossamer.kinds import ContentKind
+from gossamer.model import Page
+from gossamer.outputs.contract import OutputSpec
+from gossamer.outputs.directory import DirectoryOutput
+from gossamer.outputs.markdown_links import rewrite_markdown
+from gossamer.outputs.page_links import AbsoluteLinks, FindPath, local_link
+
+_FENCE: Final = "---\n"
+_TICKS: Final = re.compile("`+")
+_DEPTH: Final = re.compile(rb"^depth: \d+$", re.MULTILINE)
+# YAML takes these only as escapes; JSON escapes the other control characters itself.
+_NOT_PRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+class MarkdownForm:
+    """Pages as Markdown files with links between them; what has no text gets no file."""
+
+    start_name: str | None = None
+    follows_depths = True
+
+    def __init__(self) -> None:
+        self._resolved = ResolvedLinks()
+
+    def takes(self, page: Page) -> bool:
+        """Tell whether a page has text."""
+        return page.kind.is_page
+
+    def extension(self, page: Page) -> str:
+        """Return what the name of every file ends in."""
+        del page
+        return ".md"
+
+    def content(self, page: Page) -> bytes:
+        """Return the page with absolute links."""
+        links = AbsoluteLinks(page.url, page.url, "utf-8", self._resolved)
+        body = rewrite_markdown(_body(page), links)
+        return _front_matter(page) + body.encode(errors="replace") + b"\n"
+
+    def localised(self, content: bytes, path: str, find: FindPath) -> bytes:
+        """Return the file with relative links to the pages that are kept."""
+        head, fence, body = content.decode().removeprefix(_FENCE).partition(_FENCE)
+        text = rewrite_markdown(body, lambda href: local_link(href, path, find))
+        return (_FENCE + head + fence + text).encode()
+
+    def with_depth(self, content: bytes, depth: int) -> bytes:
+        """Return the file with another depth of its page."""
+        return _DEPTH.sub(b"depth: %d" % depth, content, count=1)
+
+    def start(self, first: str) -> bytes:
+        """Return nothing: there is no file that leads to the first page."""
+        raise NotImplementedError(first)
+
+
+def markdown(spec: OutputSpec) -> DirectoryOutput:
+    """Make a directory of Markdown."""
+    return DirectoryOutput(spec, MarkdownForm())
+
+
+def _body(page: Page) -> str:
+    """Return the main content; text that is not Markdown is shown as it is."""
+    text = page.markdown
+    is_plain = parse_content_type(page.content_type).essence != "text/markdown"
+    if page.kind is ContentKind.TEXT and is_plain:
+        fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+        return f"{fence}\n{text}\n{fence}"
+    return text
+
+
+def _front_matter(page: Page) -> bytes:
+    fetched = datetime.fromtimestamp(page.fetched_at, UTC)
+    fields = {
+        "url": page.url,
+        "title": page.title,
+        "description": page.metadata.description,
+        "language": page.language,
+        "depth": page.depth,
+        "status": page.status,
+        "fetched_at": fetched.isoformat(timespec="seconds").replace("+00:00", "Z"),
+    }
+    known = "".join(
+        f"{name}: {_yaml(value)}\n" for name, value in fields.items() if value not in {"", None}
+    )
+    return f"{_FENCE}{known}{_FENCE}\n".encode()
+
+
+def _yaml(value: str | int | None) -> str:
+    """Return a value that means the same in YAML and in JSON."""
+    if isinstance(value, str):  # a lone surrogate is in no file
+        value = value.encode(errors="replace").decode()
+    return _NOT_PRINTABLE.sub(
+        lambda one: f"\\u{ord(one[0]):04X}", msgspec.json.encode(value).decode()
+    )

@@ -1,0 +1,105 @@
+"""A table as Parquet: typed columns, in row groups of bounded size, compressed with Zstandard."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gossamer.outputs.column_types import NOTHING, ColumnKind, ColumnType, infer, merge
+from gossamer.outputs.contract import OutputSpec
+from gossamer.outputs.rows import LISTS, MOMENTS, NUMBERS
+
+GROUP_BYTES = 32 * 1024 * 1024
+"""How much JSON goes into a row group."""
+GROUP_ROWS = 100_000
+
+MOMENT = pa.timestamp("ms", tz="UTC")
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def write_parquet(spec: OutputSpec, rows: Callable[[], Iterator[bytes]], path: Path) -> None:
+    """Write the rows, with the types that all of them have."""
+    schema = _page_schema(spec) if spec.holds == "pages" else _record_schema(rows())
+    with path.open("wb") as file:
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for group in _groups(rows()):
+                writer.write_table(_table(group, schema))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _groups(rows: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
+    group: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        group.append(_decode(row))
+        size += len(row)
+        if size >= GROUP_BYTES or len(group) >= GROUP_ROWS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    columns = [_column([row.get(field.name) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _column(values: list[Any], type_: pa.DataType) -> pa.Array:
+    if pa.types.is_string(type_):
+        return pa.array([_text(one) for one in values], type=type_)
+    if type_ == MOMENT:
+        local = pa.array([one and one.removesuffix("Z") for one in values], type=pa.string())
+        return local.cast(pa.timestamp("ms")).cast(MOMENT)
+    return pa.array(values, type=type_)
+
+
+def _text(value: object) -> str | None:
+    """Return what a column of text shows: a text as it is, anything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _page_schema(spec: OutputSpec) -> pa.Schema:
+    def type_of(name: str) -> pa.DataType:
+        if name in NUMBERS:
+            return pa.int64()
+        if name in MOMENTS:
+            return MOMENT
+        return pa.list_(pa.string()) if name in LISTS else pa.string()
+
+    return pa.schema([(name, type_of(name)) for name in spec.fields])
+
+
+def _record_schema(rows: Iterator[bytes]) -> pa.Schema:
+    found: dict[str, ColumnType] = {}
+    for row in map(_decode, rows):
+        for name, value in row.items():
+            found[name] = merge(found.get(name, NOTHING), infer(value))
+    return pa.schema([(name, _arrow(one)) for name, one in found.items()])
+
+
+_SCALARS: Mapping[ColumnKind, pa.DataType] = {
+    ColumnKind.NOTHING: pa.string(),
+    ColumnKind.BOOL: pa.bool_(),
+    ColumnKind.INT: pa.int64(),
+    ColumnKind.LONG_INT: pa.int64(),
+    ColumnKind.FLOAT: pa.float64(),
+    ColumnKind.TEXT: pa.string(),
+    ColumnKind.MIXED: pa.string(),
+}
+
+
+def _arrow(one: ColumnType) -> pa.DataType:
+    if one.kind is ColumnKind.LIST:
+        return pa.list_(_arrow(one.item or NOTHING))
+    if one.kind is ColumnKind.STRUCT:
+        return pa.struct([(name, _arrow(part)) for name, part in one.parts.items()])
+    return _SCALARS[one.kind]

@@ -1,0 +1,176 @@
+"""Going on with a crawl: its options with those that have changed, and the command for it."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from gossamer.config import OPTIONS, STORED, CrawlOptions, StoreAddress, format_size, load
+from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
+from gossamer.errors import UsageError
+from gossamer.model import Snapshot
+from gossamer.plan.origin import Origin, working_directory
+from gossamer.plan.plan import FIXED, Plan
+from gossamer.plan.stored_options import stored_values
+from gossamer.plugins.files import absolute_name, file_of
+
+_NO_PAGES = frozenset({"noop"})
+"""Modules that do nothing: nobody misses them."""
+
+
+class CrawlToContinue(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored crawl that is to go on."""
+
+    address: StoreAddress
+    name: str | None
+    """Its name in a shared store."""
+    directory: Path | None
+    """Where its state is; None: in a shared store."""
+    options: bytes
+    """The note of its options."""
+    origin: Origin | None
+
+
+def options_as_stored(crawl: CrawlToContinue, directory: Path | None) -> CrawlOptions:
+    """Return the options of a crawl as they are, for who reads it and writes to a directory."""
+    where = _where(crawl, {"dir": directory})
+    return load(where, {}, None, stored_values(crawl.options)).options
+
+
+def options_to_continue(
+    crawl: CrawlToContinue,
+    given: Mapping[str, object],
+    environment: Mapping[str, str],
+    config: Path | None,
+) -> CrawlOptions:
+    """Return the options of a crawl with those that were given now.
+
+    A `UsageError` names an option that cannot change, or something that is missing here.
+    """
+    stored = stored_values(crawl.options)
+    if crawl.origin is not None and crawl.origin.is_here:
+        stored |= _found_again(stored, Path(crawl.origin.folder))
+    loaded = load({**given, **_where(crawl, given)}, environment, config, stored)
+    options = loaded.options
+    if options.fresh:
+        raise UsageError("--fresh starts a crawl over: use it with 'gossamer crawl'")
+    for option in OPTIONS:
+        if option.field in FIXED and option.field in stored:
+            before = option.take(stored[option.field])
+            if getattr(options, option.field) != before:
+                raise UsageError(
+                    f"{option.name} cannot change while a crawl goes on "
+                    f"({loaded.origins[option.name]}): it was started with {option.show(before)}; "
+                    "leave it out, or start another crawl with another --dir or --name"
+                )
+    if loaded.origins["module"] == STORED:
+        _check_files(options.module)
+    _check_secrets(options, crawl.origin)
+    return options
+
+
+def command_to_continue(
+    plan: Plan, ended_by: str, environment: Mapping[str, str], last: Snapshot | None = None
+) -> str | None:
+    """Return the command that goes on after such an end; None if nothing is left to do.
+
+    A limit that was reached is doubled, or else what is there already, if that is more.
+    """
+    options = plan.options
+    pages, size = (0, 0) if last is None else (last.visits, last.received)
+    higher = {
+        "interrupted": [],
+        "max-pages": ["--max-pages", str(2 * max(options.max_pages, pages))],
+        "max-bytes": ["--max-bytes", format_size(2 * max(options.max_bytes, size))],
+    }
+    if ended_by not in higher or options.store.scheme == "memory":
+        return None
+    return shlex.join(["gossamer", "resume", *crawl_words(plan, environment), *higher[ended_by]])
+
+
+def crawl_words(plan: Plan, environment: Mapping[str, str]) -> list[str]:
+    """Return what names a crawl on the command line; the password of its store is hidden."""
+    options, words = plan.options, []
+    store = options.store
+    if store in {IN_DIRECTORY, OWN_REDIS}:
+        directory = str(plan.directory)
+        return [f"./{directory}" if directory.startswith("-") else directory]
+    if environment.get("GOSSAMER_STORE", "").strip() != (store.url or str(store)):
+        words += ["--store", str(store)]
+    if store.is_server:
+        words += ["--name", plan.name]
+    if options.insecure_store:
+        words.append("--insecure-store")
+    return words
+
+
+def module_changes(
+    before: Sequence[str], now: Sequence[str], origin: Origin | None, replay: Sequence[str]
+) -> Iterator[str]:
+    """Yield a sentence for each module that a crawl did not have before, or has no longer.
+
+    `replay` are the words of the command that shows kept pages to a module.
+    """
+    here = working_directory()
+    there = Path(origin.folder) if origin is not None else here
+    known = {absolute_name(spec, there): spec for spec in before if spec not in _NO_PAGES}
+    wanted = {absolute_name(spec, here): spec for spec in now if spec not in _NO_PAGES}
+    for spec in (wanted[name] for name in wanted if name not in known):
+        command = shlex.join([*replay, "--module", spec])
+        yield (
+            f"module {spec} was not part of this crawl: it sees only new pages; '{command}' shows "
+            "it the kept ones"
+        )
+    for spec in (known[name] for name in known if name not in wanted):
+        yield (
+            f"module {spec} was part of this crawl and is left out: it does not see the new pages; "
+            f"add --module {spec} to show them to it"
+        )
+
+
+def _where(crawl: CrawlToContinue, given: Mapping[str, object]) -> dict[str, object]:
+    """Return where the crawl is, and its results: as given, beside the state, or where they were.
+
+    It is not one of its options: each process has its own.
+    """
+    results = given.get("dir")
+    if results is None and crawl.address in {IN_DIRECTORY, OWN_REDIS}:
+        results = crawl.directory
+    elif results is None and crawl.origin is not None and crawl.origin.is_here:
+        results = crawl.origin.directory
+    return {"store": crawl.address, "name": crawl.name, "dir": results}
+
+
+def _found_again(stored: Mapping[str, object], folder: Path) -> dict[str, object]:
+    """Return modules, scorer and outputs with their files named from here."""
+    if folder == working_directory():
+        return {}
+    modules, scorer = stored.get("module", ()), stored.get("scorer")
+    found: dict[str, object] = {}
+    if isinstance(modules, tuple):
+        found["module"] = tuple(absolute_name(spec, folder) for spec in modules)
+    if isinstance(scorer, str):
+        found["scorer"] = absolute_name(scorer, folder)
+    outputs = stored.get("output", ())
+    if isinstance(outputs, tuple):
+        found["output"] = tuple(str(folder / Path(one).expanduser()) for one in outputs)
+    return found
+
+
+def _check_files(modules: Sequence[str]) -> None:
+    for spec in modules:
+        if (file := file_of(spec)) is not None and not Path(file).expanduser().exists():
+            raise UsageError(
+                f"the module {spec} of this crawl is not here any more: put {file} back, or name "
+                "the modules with --module"
+            )
+
+
+def _check_secrets(options: CrawlOptions, origin: Origin | None) -> None:
+    had_key = origin is not None and "pagerank-key" in origin.secrets
+    if had_key and options.pagerank_key is None and options.scorer in {"auto", "pagerank"}:
+        raise UsageError(
+            "this crawl is ranked with a PageRank key, which is not stored with it: set "
+            "GOSSAMER_PAGERANK_KEY again, or go on without it by --scorer importance"
+        )

@@ -1,0 +1,40 @@
+"""The adaptive delay of a host: as long as the host needs, by how it has answered so far.
+
+The pause is a multiple of the time that a host takes to answer, as in Mercator and Heritrix, so a
+host that slows down under load is asked less often, until the two are in balance. It rises
+quickly, falls slowly, and doubles when the host says that it has too much to do.
+"""
+
+FIRST_DELAY_S = 1.0
+"""The pause while nothing is known of a host, unless the floor is higher."""
+
+PAUSE_PER_ANSWER = 5.0
+"""How many times as long as an answer took the pause is, so that a host is at work for us for at
+most a sixth of the time. That is the delay factor of Heritrix."""
+
+MAX_AUTO_DELAY_S = 60.0
+"""The longest pause that slow answers and refusals lead to, unless the floor is higher."""
+
+RISE = 0.5
+"""How much of the way to a longer pause one answer goes: one slow page is not a slow host."""
+
+FALL = 0.25
+"""How much of the way to a shorter one."""
+
+
+def auto_delay_s(
+    delay_s: float, floor_s: float, *, took_s: float, failed: bool, overloaded: bool
+) -> float:
+    """Return the delay of a host after a request, from the one before.
+
+    `took_s` is 0 if there was no request whose duration is known. A failure, such as a refused
+    connection, is quick and tells nothing about how much the host can bear.
+    """
+    ceiling_s = max(MAX_AUTO_DELAY_S, floor_s)
+    delay_s = min(delay_s, ceiling_s)
+    if overloaded:
+        delay_s *= 2.0
+    elif took_s > 0 and not failed:
+        wanted_s = PAUSE_PER_ANSWER * took_s
+        delay_s += (RISE if wanted_s > delay_s else FALL) * (wanted_s - delay_s)
+    return min(max(delay_s, floor_s), ceiling_s)

@@ -1,0 +1,60 @@
+"""The results of a crawl: one log, in the order of settlement, from which outputs are written.
+
+A result is appended in the same atomic step that settles a page, or a URL of which a module has
+extracted records. So what is in the log was settled, and is there once.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A record that a module has extracted."""
+
+    source: str
+    """The module, as the user named it."""
+    data: bytes
+    """A JSON object."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a task, for outputs."""
+
+    number: int
+    """Grows in the order of settlement; numbers may be missing."""
+    url_id: int
+    page_id: int | None
+    """The page that was kept; None: none was, but there are records."""
+    settled_at: float
+    """With the URL it tells this result from another that had its number before a server lost what
+    it had written last."""
+    records: tuple[Record, ...] = ()
+    row: bytes | None = None
+    """What outputs want of the page, such as its row in a table, made while the page was at hand.
+    It is dropped when the outputs of the crawl have it, and can be made again from the page."""
+
+
+class ReplayedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a module has extracted from a kept page that it was shown once more."""
+
+    page_id: int
+    records: tuple[Record, ...]
+    note: str
+    """The name of the note that tells how far the module is."""
+    progress: bytes
+    """What the note says afterwards, and says only then."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[Record, ...]).decode
+
+
+def pack_records(records: Sequence[Record]) -> bytes:
+    """Return records as stores keep them: none take no room."""
+    return _encode(records) if records else b""
+
+
+def unpack_records(packed: bytes | None) -> tuple[Record, ...]:
+    """Return records that a store has kept; there may be none."""
+    return _decode(packed) if packed else ()

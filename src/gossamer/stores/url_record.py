@@ -1,0 +1,87 @@
+"""What is known about single URLs and pages.
+
+A URL is in exactly one state:
+
+    unscored   in the URL queue, waiting for the prioritiser
+    queued     in a priority queue, waiting for the router
+    assigned   in the queue of the worker that serves its domain, or of all workers together if its
+               host is shared, that is, may have several requests at once
+    leased     in progress at a worker
+    done       finished, with exactly one outcome
+    too deep   known, but deeper than the depth limit: not part of the crawl unless a shorter path
+               is found
+
+To people the first three are shown as waiting.
+"""
+
+from enum import IntEnum
+
+import msgspec
+
+from gossamer.model import Cause, HostKey, Outcome, Url
+
+
+class UrlState(IntEnum):
+    """The state of a URL."""
+
+    UNSCORED = 0
+    QUEUED = 1
+    ASSIGNED = 2
+    LEASED = 3
+    DONE = 4
+    TOO_DEEP = 5
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt to fetch a URL."""
+
+    at: float
+    outcome: Outcome
+    cause: Cause | None
+    detail: str
+    status: int | None
+
+
+class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything known about one URL."""
+
+    id: int
+    url: Url
+    host: HostKey
+    domain: str
+    state: UrlState
+    depth: int
+    parent: int | None
+    """The URL before it on the shortest path."""
+    score: float | None
+    queue: int | None
+    outcome: Outcome | None
+    detail: str
+    page_id: int | None
+    found_at: float
+    finished_at: float | None
+    attempts: int
+    duplicate_of: int | None = None
+    """The page that it repeats, if its outcome is DUPLICATE or SIMILAR."""
+    similarity: float | None = None
+    """How similar it is to that page, if its outcome is SIMILAR."""
+    own_similarity: float | None = None
+    """How similar their own contents are."""
+
+
+class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A kept page as of its last visit, without its body."""
+
+    id: int
+    url: Url
+    depth: int
+    outcome: Outcome
+    bytes: int
+    content_type: str
+    encoding: str
+    title: str
+    fetched_at: float
+    visits: int
+    """How often it was fetched."""
+    status: int | None = None
+    """The HTTP status of the last answer."""

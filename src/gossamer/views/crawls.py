@@ -1,0 +1,87 @@
+"""The crawls of a shared store, or of a directory: state and size of each."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from gossamer.config import IN_DIRECTORY, StoreAddress
+from gossamer.errors import GossamerError
+from gossamer.stores.embedded.directory import DATABASE, is_crawl
+from gossamer.stores.own_redis.folder import APPEND_ONLY_FILES, FOLDER
+from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.views.stored_crawl import CrawlState, open_crawl
+
+
+class CrawlEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl in a list."""
+
+    name: str
+    """Its name in a shared store, or its directory."""
+    state: CrawlState | Literal["unreadable"]
+    urls: int = 0
+    pages: int = 0
+    bytes: int = 0
+    """How much was downloaded."""
+    memory: int | None = None
+    """About how many bytes it takes in the memory of a shared store."""
+    disk: int | None = None
+    """How many bytes its state takes on the disk."""
+    last_at: float | None = None
+    """When the last attempt ended."""
+    trouble: str | None = None
+    """Why it cannot be read."""
+
+
+async def crawls_below(here: Path) -> list[CrawlEntry]:
+    """Return the crawls in a directory and right below it."""
+    entries = []
+    for directory in _crawl_directories(here):
+        request = ReadRequest(address=IN_DIRECTORY, directory=directory)
+        entry = await _read(request, str(directory))
+        entries.append(msgspec.structs.replace(entry, disk=_disk_of(directory)))
+    return entries
+
+
+def _crawl_directories(here: Path) -> list[Path]:
+    return [one for one in (here, *sorted(here.iterdir())) if is_crawl(one)]
+
+
+def _disk_of(directory: Path) -> int:
+    files = [*directory.glob(f"{DATABASE}*"), *directory.glob(f"{FOLDER}/{APPEND_ONLY_FILES}")]
+    return sum(file.stat().st_size for file in files)
+
+
+async def crawls_in(address: StoreAddress) -> list[CrawlEntry]:
+    """Return the crawls of a shared store, by name."""
+    # Imported when it is needed: the Redis client takes a while to load.
+    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
+    from gossamer.stores.redis.crawl_client import ask_server, crawl_names  # noqa: PLC0415
+    from gossamer.stores.redis.memory import memory_of  # noqa: PLC0415
+
+    return [
+        await _read(ReadRequest(address=address, name=name), name, memory_of)
+        for name in await ask_server(parse_address(address.url), crawl_names)
+    ]
+
+
+async def _read(
+    request: ReadRequest,
+    name: str,
+    memory_of: Callable[[CrawlReader], Awaitable[int]] | None = None,
+) -> CrawlEntry:
+    try:
+        async with open_crawl(request) as crawl:
+            counts = await crawl.reader.counts()
+            return CrawlEntry(
+                name=name,
+                state=crawl.state(counts),
+                urls=counts.urls,
+                pages=counts.pages,
+                bytes=counts.bytes,
+                memory=await memory_of(crawl.reader) if memory_of else None,
+                last_at=counts.last_at,
+            )
+    except GossamerError as error:
+        return CrawlEntry(name=name, state="unreadable", trouble=str(error))

@@ -1,0 +1,77 @@
+"""The requests for a page: with its cookies, and over other spellings of its URL."""
+
+import asyncio
+from collections.abc import Callable
+
+from gossamer.download import Accept, Allowance, Client
+from gossamer.model import Outcome, Response, Url
+from gossamer.stores.contract import Task
+from gossamer.worker.cookies import CookieJars
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.settlements import MAX_REDIRECTS
+
+
+class PageFetcher:
+    """Fetches the pages of tasks; `on_response` sees each answer."""
+
+    def __init__(
+        self,
+        client: Client,
+        robots: PoliteRobots,
+        link_filter: LinkFilter,
+        cookies: CookieJars | None,
+        on_response: Callable[[Response], None] | None,
+    ) -> None:
+        self._client = client
+        self._robots = robots
+        self._link_filter = link_filter
+        self._cookies = cookies
+        self._on_response = on_response
+
+    async def fetch(self, task: Task, allowance: Allowance) -> tuple[Url, Response]:
+        """Fetch a page; follow redirects to other spellings of its URL, and return the last.
+
+        To the store all of these are one URL, which it would not hand out again. An answer that
+        sets a cookie may lead to a spelling that was asked before: that is asked again, once.
+        """
+        spellings = [task.url]
+        while True:
+            response, has_set_cookie = await self._request(spellings[-1], allowance)
+            target = response.target
+            if (
+                response.outcome is not Outcome.REDIRECTED
+                or target is None
+                or spellings.count(target) > int(has_set_cookie)
+                or len(spellings) > MAX_REDIRECTS
+                or not self._link_filter.is_same(task.url, target)
+            ):
+                return spellings[-1], response
+            verdict = self._robots.known(target)
+            if verdict is not None and not verdict.allowed:
+                return spellings[-1], response
+            await asyncio.sleep(max(task.delay_s, self._robots.known_delay_s(target) or 0.0))
+            spellings.append(target)
+
+    async def fetch_sitemap(self, task: Task, allowance: Allowance) -> Response:
+        """Fetch a sitemap, as a page of its origin is asked for."""
+        response, _ = await self._request(task.url, allowance, Accept.SITEMAP)
+        return response
+
+    async def has_cookies(self, target: Url | None) -> bool:
+        """Return whether a redirect leads to where cookies are sent: it may lead back then."""
+        cookies = self._cookies
+        return cookies is not None and target is not None and await cookies.has_any(target)
+
+    async def _request(
+        self, url: Url, allowance: Allowance, accept: Accept = Accept.PAGE
+    ) -> tuple[Response, bool]:
+        """Send a request; return the answer, and whether it has set a cookie."""
+        jar = await self._cookies.open(url) if self._cookies is not None else None
+        cookies = jar.cookies if jar is not None else None
+        response = await self._client.fetch(url, accept, allowance, cookies)
+        if self._on_response is not None:
+            self._on_response(response)
+        if self._cookies is None or jar is None:
+            return response, False
+        return response, await self._cookies.keep(jar)

@@ -1,0 +1,154 @@
+"""What the commands exit with, and what they say about it."""
+
+import asyncio
+import json
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command, Finished
+
+import gossamer
+from gossamer.testing import KeepOpen, Raw, Web
+
+Crawl = Callable[..., Finished]
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """The options that name a store, for the crawl and for whoever reads it."""
+    if request.param == "sqlite":
+        return ["--dir", str(tmp_path / "crawl")]
+    url = request.getfixturevalue("redis_url")
+    return ["--store", url, "--name", f"test-{secrets.token_hex(4)}"]
+
+
+@pytest.fixture
+def crawl(command: Command, store: list[str]) -> Crawl:
+    def run(*arguments: object) -> Finished:
+        return command("gossamer", "crawl", *arguments, *store, "--delay", "0s", "--workers", "1")
+
+    return run
+
+
+def test_without_a_seed_it_is_3_and_each_has_its_reason(
+    web: Web, crawl: Crawl, command: Command, store: list[str]
+) -> None:
+    site, base = web.site("a.test"), web.base_url.rstrip("/")
+    site.status("/login", 401, {"WWW-Authenticate": 'Basic realm="staff"'})
+    site.status("/closed", 403)
+    site.redirect("/from", "/to")
+    site.redirect("/to", "/from")
+    seeds = [f"{base}/login", f"{base}/closed", f"{base}/from", f"{base}/missing"]
+    ended = crawl(*seeds)
+    assert ended.returncode == 3
+    said = " ".join(ended.stderr.split())
+    assert "none of 4 fetched" in said
+    assert f"{seeds[0]}: the server refused the request (401 Unauthorized)" in said
+    assert "WWW-Authenticate: 'Basic realm=\"staff\"'" in said
+    assert f"{seeds[1]}: the server refused the request (403 Forbidden)" in said
+    assert f"{seeds[2]}: " in said
+    assert "in a circle" in said
+    assert "client error: 401 Unauthorized (1), 403 Forbidden (1)" in said
+    assert "Ended no seed could be fetched" in said
+    quiet = crawl(*seeds, "--quiet")
+    assert quiet.returncode == 3, "it counts as a whole"
+    assert quiet.stderr.startswith("gossamer: error: no seed could be fetched\n")
+    written = crawl(*seeds, "--log-format", "json").stderr.splitlines()
+    summary = json.loads(written[-1])
+    assert summary["exit_code"] == 3
+    assert {one["url"]: one["outcome"] for one in summary["seeds"]["failed"]} == {
+        seeds[0]: "client_error",
+        seeds[1]: "client_error",
+        seeds[2]: "redirected",
+        seeds[3]: "not_found",
+    }
+    status = json.loads(command("gossamer", "status", "--json", *store).stdout)
+    assert (status["seeds"], status["causes"]) == (summary["seeds"], summary["causes"])
+    assert "none of 4 fetched" in command("gossamer", "status", *store).stdout
+
+
+def test_one_seed_is_enough_and_a_redirect_counts_as_its_target(web: Web, crawl: Crawl) -> None:
+    site, base = web.site("a.test"), web.base_url.rstrip("/")
+    site.redirect("/old", "/new")
+    site.redirect("/new", "/newest")
+    site.page("/newest")
+    ended = crawl(f"{base}/old", f"{base}/missing")
+    assert ended.returncode == 0
+    said = " ".join(ended.stderr.split())
+    assert f"Seeds 1 of 2 fetched {base}/missing: the server answered 404; check the path" in said
+    assert crawl(f"{base}/old", f"{base}/missing").returncode == 0, "nothing was left to do"
+
+
+def test_too_large_pages_are_told_with_their_limit(web: Web, crawl: Crawl) -> None:
+    site = web.site("a.test")
+    site.page("/", ["/large"])
+    site.page("/large", text="x" * 5000)
+    ended = crawl(web.base_url, "--max-page-bytes", "2kB")
+    assert ended.returncode == 0
+    assert "1  too large: over 2.0 kB; raise --max-page-bytes" in ended.stderr
+
+
+MODULES = """\
+def failing(page):
+    raise ValueError("never")
+def choosy(page):
+    if page.id > 1:
+        raise ValueError("not this one")
+class Unclosed:
+    def page(self, page): pass
+    def close(self): raise OSError("no room")
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "words"),
+    [
+        ("failing", 4, "module {} failed on every page"),
+        ("choosy", 0, "finished: no URLs left"),
+        ("Unclosed", 4, "module {} could not be closed"),
+    ],
+)
+def test_a_module_that_failed_on_every_page_is_4(
+    web: Web, command: Command, tmp_path: Path, module: str, code: int, words: str
+) -> None:
+    site = web.site("a.test")
+    site.page("/", ["/1"])
+    site.page("/1")
+    name = f"{tmp_path / 'mine.py'}:{module}"
+    (tmp_path / "mine.py").write_text(MODULES)
+    usual = ("--dir", tmp_path / "crawl", "--delay", "0s", "--workers", "1")
+    ended = command("gossamer", "crawl", web.base_url, *usual, "--module", name)
+    assert ended.returncode == code, ended.stderr
+    assert words.format(name) in " ".join(ended.stderr.split())
+
+
+def test_who_interrupts_it_before_the_seed_is_there_gets_130(web: Web, tmp_path: Path) -> None:
+    web.site("a.test").reply("/", Raw([KeepOpen()]))
+    command = [str(Path(sys.executable).with_name("gossamer")), "crawl", web.base_url]
+    words = [*command, "--dir", str(tmp_path / "crawl"), "--timeout", "1s"]
+    run = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    web.wait_for_requests(2, 20.0)  # robots.txt comes first
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 130, said
+    assert "no seed could be fetched" not in said
+
+
+def test_from_python_the_same_is_told(web: Web) -> None:
+    web.site("a.test").status("/", 403)
+
+    async def run() -> None:
+        summary = await gossamer.crawl(web.base_url)
+        assert summary.exit_code == 3
+        (seed,) = summary.seeds.failed
+        assert seed.outcome is gossamer.Outcome.CLIENT_ERROR
+        with pytest.raises(gossamer.NoSeedFetchedError, match="403 Forbidden") as raised:
+            await anext(gossamer.pages(web.base_url))
+        assert raised.value.reasons == {f"{web.base_url}/": seed.reason}
+
+    asyncio.run(run())

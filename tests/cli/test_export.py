@@ -1,0 +1,103 @@
+"""`gossamer export` and `-o`, as people type them."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gossamer.testing import Web
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+MODULE = """
+def prices(page):
+    if "price" in page.url:
+        yield {"price": int(page.url[-1])}
+"""
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def describe(web: Web, pages: int) -> list[str]:
+    site = web.site("127.0.0.1")
+    site.page("/", links=[f"/{number}" for number in range(1, pages)], text="home")
+    for number in range(1, pages):
+        site.page(f"/{number}", title=f"T{number}", text=f"the text of page {number} " * 5)
+    return ["crawl", f"{web.base_url}/", "--delay", "0s", "--similarity", "1"]
+
+
+def test_an_export_is_what_the_crawl_writes_itself_and_goes_on_from_the_last(
+    gossamer: "Command", web: Web, crawl: list[str], tmp_path: Path
+) -> None:
+    words = [*describe(web, 9), *crawl]
+    done = gossamer(*words, "--max-pages", 5, "-o", "own.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"Outputs +5 rows, 1\.\d kB  {tmp_path}/own\.jsonl\n", done.stderr)
+    whole = gossamer("export", *crawl, "-o", "whole.jsonl", "-o", "whole.csv")
+    assert whole.returncode == 0, whole.stderr
+    assert f"{tmp_path / 'whole.csv'}: 5 rows, " in whole.stderr
+    assert rows(tmp_path / "whole.jsonl") == rows(tmp_path / "own.jsonl")
+    assert set(rows(tmp_path / "own.jsonl")[0]) >= {"url", "depth", "status", "title", "text"}
+    assert gossamer(*words, "--max-pages", 9, "-o", "own.jsonl", "-q").returncode == 0
+    assert gossamer("export", *crawl, "--new", "-o", "new.jsonl").returncode == 0
+    own = rows(tmp_path / "own.jsonl")
+    assert len(own) == 9
+    assert rows(tmp_path / "new.jsonl") == own[5:]
+    again = gossamer("export", *crawl, "--new", "-o", "new.jsonl")
+    assert (again.returncode, "was not written by this crawl" in again.stderr) == (2, True)
+    assert gossamer("export", *crawl, "--new", "-o", "none.jsonl").returncode == 0
+    assert rows(tmp_path / "none.jsonl") == []
+
+
+@pytest.mark.parametrize("store", ["memory:", "sqlite:"])
+def test_records_take_the_place_of_pages(
+    gossamer: "Command", web: Web, tmp_path: Path, store: str
+) -> None:
+    site = web.site("127.0.0.1")
+    site.page("/", links=["/price1", "/price2"])
+    (tmp_path / "prices.py").write_text(MODULE)
+    words = ["crawl", f"{web.base_url}/", "--delay", "0s", "--dir", "c", "--store", store]
+    words += ["--similarity", "off", "--workers", "1", "--module", "./prices.py:prices"]
+    for name in ("/price1", "/price2"):
+        site.page(name)
+    done = gossamer(*words, "-o", "prices.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "2 records, " in done.stderr
+    assert sorted(map(str, rows(tmp_path / "prices.jsonl"))) == ["{'price': 1}", "{'price': 2}"]
+    if store != "memory:":
+        assert gossamer("export", "c", "-o", "x.jsonl", "--fields", "id,url").returncode == 0
+        assert [row["id"] for row in rows(tmp_path / "x.jsonl")] == [1, 2, 3]
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_asked_for(
+    gossamer: "Command", web: Web, tmp_path: Path
+) -> None:
+    words = describe(web, 2)
+    (tmp_path / "mine.csv").write_text("mine")
+    for output, complaint in {
+        "a.txt": "names no format: use one of .jsonl",
+        "mine.csv": "was not written by this crawl",
+        "nowhere/a.csv": "there is no directory",
+    }.items():
+        done = gossamer(*words, "-o", output)
+        assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+    assert "did you mean title?" in gossamer(*words, "--fields", "url,titel").stderr
+    assert not web.requests
+    assert (tmp_path / "mine.csv").read_text() == "mine"
+
+
+def test_an_export_has_the_fields_that_it_is_asked_for(
+    web: Web, gossamer: "Command", crawl: list[str], tmp_path: Path
+) -> None:
+    """Rows that the crawl made with other fields are still in the log then."""
+    web.site("a.test").page("/", title="A page", text="and its text")
+    gossamer("crawl", web.base_url, *crawl, "-o", "default.jsonl")
+    gossamer("export", *crawl, "-o", "other.jsonl", "--fields", "url,bytes,markdown")
+    row = json.loads((tmp_path / "other.jsonl").read_text())
+    assert set(row) == {"url", "bytes", "markdown"}
+    assert "and its text" in row["markdown"]

@@ -1,0 +1,282 @@
+"""What modules and outputs ask of a page."""
+
+import threading
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import pytest
+import turbohtml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.content import LazyDocument, parse
+from gossamer.content.limits import PREFIX
+from gossamer.content.metadata import metadata_of
+from gossamer.content.tree import parse_tree
+from gossamer.document import MicrodataItem, NoDocument, Table
+from gossamer.model import Url
+
+PADDING = "<p>x" * 3_000
+"""Makes a page large enough to have its elements renamed."""
+
+ARTICLE = """<!doctype html><html lang=en><head><title>T</title>
+<link rel="canonical" href="../c?x=1"><base href="/deep/er/">
+<meta name=description content="What it  says"><meta name=author content="A. Writer">
+<meta property=og:title content="Shared"><meta property=og:image content=i.png>
+<meta property=og:site_name content="Site"><meta name=twitter:card content=summary>
+<meta property=article:published_time content=2024-05-06><meta name=keywords content="a, b">
+<meta property=article:modified_time content=2025-01-02><meta name=DC.Title content="Dublin">
+<script type="application/ld+json">{"@type": "Article", "dateModified": "2020-02-02"}</script>
+<script type="application/ld+json">{broken</script></head>
+<body><nav><a href=/n>navigation</a></nav><article><h1>Head</h1>
+<p>Some words, and more of them, lead to <a href="x.html">a link</a>, or two, and go on. </p>
+<p>Some words, and more of them, un<b>believ</b>able ones, follow here, and the end.</p>
+<p>A third one, which says little, makes it long enough to be the main content, at last.</p>
+<p>Nobody, one hopes, will ever read all of this, but it is there, in case of doubt.</p>
+</article>
+<div itemscope itemtype="https://schema.org/Product"><b itemprop=name>Thing</b>
+<div itemprop=offers itemscope><a itemprop=url href=buy>x</a></div></div>
+<table><caption>Sizes</caption><thead><tr><th>name<th>size</thead>
+<tr><td rowspan=2>a<td>1<tr><td> 2  x</table><script>hidden</script></body>"""
+
+
+def document(source: str | bytes, content_type: str | None = "text/html") -> LazyDocument:
+    body = source if isinstance(source, bytes) else source.encode()
+    return LazyDocument(body, Url("http://a.test/dir/page"), content_type)
+
+
+@pytest.mark.req("D12")
+def test_elements_are_found_by_css_and_xpath() -> None:
+    page = document(ARTICLE)
+    assert [one.text for one in page.select("article > h1, nav a")] == ["navigation", "Head"]
+    link = page.select_one("p a[href]")
+    assert link is not None
+    assert (link.text, link.attr("href")) == ("a link", "x.html")
+    assert page.select_one("h6") is None
+    assert page.xpath("//p/a/@href") == ["x.html"]
+    assert page.xpath("count(//p)") == 4.0
+
+
+def test_the_texts_of_a_page() -> None:
+    page = document(ARTICLE)
+    assert page.text().startswith("navigation Head Some words, and more of them, lead to a link")
+    assert "unbelievable ones" in page.text()
+    assert "hidden" not in page.text() + page.main_text() + page.markdown()
+    assert page.main_text().startswith("Head\n")
+    assert "navigation" not in page.main_text()
+    assert page.markdown().startswith("# Head\n")
+    assert "[a link](http://a.test/deep/er/x.html)" in page.markdown()
+
+
+def test_a_page_without_much_text_is_its_own_main_content() -> None:
+    links = "".join(f"<li><a href=/{number}>part {number}</a>" for number in range(50))
+    page = document(f"<ul>{links}</ul><p>Copyright, by all of us, for ever and a day.</p>")
+    assert "part 7" in page.main_text()
+    assert "[part 7](http://a.test/7)" in page.markdown()
+
+
+def test_what_a_page_says_about_itself() -> None:
+    found = document(ARTICLE).metadata()
+    expected = {
+        "description": "What it says",
+        "canonical": "http://a.test/deep/c?x=1",
+        "author": "A. Writer",
+        "site_name": "Site",
+        "image": "http://a.test/deep/er/i.png",
+        "published": "2024-05-06",
+        "modified": "2025-01-02",
+        "keywords": ("a", "b"),
+        "dublin_core": {"dc.title": "Dublin"},
+        "json_ld": ({"@type": "Article", "dateModified": "2020-02-02"},),
+    }
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert found.open_graph["og:title"] == "Shared"
+    assert found.open_graph["twitter:card"] == "summary"
+    (item,) = found.microdata
+    assert (item.type, item.properties["name"]) == ("https://schema.org/Product", ("Thing",))
+    (offer,) = item.properties["offers"]
+    assert isinstance(offer, MicrodataItem)
+    assert offer.properties == {"url": ("http://a.test/deep/er/buy",)}
+    assert msgspec.json.decode(msgspec.json.encode(found))["author"] == "A. Writer"
+
+
+def test_dates_of_json_ld_count_where_there_are_no_others() -> None:
+    graph = '{"@graph": [{"a": 1}, {"datePublished": "2001-01-01", "dateModified": "2002"}]}'
+    found = document(f"<script type='application/ld+json'>{graph}</script>").metadata()
+    assert (found.published, found.modified) == ("2001-01-01", "2002")
+
+
+def test_tables_are_rows_of_texts_with_their_header() -> None:
+    assert document(ARTICLE).tables() == (
+        Table(("name", "size"), (("a", "1"), ("a", "2 x")), "Sizes"),
+    )
+    plain, nested, inner = document(
+        "<table><tr><td>1<td>2</table><table></table>"
+        "<table><tr><td>out<table><tr><th>in<tr><td>x</table></table>"
+    ).tables()
+    assert plain == Table((), (("1", "2"),))
+    assert nested.rows[0][0].startswith("out")
+    assert inner == Table(("in",), (("x",),))
+
+
+def test_text_without_markup_is_text_and_nothing_else() -> None:
+    page = document("a <b> c\n\n  d\n", "text/plain")
+    assert page.text() == "a <b> c d"
+    assert page.main_text() == page.markdown() == "a <b> c\n\n  d"
+    assert (page.select("*"), page.select_one("html"), page.xpath("//*")) == ([], None, [])
+    assert page.xpath("count(//p)") == 0.0
+    assert (page.tables(), page.metadata().json_ld) == ((), ())
+
+
+def test_what_is_neither_has_nothing_to_say() -> None:
+    page = document(b"\x89PNG\r\n\x1a\n" + bytes(50), "image/png")
+    assert (page.text(), page.main_text(), page.markdown()) == ("", "", "")
+    assert (page.select("*"), page.tables()) == ([], ())
+
+
+def test_a_page_that_was_made_without_a_document_says_nothing() -> None:
+    page = NoDocument()
+    assert (page.text(), page.main_text(), page.markdown()) == ("", "", "")
+    assert (page.select("*"), page.select_one("*"), page.xpath("//*")) == ([], None, [])
+    assert (page.tables(), page.metadata().description) == ((), None)
+
+
+@pytest.mark.parametrize("body", [ARTICLE, "text"], ids=["html", "text"])
+def test_a_wrong_expression_is_named(body: str) -> None:
+    page = document(body, "text/html" if body is ARTICLE else "text/plain")
+    for select in (page.select, page.select_one):
+        with pytest.raises(ValueError, match=r"the CSS selector 'a\[\[' is wrong: expected an id"):
+            select("a[[")
+    with pytest.raises(ValueError, match=r"the XPath expression '//\[' is wrong: expected a node"):
+        page.xpath("//[")
+
+
+def test_a_page_is_parsed_once_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(source: str) -> turbohtml.Document:
+        parsed.append(source)
+        return parse_tree(source)
+
+    monkeypatch.setattr("gossamer.content.tree.parse_tree", counted)
+    page = document(ARTICLE)
+    asked: list[Callable[[], object]] = [
+        *(page.text, page.main_text, page.markdown, page.metadata, page.tables),
+        *(lambda: page.select("p"), lambda: page.xpath("//p")),
+    ]
+    answers: list[object] = []
+    threads = [threading.Thread(target=lambda ask=ask: answers.append(ask())) for ask in 3 * asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(answers), len(parsed)) == (21, 1)
+    assert page.metadata() is page.metadata()
+    assert len(page.select("script")) == 3, "the text was taken from a copy"
+
+
+@pytest.mark.req("D9", "D19")
+def test_on_a_page_that_could_explode_elements_are_as_written() -> None:
+    page = document(
+        f"""<html lang=de><title>The <b > tag</title><body class=c>
+        <p><b>bold</b> <a href="?<u >x</u >">l</a>
+        <script type="application/ld+json">{{"a": "<b >x</b >"}}</script>{PADDING}"""
+    )
+    assert [one.text for one in page.select("p > b")] == ["bold"]
+    link = page.select_one("a")
+    assert link is not None
+    assert link.attr("href") == "?<u >x</u >"
+    assert page.metadata().json_ld == ({"a": "<b >x</b >"},)
+    assert page.text().startswith("bold l x x x")
+    assert PREFIX not in str(page.select_one("html"))
+    (body,) = page.select("body")
+    assert not page.select(f"{PREFIX}b, {PREFIX}a, {PREFIX}body, {PREFIX}html")
+    assert body.select("p")
+
+
+HOSTILE = {
+    "a span bomb": "<table>" + "<tr><td colspan=1000 rowspan=1000>x" * 300,
+    "wide and long": "<table><tr>" + "<td>x" * 5000 + "<tr><td>y" * 5000,
+    "endless rows": "<table>" + "<tr><td rowspan=0 colspan=999999999999>x" * 500,
+    "nested tables": "<table><tr><td>" * 400 + "word " * 20_000,
+    "shared items": "<div itemscope itemref='a1 b1'></div>"
+    + "".join(
+        f"<div id={name}{level} itemprop=x itemscope itemref='a{level + 1} b{level + 1}'></div>"
+        for level in range(1, 30)
+        for name in "ab"
+    ),
+    "shared by many": "<div id=x>"
+    + "<b itemprop=y>z</b>" * 1000
+    + "</div>"
+    + "<div itemscope itemref=x></div>" * 2000,
+    "deep items": "<div itemscope>" + "<div itemprop=a itemscope>" * 450,
+    "an item in itself": "<div itemscope id=a itemprop=b itemref=a></div>",
+    "deep JSON": "<script type=application/ld+json>" + "[" * 900 + "]" * 900 + "</script>",
+    "deeper JSON": "<script type=application/ld+json>" + "[" * 10**5 + "]" * 10**5 + "</script>",
+    "half a character": '<script type=application/ld+json>{"a": "\\ud800"}</script>',
+    "deep quotes": "<blockquote>" * 2000 + "<p>x</p>" * 2000,
+    "deep divs": "<div>" * 50_000 + "<p>words, words and more words of text" * 1000,
+    "many bolds": "<b>" * 800 + "<p>x" * 8000,
+    "odd base": "<base href='http://[' ><link rel=canonical href='http://['>",
+    "odd values": "<html lang='\x00'><meta property='' content=x><meta content=y><table><caption>",
+}
+
+
+@pytest.mark.req("D19")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pages_are_survived_in_bounded_time_and_memory(name: str) -> None:
+    page = document(HOSTILE[name])
+    texts = page.text(), page.main_text(), page.markdown()
+    assert max(map(len, texts)) <= 50 * len(HOSTILE[name])
+    assert sum(len(row) for table in page.tables() for row in table.rows) <= 400_000
+    msgspec.json.encode(page.metadata())
+    page.select("b p, td"), page.xpath("//b//p")
+
+
+@pytest.mark.req("D19")
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            "< > = / ' ! table tr td itemscope| itemref=a| id=a| itemprop=b| meta| content=x| "
+            "name=dc.x| property=og:y| script rowspan=0| b".replace("|", "\t").split(" ")
+        ),
+        max_size=200,
+    )
+)
+def test_any_bytes_are_survived(pieces: list[str]) -> None:
+    page = document("".join(pieces))
+    page.text(), page.main_text(), page.markdown(), page.tables(), page.metadata()
+
+
+def test_the_text_is_that_of_the_parser_on_real_pages(docs_site: Path) -> None:
+    for file in islice(sorted(docs_site.rglob("*.html")), 0, 2000, 100):
+        body = file.read_bytes()
+        url = Url("http://a.test/")
+        text = LazyDocument(body, url, "text/html").text()
+        assert text == parse(body, url=url, content_type="text/html").text, file
+
+
+def test_a_tree_is_not_changed_by_what_is_read_from_it() -> None:
+    tree = turbohtml.parse(HOSTILE["shared items"])
+    before = tree.serialize()
+    metadata_of(tree, Url("http://a.test/"))
+    assert tree.serialize() == before
+
+
+@pytest.mark.req("D9")
+def test_the_main_part_is_all_sections_and_no_menu() -> None:
+    """One section reads best, and the others belong to the page as well."""
+    section = "<section><h2>{0}</h2><p>{0} says this, that, and a lot more. {1}</p></section>"
+    sections = "".join(section.format(f"Part{n}", "Indeed, it does. " * 12 * n) for n in (1, 9, 2))
+    menu = "".join(f"<li><a href=/{n}>Menu entry {n}</a>" for n in range(40))
+    page = f"""<body><header><a href=/>Home</a></header><ul>{menu}</ul><div><div>{sections}</div>
+    <p>A last word of all, outside of the sections.</p><div class=toc><ul>{menu}</ul></div></div>
+    <footer>Copyright by somebody or other, of course</footer>"""
+    for text in (document(page.encode()).main_text(), document(page.encode()).markdown()):
+        assert all(f"Part{n} says" in text for n in (1, 9, 2))
+        assert "A last word of all" in text
+        assert "Menu entry" not in text
+        assert "Copyright" not in text

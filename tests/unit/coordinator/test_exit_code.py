@@ -1,0 +1,46 @@
+"""How a crawl ended, as an exit code, from what came of its seeds and modules."""
+
+import pytest
+
+from gossamer.coordinator.exit_code import exit_code
+from gossamer.coordinator.seeds import FailedSeed, SeedReport
+from gossamer.errors import ExitCode
+from gossamer.model import Outcome, Url
+from gossamer.modules import ModuleReport
+
+FAILED = FailedSeed(url=Url("http://a.test/"), outcome=Outcome.GONE, reason="it is gone")
+NONE = SeedReport(failed=[FAILED])
+SOME = SeedReport(failed=[FAILED], fetched=1)
+FAILING = ModuleReport(name="failing", errors=3, failed_pages=3)
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "seeds", "module", "code"),
+    [
+        ("complete", SOME, ModuleReport(name="good", pages=1), ExitCode.DONE),
+        ("max-pages", SOME, ModuleReport(name="idle"), ExitCode.DONE),
+        ("complete", NONE, ModuleReport(name="idle"), ExitCode.NO_SEED),
+        ("max-bytes", NONE, ModuleReport(name="idle"), ExitCode.NO_SEED),
+        ("interrupted", NONE, FAILING, ExitCode.INTERRUPTED),
+        ("interrupted", SeedReport(waiting=1), FAILING, ExitCode.INTERRUPTED),
+        ("complete", SOME, FAILING, ExitCode.MODULE_FAILED),
+        (
+            "complete",
+            SOME,
+            ModuleReport(name="some", pages=1, errors=9, failed_pages=9),
+            ExitCode.DONE,
+        ),
+        (
+            "max-pages",
+            SOME,
+            ModuleReport(
+                name="stuck", pages=9, timed_out=1, failed_pages=1, bad_end="was given up"
+            ),
+            ExitCode.MODULE_FAILED,
+        ),
+    ],
+)
+def test_the_code_says_what_came_of_the_crawl(
+    ended_by: str, seeds: SeedReport, module: ModuleReport, code: ExitCode
+) -> None:
+    assert exit_code(ended_by, seeds, [module]) is code

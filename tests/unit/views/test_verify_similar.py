@@ -1,0 +1,65 @@
+"""A page whose links were followed because it was similar to another may have to be seen again."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.contract.samples import digest_of, own_of, sketch_of
+from tests.unit.views.reading import broken, in_directory, listed_urls
+
+from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.model import Outcome, Url
+from gossamer.stores.claim import THIS_PAGE
+from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.keeping import as_claimed
+from gossamer.urls import Scope
+from gossamer.worker.links import LinkFilter
+
+SEEDS = ["http://a.test/1", "http://b.test/2"]
+OPTIONS = {"seeds": SEEDS, "scope": "any", "ttl_s": 3600.0}
+
+
+def link(url: str) -> Link:
+    return LinkFilter(Scope.for_seeds("any", []), str).file(Url(url))
+
+
+@pytest.mark.req("B1", "D9")
+def test_the_pages_behind_it_stay_sound(tmp_path: Path) -> None:
+    crawl = in_directory(tmp_path)
+
+    async def claim_as_similar(store: EmbeddedStore, original: Task, similar: Task) -> None:
+        own = {THIS_PAGE: own_of()}
+        await store.claim(original, digest_of("one"), sketch_of("news"), 1.0, own)
+        claim = await store.claim(similar, digest_of("two"), sketch_of("news", 5), 1.0, own)
+        settlement = Settlement(
+            task=similar,
+            outcome=Outcome.FETCHED,
+            links=[link("http://b.test/behind")],
+            feedback=HostFeedback(ended=1.0),
+        )
+        await store.settle(as_claimed(settlement, claim), 1.0)
+
+    async def run() -> None:
+        backend = SqliteBackend(tmp_path / "crawl.sqlite")
+        backend.put("options", msgspec.json.encode(OPTIONS))
+        store = EmbeddedStore(backend, StoreRules(scheduler=SchedulerRules(delay_s=0.0)), 0.0)
+        await store.join(0, 0.0)
+        await store.add_seeds([link(seed) for seed in SEEDS], 0.0)
+        await store.prioritise([(one, 5.0) for one in await store.candidates(10)])
+        await store.route([range(10)] * 2, 0.0)
+        original, similar = (await store.lease(0, 2, 0.0)).tasks
+        await claim_as_similar(store, original, similar)
+        failed = HostFeedback(ended=1.0)
+        gone = Settlement(task=original, outcome=Outcome.NOT_FOUND, feedback=failed)
+        await store.settle(gone, 1.0)
+        await store.close()
+
+    asyncio.run(run())
+    states = {str(one.url): one.url_state for one in listed_urls(crawl)}
+    assert states["http://b.test/2"] == "unscored", "what it repeats was not kept"
+    assert states["http://b.test/behind"] == "unscored"
+    assert broken(crawl, 2.0) == {}
