@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 BUSY = 0.6
-"""A worker that uses this share of a core has as much to do as it can do in time."""
+"""A worker that wants a core for this share of the time has as much to do as it can do."""
 
 
 class Staffing(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Staffing(msgspec.Struct, frozen=True):
     def wants_more(self, busy: Sequence[float], ready_hosts: int) -> bool:
         """Tell whether one more worker helps: all others are busy, and hosts wait for them.
 
-        `busy` has the share of a core that each worker used lately.
+        `busy` has the share of the time in which each worker wanted a core lately.
         """
         return len(busy) < self.most and ready_hosts > 0 and min(busy, default=BUSY) >= BUSY
 

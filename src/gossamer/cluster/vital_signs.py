@@ -10,21 +10,38 @@ from gossamer.stores.figures import WorkerReport
 
 
 class VitalSigns:
-    """Reports on this process; `busy` counts from one report to the next."""
+    """Reports on this process; `busy` counts from one report to the next.
+
+    A process is busy while it runs and while it waits for a core: one that shares its core with
+    others has no time to spare, however little of it it gets.
+    """
 
     def __init__(self) -> None:
         self._machine = socket.gethostname()
-        self._cpu_s = time.process_time()
+        self._wanted_s = _wanted_s()
         self._wall_s = time.monotonic()
 
     def report(self) -> WorkerReport:
         """Return how the process is."""
-        cpu_s, wall_s = time.process_time(), time.monotonic()
-        busy = (cpu_s - self._cpu_s) / max(wall_s - self._wall_s, 1e-3)
-        self._cpu_s, self._wall_s = cpu_s, wall_s
+        wanted_s, wall_s = _wanted_s(), time.monotonic()
+        busy = (wanted_s - self._wanted_s) / max(wall_s - self._wall_s, 1e-3)
+        self._wanted_s, self._wall_s = wanted_s, wall_s
         return WorkerReport(
             pid=os.getpid(), machine=self._machine, memory=resident_bytes(), busy=min(busy, 1.0)
         )
+
+
+def _wanted_s() -> float:
+    """Return how long this process has run, with the time that its main thread waited for a core.
+
+    Only Linux tells the second.
+    """
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:  # noqa: PTH123
+            waited_ns = int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        waited_ns = 0
+    return time.process_time() + waited_ns / 1e9
 
 
 def resident_bytes() -> int:
