@@ -40,7 +40,7 @@ class PageRows:
         return not self.are_wanted
 
     def pack(self, page: Page, parsed: Analysis) -> bytes:
-        """Return what the result of a page carries, with the text of the tree that was parsed for its links."""
+        """Return what the result of a page carries; the text is that of the tree read for links."""
         row = row_of(page, self._fields, parsed.text) if self._fields else b""
         reading = Reading(page.links, page.language) if self._with_readings else None
         return pack_carried(Carried(self._fields, row, reading))
