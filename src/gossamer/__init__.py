@@ -7,13 +7,13 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from gossamer.errors import CrawlError, GossamerError, NoSeedFetchedError, UsageError
-from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Snapshot, Url
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from gossamer.config import CrawlKeywords
     from gossamer.coordinator import Summary, crawl, crawl_sync, pages, pages_sync
+    from gossamer.errors import CrawlError, GossamerError, NoSeedFetchedError, UsageError
+    from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Snapshot, Url
     from gossamer.modules import FinishedUrl, FollowedLink
 
 __all__ = [
@@ -41,10 +41,18 @@ __all__ = [
 ]
 
 
+_ROOMS = {
+    "config": ("CrawlKeywords",),
+    "coordinator": ("Summary", "crawl", "crawl_sync", "pages", "pages_sync"),
+    "errors": ("CrawlError", "GossamerError", "NoSeedFetchedError", "UsageError"),
+    "model": ("Cause", "Event", "EventKind", "Outcome", "Page", "Response", "Snapshot", "Url"),
+    "modules": ("FinishedUrl", "FollowedLink"),
+}
+
+
 def __getattr__(name: str) -> object:
-    """Load the engine when it is asked for: whoever needs one room does not wait for the house."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    rooms = {"CrawlKeywords": "config", "FinishedUrl": "modules", "FollowedLink": "modules"}
-    room = rooms.get(name, "coordinator")
-    return getattr(importlib.import_module(f"gossamer.{room}"), name)
+    """Load what is asked for: whoever needs one room does not wait for the house."""
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(importlib.import_module(f"gossamer.{room}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,12 +3,13 @@
 import gc
 import os
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from cyclopts import App, CycloptsError
-
-import gossamer
 from gossamer.errors import ExitCode, GossamerError, UsageError
+from gossamer.version import __version__
+
+if TYPE_CHECKING:  # loading it takes longer than all that some commands do
+    from cyclopts import App
 
 STDERR = 2
 
@@ -45,8 +46,13 @@ EXIT_CODES = (
 
 def run() -> NoReturn:
     """Run the command with the arguments of the process; an error is one line."""
+    if sys.argv[1:] == ["--version"]:
+        print(__version__)
+        sys.exit()
     gc.set_threshold(20_000, 20, 20)  # almost nothing that is loaded now is garbage
     occupy_standard_streams()
+    from cyclopts import CycloptsError  # noqa: PLC0415
+
     try:
         code = make_app()(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
@@ -78,12 +84,14 @@ def fail(sentence: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def make_app() -> App:
+def make_app() -> "App":
     """Return the command-line application."""
+    from cyclopts import App  # noqa: PLC0415
+
     app = App(
         name="gossamer",
         help="A polite web crawler. The classic one is `crawler seedURL pageDirectory maxDepth`.",
-        version=gossamer.__version__,
+        version=__version__,
         help_format="plaintext",
     )
     for name, (function, summary) in COMMANDS.items():
