@@ -68,7 +68,6 @@ class Cause(StrEnum):
     NAME_NOT_FOUND = "the host name could not be resolved"
     CONNECTION_REFUSED = "the connection was refused or the host is unreachable"
     CONNECTION_LOST = "the connection broke before the answer was complete"
-    KEPT_CONNECTION_LOST = "the connection kept from the last request broke before the answer"
     CONNECT_TIMEOUT = "connecting took too long"
     FIRST_BYTE_TIMEOUT = "the server accepted the connection and then said nothing"
     SILENCE_TIMEOUT = "the server stopped sending in the middle of its answer"

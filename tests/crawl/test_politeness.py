@@ -132,15 +132,33 @@ def test_a_redirect_and_a_second_attempt_are_requests_like_others(web: Web, craw
 
 
 @pytest.mark.req("B3", "D8")
-def test_a_kept_connection_that_breaks_is_no_reason_to_hurry(web: Web, crawl: Crawl) -> None:
+def test_a_request_that_a_kept_connection_did_not_answer_is_repeated_within_its_visit(
+    web: Web, crawl: Crawl
+) -> None:
     site = web.site("a.test")
     site.page("/", links=["/x"])
     site.raw("/x", Reset())
     crawl("http://a.test/", delay=f"{DELAY_S * 1000:.0f}ms")
-    traffic = traffic_of(web.requests, time.monotonic())
-    assert traffic.requests == 4, "robots.txt, the home, and two attempts"
-    assert traffic.min_gap_s is not None
-    assert traffic.min_gap_s >= DELAY_S
+    robots, home, kept, repeated, second = web.requests
+    assert len({robots.connection, home.connection, kept.connection}) == 1
+    assert repeated.connection != kept.connection
+    assert home.started - robots.ended >= DELAY_S
+    assert kept.started - home.ended >= DELAY_S
+    assert second.started - repeated.ended >= DELAY_S, "the attempt after the first"
+
+
+@pytest.mark.req("D19")
+def test_a_server_that_closes_kept_connections_silently_costs_no_page(
+    web: Web, crawl: Crawl
+) -> None:
+    site, paths = web.site("a.test"), [f"/{number}" for number in range(40)]
+    site.page("/", links=paths)
+    for path in paths:  # without a word about closing
+        body = f"page {path}".encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
+        site.raw(path, head.encode() + body)
+    crawled = crawl("http://a.test/", delay="0s", retries=0)
+    assert crawled.summary.snapshot.pages == 41
 
 
 @pytest.mark.req("B3")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gossamer.download import Accept, Client, FetchOptions, user_agent
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
-from gossamer.testing import KeepOpen, Raw, Repeat, Reply, Reset, Web
+from gossamer.testing import KeepOpen, Repeat, Reply, Web
 
 HOME = Url("http://a.test/")
 HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -106,44 +106,6 @@ def test_a_connection_is_not_used_again_when_it_cannot_be_trusted(
                 assert b"good" in (await client.fetch(HOME)).body
 
     asyncio.run(run())
-
-
-def test_a_kept_connection_that_the_server_closed_is_replaced(
-    web: Web, allowed: AddressPolicy, quick: FetchOptions
-) -> None:
-    web.site("a.test").reply(
-        "/",
-        Raw([HTML + b"Content-Length: 2\r\n\r\nhi"]),  # and then closes, without having said so
-        Raw([HTML + b"Content-Length: 2\r\n\r\nho"]),
-    )
-
-    async def run() -> list[bytes]:
-        async with Client(quick, allowed, web.dns) as client:
-            first = await client.fetch(HOME)
-            await asyncio.sleep(1.05)  # libcurl looks after connections that rested for a second
-            return [first.body, (await client.fetch(HOME)).body]
-
-    assert asyncio.run(run()) == [b"hi", b"ho"]
-
-
-@pytest.mark.req("B3")
-def test_a_request_is_sent_once_also_when_a_kept_connection_breaks(
-    web: Web, allowed: AddressPolicy, quick: FetchOptions
-) -> None:
-    site = web.site("a.test")
-    site.page("/")
-    site.reply("/reset", Raw([Reset()]), Reply(body="now"))
-
-    async def run() -> list[Response]:
-        async with Client(quick, allowed, web.dns) as client:
-            urls = [HOME, Url("http://a.test/reset"), Url("http://a.test/reset")]
-            return [await client.fetch(url) for url in urls]
-
-    _, broken, whole = asyncio.run(run())
-    assert broken.outcome is Outcome.CONNECTION_FAILED
-    assert broken.cause is Cause.KEPT_CONNECTION_LOST
-    assert whole.body == b"now"
-    assert [record.path for record in web.requests] == ["/", "/reset", "/reset"]
 
 
 @pytest.mark.req("D19")

@@ -13,6 +13,7 @@ from gossamer.download.names import direct
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.proxied import ProxiedGuard, tell_address
 from gossamer.download.request_settings import SettingsFor
+from gossamer.download.sockets import ConnectionSockets
 from gossamer.download.transfer import Transfer
 from gossamer.download.watchdog import Watchdog
 from gossamer.model import Cause, NameTable, Response, Url
@@ -40,6 +41,7 @@ class Client:
         self._lanes = Lanes(options, settings_for)
         self._guard = ProxiedGuard(addresses, dns, options.connect_timeout_s)
         self._slots = asyncio.Semaphore(options.connections)
+        self._sockets = ConnectionSockets()
         self._watchdog = Watchdog(options)
 
     async def __aenter__(self) -> Self:
@@ -73,11 +75,14 @@ class Client:
                 url, accept, self._options, self._addresses, allowance, lane.settings
             )
             curl = lane.handles.take()
-            transfer.attach(curl)
+            transfer.attach(curl, self._sockets)
             give_cookies(curl, cookies)
             failure = None
             if await self._may_be_asked(curl, url, transfer):
                 failure = await self._perform(curl, transfer, lane)
+                if transfer.is_unanswered(failure):
+                    transfer = transfer.again()
+                    failure = await self._perform_anew(curl, transfer, lane)
             if cookies is not None:
                 cookies.collect(curl)
             response = transfer.response(failure)
@@ -96,6 +101,17 @@ class Client:
         elif self._dns is not None and not direct(curl, url, self._dns):
             transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
         return not transfer.stopped
+
+    async def _perform_anew(
+        self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
+    ) -> CurlFailure | None:
+        """Send a request that was not answered on a kept connection on a new one, once."""
+        transfer.attach(curl, self._sockets)
+        curl.setopt(pycurl.FRESH_CONNECT, 1)
+        try:
+            return await self._perform(curl, transfer, lane)
+        finally:
+            curl.setopt(pycurl.FRESH_CONNECT, 0)
 
     async def _perform(
         self, curl: pycurl.Curl, transfer: Transfer, lane: Lane

@@ -40,6 +40,9 @@ _CAUSES = {
 _BEFORE_A_TUNNEL = {pycurl.E_COULDNT_CONNECT, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR}
 """What a proxy is to blame for that is not there, or makes no connection."""
 
+_BREAKS = {pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR}
+"""What a connection ends with that the other side has closed."""
+
 
 class CurlFailure(NamedTuple):
     """An error of libcurl: why a transfer failed."""
@@ -58,6 +61,11 @@ def cause_of(failure: CurlFailure, *, connected: bool, proxied: bool = False) ->
     if failure.code == pycurl.E_RECV_ERROR and "chunk" in failure.message.lower():
         return Cause.BAD_HTTP
     return _CAUSES.get(failure.code, Cause.CONNECTION_LOST)
+
+
+def is_break(failure: CurlFailure) -> bool:
+    """Return whether the connection broke."""
+    return failure.code in _BREAKS
 
 
 def is_ours(failure: CurlFailure) -> bool:

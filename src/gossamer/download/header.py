@@ -24,6 +24,7 @@ class HeaderReader:
         self._lines_left = max_count
         self._lines: list[bytes] = []
         self.status: int | None = None
+        self.is_http2 = False
         self.complete = False
         """Whether the header of the final answer is complete; later lines are trailers."""
 
@@ -41,6 +42,7 @@ class HeaderReader:
             if match is None:
                 return Cause.BAD_HTTP
             self.status = int(match[1])
+            self.is_http2 = line.startswith(b"HTTP/2")
             # What is kept of an answer reads like HTTP/1.1, the form that archives have.
             self._lines = [line.replace(b"HTTP/2", b"HTTP/1.1", 1)]
             return None

@@ -14,11 +14,12 @@ import pycurl
 
 from gossamer.codings import Body
 from gossamer.download.allowance import Allowance
-from gossamer.download.curl_errors import CurlFailure, cause_of, is_ours
+from gossamer.download.curl_errors import CurlFailure, cause_of, is_break, is_ours
 from gossamer.download.header import HeaderReader
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.request import page_fields, request_bytes
 from gossamer.download.request_settings import PLAIN, RequestSettings
+from gossamer.download.sockets import ConnectionSockets, Ends
 from gossamer.download.verdict import BodyUse, HeaderVerdict, content_length, judge
 from gossamer.model import Cause, Exchange, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
@@ -76,13 +77,21 @@ class Transfer:
         self._stop: tuple[Cause, str] | None = None
         self._socket_error = ""
         self._address: str | None = None
+        self._sockets = ConnectionSockets()
+        self._opened: list[int] = []
+        """The sockets that were opened since the request was last sent."""
+        self._ends: Ends = ("", 0, "", 0)
+        self._is_on_kept = False
+        self._is_kept_lost = False
         self._started = time.monotonic()
         self.progress = TransferProgress()
 
-    def attach(self, curl: pycurl.Curl) -> None:
-        """Make a handle send this request and call back here."""
+    def attach(self, curl: pycurl.Curl, sockets: ConnectionSockets) -> None:
+        """Make a handle send this request and call back here; `sockets` are those of its client."""
+        self._sockets = sockets
         curl.setopt(pycurl.URL, self._url)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self.on_open)
+        curl.setopt(pycurl.SOCKOPTFUNCTION, self.on_opened)
         curl.setopt(pycurl.PREREQFUNCTION, self.on_connected)
         curl.setopt(pycurl.HEADERFUNCTION, self.on_header)
         curl.setopt(pycurl.WRITEFUNCTION, self.on_body)
@@ -101,6 +110,25 @@ class Transfer:
         """Note why we end the transfer; the first reason counts."""
         if self._stop is None:
             self._stop = cause, detail
+
+    def again(self) -> "Transfer":
+        """Return the same request, to be sent once more, as a part of the same visit."""
+        transfer = Transfer(
+            *(self._url, self._accept, self._options, self._addresses),
+            *(self._allowance, self.settings),
+        )
+        transfer._started = self._started
+        return transfer
+
+    def is_unanswered(self, failure: CurlFailure | None) -> bool:
+        """Return whether the request met a kept connection that the server had given up.
+
+        That is no failure of the page or of the server, which may never have seen the request. One
+        that was silent until a deadline is not among them.
+        """
+        if self._is_kept_lost or failure is None or self.stopped:
+            return self._is_kept_lost
+        return self._is_on_kept and self.progress.last_byte is None and is_break(failure)
 
     def on_open(self, _purpose: int, address: _SocketAddress) -> "_SharedSocket | int":
         """Return a socket for an address that libcurl is about to contact, if it may.
@@ -122,15 +150,29 @@ class Transfer:
             self._socket_error = f": {error}"
             return pycurl.SOCKET_BAD
 
-    def on_connected(self, remote_ip: str, _local_ip: str, _remote: int, _local: int) -> int:
+    def on_opened(self, fd: int, _purpose: int) -> int:
+        """Note the socket that libcurl has made of the one it was given."""
+        self._opened.append(fd)
+        return pycurl.SOCKOPT_OK
+
+    def on_connected(self, remote_ip: str, local_ip: str, remote_port: int, local_port: int) -> int:
         """Note that the request is about to be sent, on a new connection or a kept one.
 
-        It is sent once. When a kept connection breaks before the first byte of the answer, libcurl
-        would send the request again at once; when to retry is not its decision.
+        When a kept connection breaks before the first byte of the answer, libcurl sends the
+        request again. It may do so once, and on a new connection.
         """
         self._address = None if self._is_proxied else remote_ip
-        if self.progress.connected is not None:
-            self.stop(Cause.KEPT_CONNECTION_LOST)
+        self._ends = local_ip, local_port, remote_ip, remote_port
+        is_repeated, was_kept = self.progress.connected is not None, self._is_on_kept
+        self._is_on_kept = not self._opened
+        if self._is_on_kept:
+            if is_repeated or not self._sockets.is_quiet(self._ends):
+                self._lose_kept()
+        else:
+            self._sockets.note(self._ends, self._opened)
+            self._opened = []
+            if is_repeated and not was_kept:
+                self.stop(Cause.CONNECTION_LOST)
         self.progress.connected = time.monotonic()
         return pycurl.PREREQFUNC_ABORT if self.stopped else pycurl.PREREQFUNC_OK
 
@@ -205,6 +247,10 @@ class Transfer:
             ended=time.monotonic(),
         )
 
+    def _lose_kept(self) -> None:
+        self._is_kept_lost = True
+        self.stop(Cause.CONNECTION_LOST)
+
     def _exchange(self) -> Exchange:
         options, settings = self._options, self.settings
         agent, fields = settings.user_agent or options.user_agent, page_fields(options.accept)
@@ -215,6 +261,11 @@ class Transfer:
     def _decide(self) -> int | None:
         status = self._header.status or 0
         self._headers = self._header.headers()
+        if self._header.is_http2:
+            self._sockets.share(self._ends)
+        if status == HTTPStatus.REQUEST_TIMEOUT and self._is_on_kept:
+            self._lose_kept()  # the server gave the connection up as we sent
+            return _END
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._is_proxied:
             self.stop(Cause.PROXY_FAILED, "it wants another login (407)")
             return _END

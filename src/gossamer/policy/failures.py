@@ -33,8 +33,6 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
         Cause.CERTIFICATE_INVALID: Treatment(Outcome.TLS_FAILED, False, True),
         Cause.ADDRESS_REFUSED: Treatment(Outcome.ADDRESS_REFUSED, False, True),
-        # The server may have closed it just before the request: no fault of the page.
-        Cause.KEPT_CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
         # Half an answer. A server that was still sending at the time limit will do so again.
         Cause.CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
         Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, False),

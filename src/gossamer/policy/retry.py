@@ -31,9 +31,7 @@ def may_retry(
     """Return whether to try again after this many attempts; `asked`: the server asked us to."""
     if cause is None or not TREATMENTS[cause].retry:
         return False
-    if cause is Cause.KEPT_CONNECTION_LOST:
-        retries = max(retries, 1)  # the server may never have seen the request
-    elif asked and retries:
+    if asked and retries:
         retries = max(retries, ASKED_RETRIES)
     return attempt <= retries
 

@@ -103,7 +103,6 @@ class TestFailed:
             (Cause.STATUS_RATE_LIMITED, 2, 5),
             (Cause.STATUS_RATE_LIMITED, 9, 10),
             (Cause.STATUS_NOT_FOUND, 9, 1),
-            (Cause.KEPT_CONNECTION_LOST, 0, 2),
         ],
     )
     def test_the_operator_says_how_often(

@@ -1,0 +1,76 @@
+"""The sockets of kept connections, which libcurl does not tell about.
+
+libcurl checks a kept connection before it uses it again, but only once a second. Whatever a server
+sent in the meantime would be taken for the answer to the next request.
+"""
+
+import os
+import select
+import socket
+import struct
+from typing import Final, TypeAlias
+
+Ends: TypeAlias = tuple[str, int, str, int]
+"""The local and the remote end of a connection, each as address and port."""
+
+_SHARED: Final = -1
+"""In place of the socket of a connection that requests share."""
+
+_TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
+_BYTES_RECEIVED: Final = struct.Struct("=128xQ")
+"""Where Linux tells how many bytes a connection has received (`struct tcp_info`)."""
+
+
+class ConnectionSockets:
+    """The sockets of a client's connections, by their ends."""
+
+    def __init__(self) -> None:
+        self._sockets: dict[Ends, int] = {}
+        self._ends: dict[int, Ends] = {}
+        """The same, the other way round: a descriptor that is used anew replaces its old entry."""
+
+    def note(self, ends: Ends, opened: list[int]) -> None:
+        """Note that a new connection has one of these sockets, the others having failed."""
+        fd = opened[-1] if len(opened) == 1 else _with_port(opened, ends[1])
+        previous = self._ends.get(fd)
+        if previous is not None:
+            self._sockets.pop(previous, None)
+        self._ends[fd] = ends
+        self._sockets[ends] = fd
+
+    def share(self, ends: Ends) -> None:
+        """Note that a connection is one of HTTP/2: there, a server may send at any time."""
+        self._sockets[ends] = _SHARED
+
+    def is_quiet(self, ends: Ends) -> bool:
+        """Return whether a connection is known and nothing waits there to be read, nor its end."""
+        fd = self._sockets.get(ends)
+        if fd is None or fd == _SHARED:
+            return fd == _SHARED
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        return not poll.poll(0)
+
+    def received(self, ends: Ends) -> int | None:
+        """Return how many bytes a connection has received; None where the system does not tell."""
+        fd = self._sockets.get(ends)
+        if fd is None or _TCP_INFO is None:
+            return None
+        try:
+            with socket.socket(fileno=os.dup(fd)) as copy:
+                info = copy.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
+        except OSError:
+            return None
+        return _BYTES_RECEIVED.unpack(info)[0] if len(info) == _BYTES_RECEIVED.size else None
+
+
+def _with_port(opened: list[int], port: int) -> int:
+    """Return the socket that has this local port."""
+    for fd in reversed(opened):
+        try:
+            with socket.socket(fileno=os.dup(fd)) as copy:
+                if copy.getsockname()[1] == port:
+                    return fd
+        except OSError:  # it was closed: another address was quicker
+            continue
+    return opened[-1]
