@@ -52,15 +52,21 @@ class ConnectionSockets:
         return not poll.poll(0)
 
     def received(self, ends: Ends) -> int | None:
-        """Return how many bytes a connection has received; None where the system does not tell."""
+        """Return how many bytes a connection has received; None where that is not known.
+
+        Only Linux tells, and of HTTP/2 it says nothing about one request.
+        """
         fd = self._sockets.get(ends)
-        if fd is None or _TCP_INFO is None:
+        if fd is None or fd == _SHARED or _TCP_INFO is None:
             return None
+        # The family is not asked for, which would take three more system calls.
+        borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
         try:
-            with socket.socket(fileno=os.dup(fd)) as copy:
-                info = copy.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
+            info = borrowed.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
         except OSError:
             return None
+        finally:
+            borrowed.detach()
         return _BYTES_RECEIVED.unpack(info)[0] if len(info) == _BYTES_RECEIVED.size else None
 
 

@@ -24,7 +24,7 @@ from gossamer.download.verdict import BodyUse, HeaderVerdict, content_length, ju
 from gossamer.model import Cause, Exchange, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
-from gossamer.policy.received import DRAIN_BYTES
+from gossamer.policy.received import DRAIN_BYTES, most_on_wire
 from gossamer.urls import host_key
 
 _END = -1
@@ -83,6 +83,8 @@ class Transfer:
         self._ends: Ends = ("", 0, "", 0)
         self._is_on_kept = False
         self._is_kept_lost = False
+        self._wire_start: int | None = None
+        """What the connection had received before, as far as that is known."""
         self._started = time.monotonic()
         self.progress = TransferProgress()
 
@@ -129,6 +131,20 @@ class Transfer:
         if self._is_kept_lost or failure is None or self.stopped:
             return self._is_kept_lost
         return self._is_on_kept and self.progress.last_byte is None and is_break(failure)
+
+    def is_over_wire(self) -> bool:
+        """Return whether far more was received than the answer may have, framing included.
+
+        libcurl does not tell us of chunk extensions and the like.
+        """
+        received = self._sockets.received(self._ends)
+        if received is None:
+            return False
+        if self._wire_start is None:
+            self._wire_start = received if self._is_on_kept else 0
+        verdict = self._verdict
+        max_bytes = verdict.max_bytes if verdict and verdict.use is BodyUse.KEEP else DRAIN_BYTES
+        return received - self._wire_start > most_on_wire(max_bytes)
 
     def on_open(self, _purpose: int, address: _SocketAddress) -> "_SharedSocket | int":
         """Return a socket for an address that libcurl is about to contact, if it may.

@@ -1,6 +1,7 @@
 """The deadlines for silent servers, and the timer that enforces them for a client.
 
-libcurl itself enforces the timeouts for connecting and for the whole request, but not these.
+libcurl itself enforces the timeouts for connecting and for the whole request, but not these. With
+them it is checked how much has arrived, so that an answer is limited and not only its body.
 """
 
 import asyncio
@@ -15,7 +16,10 @@ DRAIN_TIMEOUT_S = 1.0
 
 
 class Watchdog:
-    """A timer that cancels transfers whose server is silent too long; off while there are none."""
+    """A timer that cancels transfers whose server is silent too long, or sends too much.
+
+    It is off while there are none.
+    """
 
     def __init__(self, options: FetchOptions) -> None:
         self._options = options
@@ -42,6 +46,8 @@ class Watchdog:
             cause = overdue(transfer.progress, self._options, now)
             if cause is not None and future.cancel():
                 transfer.stop(cause)
+            elif transfer.is_over_wire() and future.cancel():
+                transfer.stop(Cause.BODY_TOO_LARGE, "with its framing")
         self._timer = None
         if self._watched:
             self._set_timer()
