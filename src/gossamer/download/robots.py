@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -119,7 +120,7 @@ class RobotsCache:
                 break
             response = await self._fetch(response.target, allowance)
         # The rules apply to the authority of the first request, wherever they came from.
-        state = decide_robots(response, self._agent, previous, self._clock())
+        state = decide_robots(response, self._agent, previous, self._clock(), time.time())
         self._keep(key, state)
         return state
 

@@ -1,5 +1,6 @@
 """The retry policy: whether to try again after a failure, and the wait that a server asks for."""
 
+from datetime import UTC
 from http import HTTPStatus
 
 from gossamer.model import Cause, Headers
@@ -51,20 +52,28 @@ def is_overloaded(status: int | None, cause: Cause | None) -> bool:
     return status in _OVERLOADED or cause in _TOO_LATE
 
 
-def retry_after_s(headers: Headers) -> float | None:
+def retry_after_s(headers: Headers, now: float | None = None) -> float | None:
     """Return how long the server asks us to wait; None if it does not, or the value is invalid.
 
-    A date is read relative to the server's own Date, so that its clock need not agree with ours.
+    A date is read relative to the server's own Date, so that its clock need not agree with ours;
+    without one relative to `now`, in seconds since the epoch, if that is given.
     """
     value = (headers.get("retry-after") or "").strip()
     if value.isascii() and value.isdigit():
-        return float(value[:9]) or None
+        return float(value.lstrip("0")[:9] or 0) or None
+    until, since = _moment(value), _moment(headers.get("date") or "") or now
+    if until is None or since is None or until <= since:
+        return None
+    return until - since
+
+
+def _moment(text: str) -> float | None:
+    """Return a date of HTTP in seconds since the epoch; None if it is none."""
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 -- large and rarely needed
 
     try:
-        until = parsedate_to_datetime(value)
-        since = parsedate_to_datetime(headers.get("date") or "")
-        wait_s = (until - since).total_seconds()
+        date = parsedate_to_datetime(text)
+        # One of the three forms has no time zone: it means UTC (RFC 9110, section 5.6.7).
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
-        return None  # no date, or one with and one without a time zone
-    return wait_s if wait_s > 0 else None
+        return None

@@ -61,9 +61,16 @@ class RobotsState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_robots(
-    response: Response, agent: str, previous: RobotsState | None, now: float
+    response: Response,
+    agent: str,
+    previous: RobotsState | None,
+    now: float,
+    wall_s: float | None = None,
 ) -> RobotsState:
-    """Return the state after this answer, the last one of a chain of redirects."""
+    """Return the state after this answer, the last one of a chain of redirects.
+
+    `wall_s` is the same moment as `now`, in seconds since the epoch.
+    """
     # An explicitly empty answer is a file without rules.
     empty = response.status in {HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT}
     if empty or response.outcome is Outcome.FETCHED:
@@ -71,7 +78,9 @@ def decide_robots(
         return RobotsState(rules=rules, check_at=now + MAX_AGE_S, copied_at=now)
     if _is_unavailable(response):
         return RobotsState(rules=RobotsRules(), check_at=now + MAX_AGE_S)
-    return _unreachable(response, previous, now)
+    asked = asks_to_wait(response.status, response.headers)
+    asked_s = retry_after_s(response.headers, wall_s) if asked else None
+    return _unreachable(response, previous, now, asked_s)
 
 
 def _is_unavailable(response: Response) -> bool:
@@ -82,12 +91,12 @@ def _is_unavailable(response: Response) -> bool:
     return response.status is not None and 400 <= response.status < 500
 
 
-def _unreachable(response: Response, previous: RobotsState | None, now: float) -> RobotsState:
+def _unreachable(
+    response: Response, previous: RobotsState | None, now: float, asked_s: float | None
+) -> RobotsState:
     failures = previous.failures + 1 if previous else 1
     first_s = FIRST_NETWORK_RETRY_S if response.status is None else FIRST_RETRY_S
     back_off_s = min(first_s * 2.0 ** min(failures - 1, 16), MAX_RETRY_S)
-    asked = asks_to_wait(response.status, response.headers)
-    asked_s = retry_after_s(response.headers) if asked else None
     check_at = now + (back_off_s if asked_s is None else min(asked_s, MAX_RETRY_S))
     copied_at = previous.copied_at if previous else None
     is_copy_valid = copied_at is not None and now - copied_at < MAX_STALE_AGE_S

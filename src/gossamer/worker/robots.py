@@ -133,7 +133,7 @@ class PoliteRobots:
         try:
             async with asyncio.timeout(asked_at + self._lease_s - self._clock()):
                 response = await self._client.fetch(url, Accept.ANYTHING, allowance)
-            feedback = feedback_of(response, 0.0)
+            feedback = feedback_of(response, self._clock())
         except TimeoutError as error:
             raise LeaseLostError from error
         finally:

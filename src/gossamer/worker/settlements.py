@@ -18,7 +18,10 @@ MAX_REDIRECTS = 10
 
 
 def feedback_of(response: Response, ended: float) -> HostFeedback:
-    """Return what an answer tells about how the host wants to be treated."""
+    """Return what an answer tells about how the host wants to be treated.
+
+    `ended` is in seconds since the epoch.
+    """
     cause = response.cause
     asked = asks_to_wait(response.status, response.headers)
     return HostFeedback(
@@ -27,7 +30,7 @@ def feedback_of(response: Response, ended: float) -> HostFeedback:
         failed=asked or (cause is not None and TREATMENTS[cause].host_level),
         answered=response.status is not None,
         overloaded=is_overloaded(response.status, cause),
-        retry_after_s=retry_after_s(response.headers) if asked else None,
+        retry_after_s=retry_after_s(response.headers, ended) if asked else None,
     )
 
 

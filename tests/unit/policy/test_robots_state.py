@@ -173,7 +173,7 @@ def test_attempts_grow_rarer_up_to_one_an_hour() -> None:
                 "date": "Wed, 21 Oct 2015 07:28:00 -0000",
                 RETRY_AFTER: "Wed, 21 Oct 2015 07:30:00 GMT",
             },
-            FIRST_RETRY_S,
+            120.0,
         ),
     ],
 )
