@@ -1,13 +1,25 @@
 """robots.txt in a crawl: obeyed, reported, and asked for as politely as any page."""
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from crawled import Crawled
 
 from gossamer import Outcome
+from gossamer.coordinator.memory_crawl import MemoryCrawl
+from gossamer.download import Client, FetchOptions
+from gossamer.download.robots_memory import RobotsLimits
+from gossamer.model import Url
+from gossamer.modules import ModuleRunner
+from gossamer.policy import AddressPolicy
 from gossamer.testing import Reply, Web, traffic_of
+from gossamer.urls import Scope, host_key
+from gossamer.worker.links import LinkFilter
+from gossamer.worker.robots import PoliteRobots
 
 Crawl = Callable[..., Crawled]
 
@@ -142,3 +154,32 @@ def test_a_busy_host_gives_a_slot_to_robots_txt_in_time(web: Web, crawl: Crawl) 
     asked = [one.path.startswith("/h") for one in web.requests_to("busy.test")]
     assert asked.count(True) == len(others)
     assert asked[-20:].count(True) == 0
+
+
+@pytest.mark.req("D19")
+def test_more_hosts_than_can_be_remembered_are_asked_for_it_once_each(web: Web) -> None:
+    """They rest after robots.txt, and others take their place in the memory meanwhile."""
+    homes = [Url(f"http://h{number}.test/") for number in range(10)]
+    for home in homes:
+        web.site(host_key(home)).page("/", links=homes)
+
+    async def run() -> Counter[Outcome | None]:
+        address, port = web.address
+        crawl = MemoryCrawl(max_depth=1, delay_s=0.02)
+        everything = LinkFilter(Scope.for_seeds("host", homes), str)
+        async with Client(
+            FetchOptions(), AddressPolicy.parse([f"{address}:{port}"]), web.dns
+        ) as client:
+            context = crawl.context(client, everything, ModuleRunner([]))
+            store, clock = context.store, context.clock
+            limits = RobotsLimits(packed_bytes=1_500, ready_bytes=1)
+            robots = PoliteRobots(client, store, str, clock, limits=limits)
+            await crawl.run(homes[0], msgspec.structs.replace(context, robots=robots))
+        return Counter(record.outcome for record in crawl.records())
+
+    async def run_for_a_while() -> Counter[Outcome | None]:
+        async with asyncio.timeout(20):
+            return await run()
+
+    assert asyncio.run(run_for_a_while())[Outcome.FETCHED] == 10
+    assert Counter(request.path for request in web.requests) == {"/robots.txt": 10, "/": 10}

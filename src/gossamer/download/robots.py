@@ -5,21 +5,24 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from gossamer.download.allowance import Allowance
+from gossamer.download.robots_memory import PackedRobots, RobotsLimits, RobotsMemory, pack
 from gossamer.model import Outcome, Response, Url
 from gossamer.policy import RobotsRules, RobotsState, RobotsVerdict, decide_robots, product_token
+from gossamer.policy.robots_state import MAX_AGE_S
 from gossamer.urls import authority
 
 MAX_REDIRECTS: Final = 5
 """How many redirects in a row are followed, also to other hosts (RFC 9309, section 2.3.1.2)."""
 
-MAX_AUTHORITIES: Final = 10_000
-MAX_KEPT_BYTES: Final = 128 * 1024 * 1024
-"""The memory limit for the rules of all authorities: one hostile file takes up to 10 MB."""
+MAX_PROMISES: Final = 200_000
+"""How many verdicts are remembered for who must wait for its turn; more hosts have no worker."""
+
+IN_THREAD_BYTES: Final = 16 * 1024
+"""A file of this size is parsed in a thread, so that nobody else has to wait for it."""
 
 
 class _Pending:
@@ -43,24 +46,20 @@ class RobotsCache:
         user_agent: str,
         fetch: Callable[[Url, Allowance], Awaitable[Response]],
         clock: Callable[[], float],
-        *,
-        max_authorities: int = MAX_AUTHORITIES,
-        max_kept_bytes: int = MAX_KEPT_BYTES,
+        limits: RobotsLimits | None = None,
     ) -> None:
         self._agent = product_token(user_agent)
         self._fetch = fetch
         self._clock = clock
-        self._max_authorities = max_authorities
-        self._max_kept_bytes = max_kept_bytes
-        self._states: OrderedDict[str, RobotsState] = OrderedDict()
-        """The least recently used first."""
-        self._kept_bytes = 0
+        self._memory = RobotsMemory(limits or RobotsLimits())
+        self._promises: dict[Url, tuple[RobotsVerdict, float]] = {}
+        """Verdicts, and until when they hold."""
         self._pending: dict[str, _Pending] = {}
 
     def __repr__(self) -> str:
         return (
-            f"<RobotsCache for {self._agent}: {len(self._states)} authorities, "
-            f"{self._kept_bytes} bytes, {len(self._pending)} fetches>"
+            f"<RobotsCache for {self._agent}: {self._memory!r}, "
+            f"{len(self._promises)} promises, {len(self._pending)} fetches>"
         )
 
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
@@ -74,22 +73,39 @@ class RobotsCache:
         """Return the rules of the URL's authority; None while they are unreachable."""
         return (await self._state(url, allowance or Allowance())).rules
 
+    def promise(self, url: Url, verdict: RobotsVerdict) -> None:
+        """Remember the verdict on a URL that waits for its turn, also if its rules are forgotten.
+
+        Otherwise the file might be fetched again and again, and the page never, where there are
+        more authorities than can be remembered.
+        """
+        self._promises[url] = verdict, self._clock() + MAX_AGE_S
+        if len(self._promises) > MAX_PROMISES:
+            del self._promises[next(iter(self._promises))]
+
     def known(self, url: Url) -> RobotsVerdict | None:
-        """Return whether the URL may be fetched, if that is known without a request."""
+        """Return whether the URL may be fetched, if that is known without a request or waiting."""
+        promised, until = self._promises.pop(url, (None, 0.0)) if self._promises else (None, 0.0)
         state = self._fresh(authority(url))
-        return None if state is None else state.judge(url)
+        if state is not None:
+            return state.judge(url)
+        return promised if self._clock() < until else None
 
     def known_delay_s(self, url: Url) -> float | None:
         """Return the Crawl-delay of the URL's authority, if that is known without a request."""
-        state = self._fresh(authority(url))
-        return state.rules.crawl_delay_s if state is not None and state.rules else None
+        packed = self._memory.packed(authority(url))
+        return packed.crawl_delay_s if packed and self._clock() < packed.check_at else None
 
     def _fresh(self, key: str) -> RobotsState | None:
-        state = self._states.get(key)
-        if state is None or self._clock() >= state.check_at:
-            return None
-        self._states.move_to_end(key)
-        return state
+        """Return a valid state, if it is there at once."""
+        state = self._memory.ready(key)
+        if state is None:
+            packed = self._memory.packed(key)
+            if packed is None or packed.is_large:
+                return None
+            state = packed.unpack()
+            self._memory.make_ready(key, state)
+        return state if self._clock() < state.check_at else None
 
     async def _state(self, url: Url, allowance: Allowance) -> RobotsState:
         key = authority(url)
@@ -113,26 +129,36 @@ class RobotsCache:
                     del self._pending[key]
 
     async def _refresh(self, key: str, allowance: Allowance) -> RobotsState:
-        previous = self._states.get(key)
+        previous = await self._recalled(key)
+        if previous is not None and self._clock() < previous.check_at:
+            return previous
         response = await self._fetch(Url(f"{key}/robots.txt"), allowance)
         for _ in range(MAX_REDIRECTS):
             if response.outcome is not Outcome.REDIRECTED or response.target is None:
                 break
             response = await self._fetch(response.target, allowance)
         # The rules apply to the authority of the first request, wherever they came from.
-        state = decide_robots(response, self._agent, previous, self._clock(), time.time())
-        self._keep(key, state)
+        arguments = response, self._agent, previous, self._clock(), time.time()
+        if len(response.body) < IN_THREAD_BYTES:
+            state, packed = _decide(*arguments)
+        else:
+            state, packed = await asyncio.to_thread(_decide, *arguments)
+        self._memory.keep(key, state, packed)
         return state
 
-    def _keep(self, key: str, state: RobotsState) -> None:
-        if (replaced := self._states.pop(key, None)) is not None:
-            self._kept_bytes -= _footprint(replaced)
-        self._states[key] = state
-        self._kept_bytes += _footprint(state)
-        while len(self._states) > self._max_authorities or self._kept_bytes > self._max_kept_bytes:
-            _, forgotten = self._states.popitem(last=False)
-            self._kept_bytes -= _footprint(forgotten)
+    async def _recalled(self, key: str) -> RobotsState | None:
+        """Return the state that is remembered, valid or not."""
+        state = self._memory.ready(key)
+        packed = self._memory.packed(key) if state is None else None
+        if packed is None:
+            return state
+        state = await asyncio.to_thread(packed.unpack) if packed.is_large else packed.unpack()
+        self._memory.make_ready(key, state)
+        return state
 
 
-def _footprint(state: RobotsState) -> int:
-    return state.rules.footprint_bytes if state.rules else 0
+def _decide(
+    response: Response, agent: str, previous: RobotsState | None, now: float, wall_s: float
+) -> tuple[RobotsState, PackedRobots]:
+    state = decide_robots(response, agent, previous, now, wall_s)
+    return state, pack(state)

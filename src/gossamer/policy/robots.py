@@ -26,15 +26,22 @@ MAX_CRAWL_DELAY_S: Final = 300.0
 """The longest Crawl-delay that is obeyed: with a longer one a crawl would never end."""
 
 MAX_SEARCHED_OCTETS: Final = 5_000_000
-"""How many octets the wildcards of a file may search for one verdict: 0.1 s at worst.
+"""How many octets the wildcards of a file may search for one verdict: 70 ms at worst.
 
 Hundreds of wildcards with the longest URL stay below it. Files above it are made to keep crawlers
 busy, and the safe answer is to deny the URL.
 """
 
+MAX_PATH_OCTETS: Final = 16 * 1024
+"""The longest path of a rule that is read, twice as long as any URL.
+
+A longer one that forbids is cut, so that it forbids more; one that allows is left out.
+"""
+
 MAX_ANNOUNCED_SITEMAPS: Final = 100
 """How many sitemaps of a robots.txt are read."""
 
+_HALF_ESCAPE = re.compile(rb"(?:%[0-9A-Fa-f]?|\$)\Z")
 _PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
 _COMPATIBLE = re.compile(r"Mozilla/[^(]*\(compatible; *", re.IGNORECASE)
 
@@ -63,7 +70,10 @@ _NO_RULES = RobotsVerdict()
 class RobotsRules:
     """The rules of a robots.txt for one agent. Without rules everything is allowed."""
 
-    __slots__ = ("_patterns", "_prefixes", "_searches", "crawl_delay_s", "rules", "sitemaps")
+    __slots__ = (
+        *("_patterns", "_prefixes", "_searches"),
+        *("crawl_delay_s", "footprint_bytes", "rules", "sitemaps"),
+    )
 
     def __init__(
         self,
@@ -81,13 +91,9 @@ class RobotsRules:
         self._prefixes = tuple(rule.pieces[0] for rule in self.rules if rule.is_prefix)
         self._patterns = tuple(rule for rule in self.rules if not rule.is_prefix)
         self._searches = sum(len(rule.pieces) - 1 for rule in self._patterns)
-
-    @property
-    def footprint_bytes(self) -> int:
-        """The approximate memory of the rules."""
-        # Somewhat more than measured, for every kind of file.
-        rules = sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
-        return rules + sum(100 + len(url) for url in self.sitemaps)
+        size = sum(200 + 40 * len(rule.pieces) + 2 * len(rule.written) for rule in self.rules)
+        self.footprint_bytes = size + sum(100 + len(url) for url in self.sitemaps)
+        """The approximate memory: somewhat more than measured, for every kind of file."""
 
     def judge(self, url: Url) -> RobotsVerdict:
         """Return the verdict of the most specific rule that matches this URL (section 2.2.2)."""
@@ -201,14 +207,19 @@ class _Reader:
     def _read_rule(self, allows: bool, path: bytes, number: int) -> None:
         self._in_rules = True
         groups = [group for group in (self._ours, self._fallback) if group.open]
+        if len(path) > MAX_PATH_OCTETS:
+            if allows:
+                return
+            path = _HALF_ESCAPE.sub(b"", path[:MAX_PATH_OCTETS])
         if groups and (rule := read_rule(allows, path, number)):
             for group in groups:
                 group.rules.append(rule)
 
     def _read_sitemap(self, value: bytes) -> None:
-        url = normalise(value.decode("utf-8", "replace"))
-        if url is not None and len(self._sitemaps) < MAX_ANNOUNCED_SITEMAPS:
-            self._sitemaps.append(url)
+        if len(self._sitemaps) < MAX_ANNOUNCED_SITEMAPS and len(value) <= MAX_PATH_OCTETS:
+            url = normalise(value.decode("utf-8", "replace"))
+            if url is not None:
+                self._sitemaps.append(url)
 
     def _read_delay(self, value: bytes) -> None:
         try:

@@ -108,6 +108,7 @@ class Pipeline:
             return await self._settle_refused(guard, verdict, asked)
         if asked is not None:
             # The host was asked for its robots.txt, and rests before the page's turn comes.
+            self._context.robots.promise(task.url, verdict)
             await self._release(guard, asked)
             await self._heed(asked)
             return None

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from gossamer.download import PRODUCT, Accept, Allowance, Client, RobotsCache
+from gossamer.download.robots_memory import RobotsLimits
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
@@ -53,13 +54,14 @@ class PoliteRobots:
         domain_of: Callable[[str], str],
         clock: Clock,
         lease_s: float = SchedulerRules().lease_s,
+        limits: RobotsLimits | None = None,
     ) -> None:
         self._client = client
         self._store = store
         self._domain_of = domain_of
         self._clock = clock
         self._lease_s = lease_s
-        self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic)
+        self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic, limits)
         self._held: dict[HostKey, HeldSlot] = {}
 
     @asynccontextmanager
@@ -82,6 +84,10 @@ class PoliteRobots:
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
         return self._cache.known(url)
+
+    def promise(self, url: Url, verdict: RobotsVerdict) -> None:
+        """Remember the verdict on a URL that waits for its turn."""
+        self._cache.promise(url, verdict)
 
     def known_delay_s(self, url: Url) -> float | None:
         """Return the pause that the URL's authority asks for, as far as that is known."""

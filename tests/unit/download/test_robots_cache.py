@@ -8,6 +8,7 @@ import pytest
 
 from gossamer.download.allowance import Allowance
 from gossamer.download.robots import RobotsCache
+from gossamer.download.robots_memory import RobotsLimits
 from gossamer.model import Cause, Headers, Outcome, Response, Url
 
 DAY_S = 24 * 3600.0
@@ -54,7 +55,9 @@ class RobotsWeb:
         )
 
     def cache(self, **limits: int) -> RobotsCache:
-        return RobotsCache("Gossamer/0.1 (+http://us.test)", self.fetch, self.clock, **limits)
+        return RobotsCache(
+            "Gossamer/0.1 (+http://us.test)", self.fetch, self.clock, RobotsLimits(**limits)
+        )
 
 
 def reply(
@@ -310,9 +313,13 @@ def test_a_fetch_that_breaks_us_breaks_all_who_wait_and_is_not_kept() -> None:
     play(story)
 
 
+FEW = {"packed_bytes": 1_300, "ready_bytes": 500}
+"""Room for two authorities, of which one is ready."""
+
+
 def test_the_least_recently_used_is_forgotten_first() -> None:
     async def story(web: RobotsWeb) -> None:
-        cache = web.cache(max_authorities=2)
+        cache = web.cache(**FEW)
         for name in ("a", "b", "a", "c", "a", "b"):
             await cache.judge(Url(f"http://{name}.test/"))
 
@@ -320,17 +327,91 @@ def test_the_least_recently_used_is_forgotten_first() -> None:
     assert [url.removeprefix("http://")[0] for url in asked] == ["a", "b", "c", "b"]
 
 
-def test_large_files_are_forgotten_sooner() -> None:
+def test_large_files_displace_only_each_other() -> None:
     async def story(web: RobotsWeb) -> None:
-        robots = "User-agent: *\n" + "\n".join(f"Disallow: /{number}" for number in range(1000))
-        for name in ("a", "b", "c"):
+        robots = "User-agent: *\n" + "\n".join(
+            f"Disallow: /{hash((number, 1)):x}" for number in range(5_000)
+        )
+        for name in ("x", "y", "z"):
             web.serve(f"http://{name}.test/robots.txt", robots)
-        cache = web.cache(max_kept_bytes=600_000)
-        for name in ("a", "b", "c", "b", "a"):
-            await cache.judge(Url(f"http://{name}.test/"))
+        cache = web.cache(**FEW, large_bytes=1_000)
+        for name in ("a", "x", "b", "y", "z", "a", "b", "z", "x"):
+            assert (await cache.judge(Url(f"http://{name}.test/"))).allowed
 
     asked = play(story).asked
-    assert [url.removeprefix("http://")[0] for url in asked] == ["a", "b", "c", "a"]
+    assert [url.removeprefix("http://")[0] for url in asked] == ["a", "x", "b", "y", "z", "x"]
+
+
+@pytest.mark.req("D19")
+def test_whoever_waits_for_its_turn_is_not_asked_about_again() -> None:
+    """More hosts than can be remembered would otherwise be asked for robots.txt for ever."""
+    homes = [Url(f"http://h{number}.test/") for number in range(10)]
+
+    async def story(web: RobotsWeb) -> None:
+        cache = web.cache(**FEW)
+        for home in homes:
+            cache.promise(home, await cache.judge(home))
+        for home in homes:
+            verdict = cache.known(home)
+            assert verdict is not None
+            assert verdict.allowed
+        assert cache.known(homes[0]) is None, "it is told once"
+        assert "0 promises" in repr(cache)
+        cache.promise(homes[0], await cache.judge(homes[0]))
+        await cache.judge(homes[1])
+        await cache.judge(homes[2])
+        web.now += DAY_S
+        assert cache.known(homes[0]) is None, "it does not outlast the rules"
+
+    assert len(play(story).asked) == 13
+
+
+def test_what_was_packed_is_the_same() -> None:
+    async def story(web: RobotsWeb) -> None:
+        web.serve(
+            "http://a.test/robots.txt",
+            "User-agent: *\nCrawl-delay: 7\nDisallow: /a%20*b$\nAllow: /\u00e4\nDisallow: /"
+            + "x" * 500,
+        )
+        web.fail("http://b.test/robots.txt")
+        cache = web.cache(ready_bytes=1)
+        urls = [
+            Url(f"http://{host}.test{path}")
+            for host in "ab"
+            for path in ("/", "/a%20xb", "/a%20xbc", "/%C3%A4", "/" + "x" * 501)
+        ]
+        first = [await cache.judge(url) for url in urls]
+        assert [cache.known(url) for url in reversed(urls)] == first[::-1]
+        assert cache.known_delay_s(urls[0]) == 7.0
+
+    assert len(play(story).asked) == 2
+
+
+@pytest.mark.req("D19")
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Allow:/\n",
+        b"Disallow:/*a*b\n",
+        b"Disallow:/" + b"*a" * 8_000 + b"\n",
+        b"Disallow:/%61%62%63\n",
+        b"Sitemap:http://a.b/c\n",
+    ],
+)
+def test_a_hostile_file_holds_nobody_up(line: bytes) -> None:
+    """Others have their turn while it is parsed."""
+
+    async def story(web: RobotsWeb) -> None:
+        body = (b"User-agent: *\n" + line * (500_000 // len(line)))[:500_000]
+        web.answers["http://a.test/robots.txt"] = reply(Outcome.FETCHED, 200, body=body)
+        judging = asyncio.create_task(web.cache().judge(Url("http://a.test/x")))
+        turns = 0
+        while not judging.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns > 10
+
+    play(story)
 
 
 def test_a_file_replaced_again_and_again_takes_its_place_once() -> None:
