@@ -11,7 +11,7 @@ from gossamer.coordinator import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.errors import CrawlError, ExitCode, UsageError
 from gossamer.model import Event, Outcome, Url
 from gossamer.modules import PageDirectory
-from gossamer.observe import progress_line
+from gossamer.observe import printable, progress_line
 from gossamer.policy import AddressPolicy
 from gossamer.urls import Scope, merge_slashes, parse_seed
 
@@ -56,22 +56,22 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         pages = PageDirectory(Path(arguments[1]), first_id=read_first_id(environment), fresh=True)
         return asyncio.run(crawl(plan, settings, pages))
     except UsageError as error:
-        return fail(str(error), ExitCode.WRONG_USE)
+        return end(str(error), ExitCode.WRONG_USE)
     except CrawlError as error:
-        return fail(str(error), ExitCode.FAILED)
+        return end(str(error), ExitCode.FAILED)
     except MemoryError:
-        return fail("out of memory; the files written so far are whole", ExitCode.FAILED)
+        return end("out of memory; the files written so far are whole", ExitCode.FAILED)
     except BrokenPipeError:
         # Whoever read the progress is gone; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return fail(
+        return end(
             "standard output was closed; the files written so far are whole", ExitCode.FAILED
         )
 
 
-def fail(sentence: str, code: int) -> int:
-    """Say what went wrong, in one line, and return the exit code."""
-    print(f"crawler: {sentence}", file=sys.stderr)
+def end(sentence: str, code: int) -> int:
+    """Say how it ended, in one line, and return the exit code."""
+    print(f"crawler: {printable(sentence, None)}", file=sys.stderr)
     return code
 
 
@@ -130,14 +130,9 @@ async def crawl(plan: ClassicPlan, settings: ClassicSettings, pages: PageDirecto
     try:
         await crawling
     except asyncio.CancelledError:
-        print(
-            f"crawler: interrupted: {summary(classic, pages)}, {classic.waiting} URLs were "
-            "still to visit; the files are whole",
-            file=sys.stderr,
-        )
-        return ExitCode.INTERRUPTED
-    print(f"crawler: {summary(classic, pages)}", file=sys.stderr)
-    return 0
+        left = f"{classic.waiting} URLs were still to visit; the files are whole"
+        return end(f"interrupted: {summary(classic, pages)}, {left}", ExitCode.INTERRUPTED)
+    return end(summary(classic, pages), ExitCode.DONE)
 
 
 def show(event: Event) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from typing import Annotated, Literal
 
+from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import Insecure, SharedCrawlName, SharedStoreUrl, value
 from gossamer.cluster.health import check_health
 from gossamer.config import load
@@ -29,5 +30,5 @@ def health(
     """
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     own = load(given, os.environ).options
-    print(asyncio.run(check_health(own, role, number)))
+    put_lines([asyncio.run(check_health(own, role, number))])
     return 0

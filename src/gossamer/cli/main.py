@@ -80,7 +80,9 @@ def occupy_standard_streams() -> None:
 
 def fail(sentence: str, code: int) -> NoReturn:
     """Print an error on one line, and exit."""
-    print(f"gossamer: {sentence}", file=sys.stderr)
+    from gossamer.observe.escape import printable  # noqa: PLC0415 -- takes a while to load
+
+    print(f"gossamer: {printable(sentence, None)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from gossamer.errors import CrawlError
+from gossamer.observe.escape import printable, printable_json
 
 Found = TypeVar("Found", bound=msgspec.Struct)
 
@@ -50,13 +51,13 @@ def _write(piece: bytes, *, flush: bool = False) -> bool:
 
 
 def as_line(text: str) -> bytes:
-    """Return a line of output; what the terminal has no character for is escaped."""
-    return f"{text}\n".encode(sys.stdout.encoding, "backslashreplace")
+    """Return a line of output; what controls a terminal, or it has no character for, is escaped."""
+    return f"{printable(text, None)}\n".encode(sys.stdout.encoding, "backslashreplace")
 
 
 def as_json(record: msgspec.Struct) -> bytes:
     """Return a line of output with one JSON object."""
-    return msgspec.json.encode(record) + b"\n"
+    return printable_json(msgspec.json.encode(record)) + b"\n"
 
 
 def put_lines(lines: Iterable[str]) -> None:

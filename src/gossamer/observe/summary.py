@@ -41,7 +41,7 @@ def summary_text(summary: Summary) -> str:
     for label, lines in subjects:
         text.append(f"  {label}".ljust(column) + lines[0])
         text += [" " * column + line for line in lines[1:]]
-    return "\n".join(text)
+    return "\n".join(printable(line, None) for line in text)
 
 
 def ending(summary: Summary) -> str:
