@@ -13,7 +13,8 @@ from redis_servers import wait_until
 from s3_server import BUCKET, s3_server
 
 from gossamer.errors import CrawlError, UsageError
-from gossamer.outputs.s3 import CHUNK_BYTES, Bucket, parse_s3_address
+from gossamer.outputs.s3 import Bucket
+from gossamer.stores.object_store import CHUNK_BYTES, parse_s3_address
 from gossamer.testing import Web
 
 if TYPE_CHECKING:

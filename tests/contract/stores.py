@@ -13,15 +13,16 @@ from typing import Any, Protocol, TypeVar
 from gossamer.channel import Channel
 from gossamer.config import StoreAddress
 from gossamer.stores import EmbeddedStore, Store, StoreRules
+from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.queries import (
     read_attempts,
-    read_kept_answer,
+    read_content,
     read_last_result,
     read_pages,
     read_results,
 )
-from gossamer.stores.kept_answer import KeptAnswer
+from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis import Opening, RedisStore, open_redis
@@ -124,7 +125,9 @@ class EmbeddedSetup:
         self._written().execute("UPDATE urls SET attempts = ? WHERE id = ?", (count, url_id))
 
     def answer(self, page_id: int) -> KeptAnswer | None:
-        return read_kept_answer(self._written(), page_id)
+        stored = read_content(self._written(), page_id)
+        bodies = BodyReader(self._store.note)
+        return None if stored is None else run_at_once(read_answer(bodies, stored, page_id))
 
     def results(self, after: int, limit: int) -> list[Result]:
         return read_results(self._written(), after, limit)

@@ -148,6 +148,7 @@ class WorkerProcess:
                 watch=EventFeed(channel) if order.wants_events else None,
                 dns=order.dns,
                 note=self._note,
+                number=order.number,
             )
             self._role = WorkerRole(
                 order.number,

@@ -35,7 +35,15 @@ from gossamer.config.shared_kinds import (
     ScopeName,
 )
 from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
-from gossamer.config.texts import folder, for_header, pattern, sitemap, text, web_address
+from gossamer.config.texts import (
+    body_place,
+    folder,
+    for_header,
+    pattern,
+    sitemap,
+    text,
+    web_address,
+)
 from gossamer.errors import UsageError
 from gossamer.kinds import ContentKind, LinkKind
 
@@ -205,6 +213,9 @@ class CrawlOptions:
     ] = None
     """How long to keep bodies, and what new pages are compared with; auto is forever in a file or
     in memory, and 1h in a shared store."""
+    bodies: Annotated[str, body_place(), Group.STORAGE] = "store"
+    """Where to keep bodies: in the store, or in files of a directory that all machines of the crawl
+    share, or in an object store (s3://BUCKET/PREFIX), so that a server needs no memory for them."""
 
     module: Annotated[tuple[str, ...], many(text()), Group.OUTPUT] = ("noop",)
     """A module that gets each page: a name, package.module:object or ./file.py:object, perhaps with

@@ -58,3 +58,17 @@ def folder() -> OptionKind[Path]:
             raise BadValueError("is in the home directory of an unknown user") from error
 
     return OptionKind(take, metavar="PATH")
+
+
+def body_place() -> OptionKind[str]:
+    """Return the kind of places for bodies: the store, a directory or an object store."""
+
+    def take(value: object) -> str:
+        place = text().take(value)
+        if place.startswith("s3://"):
+            return place.rstrip("/")
+        if "://" in place:
+            raise BadValueError("is neither store nor a directory nor s3://BUCKET/PREFIX")
+        return str(folder().take(place))
+
+    return OptionKind(take, metavar="store|DIR|s3://BUCKET/PREFIX")

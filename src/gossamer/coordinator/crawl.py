@@ -11,6 +11,7 @@ import msgspec
 
 from gossamer.cluster.frontier_role import FrontierRole
 from gossamer.cluster.launcher import Launcher
+from gossamer.coordinator.bodies import CrawlBodies
 from gossamer.coordinator.engine import Engine, Workers
 from gossamer.coordinator.observer import Observer, SeedReport, Summary
 from gossamer.coordinator.outputs import CrawlOutputs, OutputSite, check_outputs, open_outputs
@@ -228,7 +229,8 @@ class Crawl:
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""
-        self._engine = engine = self._make_engine(opened)
+        bodies = await CrawlBodies.open(self._plan, opened, self._observer)
+        self._engine = engine = self._make_engine(opened, bodies)
         if self._stopped:
             engine.stop()
         seed_files = SeedFiles(self._plan, opened.store, self._clock, self._observer.say)
@@ -245,6 +247,7 @@ class Crawl:
                     ended_by = await engine.run(workers)
         finally:
             await self._runner.close()
+        await bodies.finish(self._clock())
         self._reports = self._in_order([*workers.report(), *self._runner.report()])
         return ended_by
 
@@ -289,7 +292,7 @@ class Crawl:
         )
         return open_tasks(tasks, self._runner, on_settled)
 
-    def _make_engine(self, opened: OpenedCrawl) -> CrawlEngine:
+    def _make_engine(self, opened: OpenedCrawl, bodies: CrawlBodies) -> CrawlEngine:
         options, store = self._plan.options, opened.store
         scorer = WatchedScorer(self._scorer, store, self._observer.say)
 
@@ -297,6 +300,7 @@ class Crawl:
             if opened.leadership is not None:  # another process may rank
                 await scorer.check()
             await self._tick(store)
+            await bodies.tick(self._clock())
 
         if opened.leadership is not None:
             frontier = FrontierRole(self._plan, store, opened.leadership, scorer)

@@ -9,14 +9,13 @@ name.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from gossamer.model import Page
+from gossamer.stores.object_store import S3_SCHEME
 from gossamer.stores.results import Result
-
-S3_SCHEME: Final = "s3://"
 
 Holds = Literal["pages", "records"]
 """What the rows of a table are."""

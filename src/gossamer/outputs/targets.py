@@ -10,10 +10,11 @@ import msgspec
 from gossamer.config import CrawlOptions
 from gossamer.config.fields import DEFAULT_FIELDS
 from gossamer.errors import UsageError
-from gossamer.outputs.contract import S3_SCHEME, OutputSpec
+from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import check_library, kind_of_output
 from gossamer.outputs.state import Stamp, StateFile, key_of
+from gossamer.stores.object_store import S3_SCHEME
 
 WITHOUT_RECORDS = frozenset({"noop", "save", "stats"})
 """Built-in modules, which extract nothing."""

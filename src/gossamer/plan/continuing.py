@@ -14,6 +14,8 @@ from gossamer.plan.origin import Origin, working_directory
 from gossamer.plan.plan import FIXED, Plan
 from gossamer.plan.stored_options import stored_values
 from gossamer.plugins.files import absolute_name, file_of
+from gossamer.stores.bodies.place import IN_STORE
+from gossamer.stores.object_store import S3_SCHEME
 
 _NO_PAGES = frozenset({"noop"})
 """Modules that do nothing: nobody misses them."""
@@ -155,6 +157,9 @@ def _found_again(stored: Mapping[str, object], folder: Path) -> dict[str, object
     outputs = stored.get("output", ())
     if isinstance(outputs, tuple):
         found["output"] = tuple(str(folder / Path(one).expanduser()) for one in outputs)
+    bodies = stored.get("bodies", IN_STORE)
+    if isinstance(bodies, str) and bodies != IN_STORE and not bodies.startswith(S3_SCHEME):
+        found["bodies"] = str(folder / bodies)
     return found
 
 

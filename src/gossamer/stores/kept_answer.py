@@ -5,6 +5,7 @@ import msgspec
 from gossamer.codings import CodingError, read_content
 from gossamer.errors import CrawlError
 from gossamer.model import Exchange
+from gossamer.stores.bodies.reader import BodyReader
 
 
 class KeptAnswer(msgspec.Struct, frozen=True):
@@ -17,10 +18,10 @@ class KeptAnswer(msgspec.Struct, frozen=True):
     exchange: Exchange | None
 
 
-def read_answer(packed: bytes, number: int) -> KeptAnswer:
+async def read_answer(bodies: BodyReader, stored: bytes, number: int) -> KeptAnswer:
     """Return what is kept of the answer for a page; CrawlError if it is damaged."""
     try:
-        kept = read_content(packed)
+        kept = read_content(await bodies.read(stored))
         body = kept.body()
         return KeptAnswer(body, kept.wire_body(body), kept.exchange())
     except CodingError as error:

@@ -66,6 +66,9 @@ async def verify(tables: CrawlTables, now: float) -> Verification:
         urls, pages, visits = counts.urls, counts.pages, counts.visits
         seed_keys = await tables.reader.note(SCOPE_NOTE)
         findings += [_finding(*check) for check in _checks(tables, audit, counts, now, seed_keys)]
+        read = (await tables.reader.bodies.segments()).read
+        promise = "every stored body is the one that was fetched"
+        findings.append(_finding("bodies", promise, spoilt_bodies(audit.bodies(), read)))
     return Verification(
         where=tables.reader.where,
         running=tables.reader.running,
@@ -107,8 +110,6 @@ def _checks(
     promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
-    promise = "every stored body is the one that was fetched"
-    yield "bodies", promise, spoilt_bodies(audit.bodies())
     if tables.broken_indexes is not None:
         promise = "the queues and counters of the store agree with its records"
         yield "store", promise, iter(tables.broken_indexes)

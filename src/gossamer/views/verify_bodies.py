@@ -1,6 +1,6 @@
 """The check of bodies: whether those in the store and in saved files are what was fetched."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import xxhash
@@ -10,11 +10,13 @@ from gossamer.modules.page_file import page_number
 from gossamer.stores.embedded.sqlite.audit import StoredPage
 
 
-def spoilt_bodies(bodies: Iterable[tuple[int, int, bytes, bytes]]) -> Iterator[str]:
-    """Yield the pages whose stored body is not what was fetched."""
-    for page_id, size, digest, packed in bodies:
+def spoilt_bodies(
+    bodies: Iterable[tuple[int, int, bytes, bytes]], read: Callable[[bytes], bytes]
+) -> Iterator[str]:
+    """Yield the pages whose stored body is not what was fetched; `read` follows references."""
+    for page_id, size, digest, stored in bodies:
         try:
-            kept = read_content(packed)
+            kept = read_content(read(stored))
             body = kept.body() if kept.size == size else b""
             kept.exchange()
         except CodingError as error:

@@ -10,7 +10,9 @@ from typing import Final
 
 from gossamer.codings import CodingError, read_content
 from gossamer.content import MAX_OWN_BYTES, own_sample
+from gossamer.errors import CrawlError
 from gossamer.model import Response
+from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.claim import THIS_PAGE, StoredBody
 from gossamer.stores.contract import Store
 
@@ -22,7 +24,7 @@ _LONGEST_PAUSE_S: Final = 0.25
 
 
 async def read_own_contents(
-    store: Store, response: Response, unread: tuple[int, ...]
+    store: Store, bodies: BodyReader, response: Response, unread: tuple[int, ...]
 ) -> dict[int, bytes]:
     """Return the samples of own contents: this page's, and those of others that can be read."""
     own = {THIS_PAGE: own_sample(response.body, response.headers.get("content-type"))}
@@ -31,7 +33,7 @@ async def read_own_contents(
     for number in unread:
         if number != THIS_PAGE:
             stored = await _settled_body(store, number)
-            body = _first_bytes(stored)
+            body = await _first_bytes(bodies, stored)
             if body is not None:
                 own[number] = own_sample(body, stored.content_type)
     return own
@@ -46,10 +48,10 @@ async def _settled_body(store: Store, number: int) -> StoredBody:
     return stored
 
 
-def _first_bytes(stored: StoredBody) -> bytes | None:
+async def _first_bytes(bodies: BodyReader, stored: StoredBody) -> bytes | None:
     if stored.content is None:
         return None
     try:
-        return read_content(stored.content).first(MAX_OWN_BYTES)
-    except CodingError:  # it is damaged, which `verify` tells
+        return read_content(await bodies.read(stored.content)).first(MAX_OWN_BYTES)
+    except (CodingError, CrawlError):  # it is damaged, which `verify` tells, or out of reach
         return None

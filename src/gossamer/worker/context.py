@@ -12,6 +12,7 @@ from gossamer.model import Event, NameTable
 from gossamer.plan import Plan
 from gossamer.plan.seed_scope import seeded_scope
 from gossamer.stores.contract import Store
+from gossamer.worker.bodies import open_body_writer
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import CrashNote, PagesInHand
 from gossamer.worker.hooks import Modules
@@ -34,6 +35,8 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
     dns: NameTable | None = None
     note: CrashNote | None = None
     """Tells others which pages are in hand."""
+    number: int = 0
+    """That of its worker, or of the first."""
 
 
 async def open_worker_context(
@@ -68,4 +71,5 @@ async def open_worker_context(
         retries=options.retries,
         lease_s=own.lease_s,
         similar_links=options.similar_links == "follow",
+        bodies=await open_body_writer(plan, store, own.number, stack),
     )

@@ -13,11 +13,14 @@ from gossamer.errors import PageRefusedError
 from gossamer.model import Cause, Event, EventKind, Outcome, Receipt, Response, Url
 from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.policy.retry import RETRIES
+from gossamer.stores.bodies.reader import BodyReader
+from gossamer.stores.bodies.writer import BodyWriter
 from gossamer.stores.claim import Claim
 from gossamer.stores.contract import Link, Settled, Settlement, Store, Task
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
+from gossamer.worker.bodies import with_body_written
 from gossamer.worker.comparison import read_own_contents
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
@@ -63,6 +66,8 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the rows that outputs want."""
     similar_links: bool = True
     """Whether the links of a page that is similar to another are followed."""
+    bodies: BodyWriter | None = None
+    """Writes the bodies of pages; None: the store keeps them."""
     reporting_depths: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """Keeps the order, so that what a module hears last of a page is its smallest depth."""
 
@@ -80,6 +85,7 @@ class Pipeline:
             context.on_response,
         )
         self._packer = ContentPacker()
+        self._bodies = BodyReader(context.store.note)
 
     async def work(self, guard: LeaseGuard) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
@@ -235,6 +241,7 @@ class Pipeline:
                 page = shown_page(Claim(page_id=0), task, response, parsed, feedback.ended)
                 row = context.rows.pack(page, parsed)
                 settlement = msgspec.structs.replace(settlement, row=row)
+            settlement = with_body_written(settlement, context.bodies)
             settled = await self._settle(guard, settlement, parsed)
             if not settled.unread:
                 return settled
@@ -261,7 +268,7 @@ class Pipeline:
         if not context.rows.give_way_to(delivered.records):
             row = context.rows.pack(page, parsed)
             settlement = msgspec.structs.replace(settlement, row=row)
-        settled = await self._settle(guard, settlement)
+        settled = await self._settle(guard, with_body_written(settlement, context.bodies))
         self._tell_links(settlement, parsed, settled, follow=follow)
         return settled
 
@@ -275,7 +282,7 @@ class Pipeline:
             if not claim.unread:
                 return claim
             unread = claim.unread
-        own = await read_own_contents(store, response, unread)
+        own = await read_own_contents(store, self._bodies, response, unread)
         return await store.claim(task, parsed.digest, parsed.sketch, clock(), own)
 
     def _links(self, parsed: Analysis) -> list[Link]:

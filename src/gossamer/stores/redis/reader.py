@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey, Outcome, Url
+from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.figures import HostView, WorkerView
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import (
@@ -77,6 +78,7 @@ class RedisReader:
         self.where = where
         self.directory = directory
         self.name: str | None = crawl.crawl
+        self.bodies = BodyReader(self.note)
         self._queue_of = QueueTable(rules.scheduler.queues).queue_of
 
     # -- the crawl -------------------------------------------------------------------------------
@@ -185,8 +187,8 @@ class RedisReader:
 
     async def answer(self, number: int) -> KeptAnswer | None:
         """Return what is kept of the answer for a page; None if it has expired."""
-        packed = await self.crawl.client.get(f"{self.crawl.key('content')}{number}")
-        return read_answer(packed, number) if isinstance(packed, bytes) else None
+        stored = await self.crawl.client.get(f"{self.crawl.key('content')}{number}")
+        return await read_answer(self.bodies, stored, number) if isinstance(stored, bytes) else None
 
     async def arrival(self, number: int) -> Arrival:
         """Return how the crawl came to a page."""

@@ -9,7 +9,6 @@ from typing import TypeVar
 import msgspec
 
 from gossamer.model import Cause
-from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import Step, StepKind
 from gossamer.stores.reasons import WITHOUT_CAUSE, Reason
 from gossamer.stores.results import Result, unpack_records
@@ -149,10 +148,10 @@ def read_last_result(db: sqlite3.Connection) -> int:
     return read_number(db, "SELECT coalesce(max(number), 0) FROM results")
 
 
-def read_kept_answer(db: sqlite3.Connection, number: int) -> KeptAnswer | None:
-    """Return what is kept of the answer for a page; None if it has expired."""
+def read_content(db: sqlite3.Connection, number: int) -> bytes | None:
+    """Return the content of a page as it is stored; None if it has expired."""
     found = db.execute("SELECT content FROM contents WHERE page = ?", (number,)).fetchone()
-    return None if found is None else read_answer(found[0], number)
+    return None if found is None else bytes(found[0])
 
 
 def read_path(db: sqlite3.Connection, url_id: int, *, whole: bool = True) -> list[Step]:

@@ -12,13 +12,14 @@ import msgspec
 
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import HostKey, Outcome
+from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.embedded.directory import DATABASE, find_crawl, is_locked
 from gossamer.stores.embedded.rows import Figures, read_figures
 from gossamer.stores.embedded.sqlite import queries
 from gossamer.stores.embedded.sqlite.readonly import reading
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
 from gossamer.stores.figures import HostView, WorkerView
-from gossamer.stores.kept_answer import KeptAnswer
+from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import (
     ANY_STATE,
     Arrival,
@@ -85,6 +86,11 @@ class SqliteReader:
     closed: bool
     """Whether the last process that worked on it ended in order."""
     name: str | None = None
+
+    @cached_property
+    def bodies(self) -> BodyReader:
+        """The reader of bodies."""
+        return BodyReader(self.note)
 
     # -- the crawl -------------------------------------------------------------------------------
 
@@ -201,7 +207,8 @@ class SqliteReader:
 
     async def answer(self, number: int) -> KeptAnswer | None:
         """Return what is kept of the answer for a page; None if it has expired."""
-        return queries.read_kept_answer(self.connection, number)
+        stored = queries.read_content(self.connection, number)
+        return None if stored is None else await read_answer(self.bodies, stored, number)
 
     async def arrival(self, number: int) -> Arrival:
         """Return how the crawl came to a page."""

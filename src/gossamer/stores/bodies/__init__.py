@@ -1,0 +1,1 @@
+"""Bodies outside the store: in segments, files that are only appended to."""
