@@ -14,12 +14,13 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
+from isal import isal_zlib
 
 from gossamer.model import Page
 from gossamer.outputs.warc.http_head import archived_head, made_up_head, protocol
 
 LEVEL: Final = 2
-"""Of gzip: level 6 makes an archive of HTML a tenth smaller and takes three times as long."""
+"""Of isal: as small as zlib makes it at its level 2, in a fifth of the time."""
 
 IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 # Base 32, two letters at a time: the standard library takes ten times as long for a digest.
@@ -143,7 +144,7 @@ def _member(
     head = [("WARC-Type", kind), ("WARC-Record-ID", record_id), *headers]
     head.append(("WARC-Block-Digest", _digest(*block)))
     head.append(("Content-Length", str(sum(map(len, block)))))
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    packer = isal_zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     parts = [packer.compress(b"WARC/1.1\r\n" + _lines(head) + b"\r\n")]
     parts += map(packer.compress, block)
     return b"".join((*parts, packer.compress(b"\r\n\r\n"), packer.flush()))
