@@ -1,13 +1,13 @@
-"""An exchange as it is kept: a third of its size, since most of it is the same everywhere.
+"""An exchange as it is kept: less than half of its size, since most of it is the same everywhere.
 
 General compression hardly helps with texts this short. So the compressor is given what requests and
-headers usually say (a preset dictionary, RFC 1950 section 2.2), as if it had seen that before.
+headers usually say, a dictionary, as if it had seen that before.
 """
 
-import zlib
 from typing import Final
 
 import msgspec
+import zstandard
 
 from gossamer.codings.decoders import CodingError
 from gossamer.model import Exchange
@@ -54,24 +54,32 @@ Accept-Encoding: gzip, deflate, br\r
 Host: www..html HTTP/1.1\r
 GET /"""  # noqa: E501 -- it is one line
 
-_LEVEL, _RAW, _MEMORY = 6, -15, 5
-"""With little memory a compressor takes 8 µs, with zlib's default 57 µs to set up."""
+_LEVEL: Final = -1
+"""The fastest: 3 µs to a size of 210 bytes. zlib takes 15 µs to 170 bytes."""
+_DICTIONARY: Final = zstandard.ZstdCompressionDict(_USUAL, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[bytes, bytes, str | None]).decode
 
 
-def pack_exchange(exchange: Exchange) -> bytes:
-    """Return an exchange as it is kept."""
-    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW, _MEMORY, zdict=_USUAL)
-    plain = _encode((exchange.request, exchange.head, exchange.address))
-    return compressor.compress(plain) + compressor.flush()
+class ExchangePacker:
+    """Packs exchanges as they are kept; for one thread."""
+
+    def __init__(self) -> None:
+        self._compress = zstandard.ZstdCompressor(
+            _LEVEL, dict_data=_DICTIONARY, write_content_size=False
+        ).compress
+
+    def pack(self, exchange: Exchange) -> bytes:
+        """Return an exchange as it is kept."""
+        return self._compress(_encode((exchange.request, exchange.head, exchange.address)))
 
 
 def read_exchange(packed: bytes) -> Exchange:
     """Return a kept exchange; CodingError if it is damaged."""
+    decompressor = zstandard.ZstdDecompressor(dict_data=_DICTIONARY)
     try:
-        plain = zlib.decompressobj(_RAW, zdict=_USUAL).decompress(packed, MAX_EXCHANGE_BYTES)
-        return Exchange(*_decode(plain))
-    except (zlib.error, msgspec.MsgspecError) as error:
+        with decompressor.stream_reader(packed) as reader:
+            return Exchange(*_decode(reader.read(MAX_EXCHANGE_BYTES)))
+    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
         raise CodingError(f"the exchange cannot be read: {error}") from error

@@ -11,7 +11,7 @@ import zstandard
 
 from gossamer.codings.body import Body
 from gossamer.codings.decoders import CodingError, decoders_of
-from gossamer.codings.exchange import pack_exchange, read_exchange
+from gossamer.codings.exchange import ExchangePacker, read_exchange
 from gossamer.model import Exchange
 
 PACKING_LEVEL: Final = 1
@@ -87,6 +87,7 @@ class ContentPacker:
 
     def __init__(self) -> None:
         self._compress = zstandard.ZstdCompressor(level=PACKING_LEVEL).compress
+        self._exchanges = ExchangePacker()
 
     def pack(
         self,
@@ -101,7 +102,7 @@ class ContentPacker:
         `wire_body` is the body as it was received, where it had a coding.
         """
         packed = wire_body if coding else self._compress(body)
-        packed_exchange = pack_exchange(exchange) if exchange else b""
+        packed_exchange = self._exchanges.pack(exchange) if exchange else b""
         return _encode(KeptContent(coding, len(body), packed, packed_exchange))
 
 
