@@ -8,7 +8,8 @@ from gossamer.frontier.queues import Draw
 from gossamer.frontier.scorers import Scorer
 from gossamer.model import Candidate
 
-SCORED_AT_ONCE = 500
+SCORED_AT_ONCE = 200
+"""So that a step takes some milliseconds: others wait for it."""
 DRAWS_AT_ONCE = 8
 """Few, because a draw assigns several URLs of a host."""
 

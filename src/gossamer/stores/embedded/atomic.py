@@ -1,7 +1,8 @@
 """Atomic steps: each happens completely or not at all.
 
-A step that cannot start because another process is writing (a backup, a shell that was left open)
-has changed nothing yet: it is tried again, with growing pauses, while downloads continue.
+A step that cannot start because another process is writing (a backup, a shell that was left open),
+or because a checkpoint comes to its end, has changed nothing yet: it is tried again, with growing
+pauses, while downloads continue.
 """
 
 import asyncio
@@ -14,8 +15,12 @@ from gossamer.errors import CrawlError
 if TYPE_CHECKING:
     from gossamer.stores.embedded.store import EmbeddedStore
 
-PAUSES_S = (*(0.01 * 2**n for n in range(7)), *(1.0 for _ in range(60)))
-"""The pauses of a step that cannot start: about a minute in total."""
+PAUSES_S = (
+    *(0.005 for _ in range(20)),
+    *(0.01 * 2**n for n in range(7)),
+    *(1.0 for _ in range(60)),
+)
+"""The pauses of a step that cannot start, about a minute in total; a checkpoint is over soon."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,7 +12,7 @@ again are written in batches.
   the operating system has it.
 - A loss of power, a crash of the system: the log is not flushed at each commit
   (`synchronous=NORMAL`), only at each checkpoint, when it has grown to 32 MB. So the last commits
-  can be missing: at most 32 MB of log (some 1,000 to 2,000 pages), or what the system itself has
+  can be missing: about 32 MB of log (some 1,000 to 2,000 pages), or what the system itself has
   not written back yet, on Linux about the last 30 seconds.
 
 The order is never lost: a commit that survives has all those before it, and the file is valid.
@@ -40,6 +40,7 @@ from gossamer.stores.embedded.rows import (
     UrlPath,
 )
 from gossamer.stores.embedded.sqlite.cache import KnownCache
+from gossamer.stores.embedded.sqlite.checkpoints import LOG_BYTES, Checkpoints
 from gossamer.stores.embedded.sqlite.file import begin, explain, open_file
 from gossamer.stores.embedded.sqlite.pages import SqlitePages
 from gossamer.stores.embedded.sqlite.queries import (
@@ -61,10 +62,19 @@ class SqliteBackend(SqlitePages):
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(self, path: Path | None = None, *, cached_links: int = 200_000) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        cached_links: int = 200_000,
+        log_bytes: int = LOG_BYTES,
+    ) -> None:
         """Open the file at a path; None: keep everything in memory."""
         self._path = path or Path(":memory:")
         super().__init__(open_file(self._path))
+        self._checkpoints: Checkpoints | None = None
+        if path is not None:
+            self._checkpoints = Checkpoints(path, log_bytes)
         self._cache = KnownCache(cached_links)
         self._assigned: dict[int, tuple[Url, int, int]] = {}
         """The URLs in the workers' queues, with their number of attempts, by id."""
@@ -364,7 +374,12 @@ class SqliteBackend(SqlitePages):
 
     def ready(self) -> bool:
         """Return whether a transaction is open, or could be opened now."""
-        return self._db.in_transaction or begin(self._db)
+        return self._db.in_transaction or self._begin()
+
+    def _begin(self) -> bool:
+        if self._checkpoints is not None and self._checkpoints.forbids_writing:
+            return False
+        return begin(self._db)
 
     def commit(self) -> None:
         """Make everything written so far durable, atomically."""
@@ -372,10 +387,14 @@ class SqliteBackend(SqlitePages):
         for name, figure in msgspec.structs.asdict(self.figures).items():
             self.put(name, str(figure).encode())
         self._db.execute("COMMIT")
-        begin(self._db)  # if this fails, the next step begins one
+        if self._checkpoints is not None:
+            self._checkpoints.after_commit()
+        self._begin()  # if this fails, the next step begins one
 
     def close(self) -> None:
         """Close it; what was not committed is lost."""
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self._db.close()
 
 

@@ -17,8 +17,6 @@ ID_AT: Final = slice(68, 72)
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 CACHE_KIB = 65_536
-CHECKPOINT_PAGES = 8_192
-"""The size of the log at which it is written back into the file: 32 MB."""
 
 
 def open_file(path: Path) -> sqlite3.Connection:
@@ -29,7 +27,7 @@ def open_file(path: Path) -> sqlite3.Connection:
             _make_or_check(db, path)
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            db.execute("PRAGMA wal_autocheckpoint = 0")  # `checkpoints.py` decides when
             db.execute("BEGIN IMMEDIATE")  # waits for other processes, up to `connect`'s timeout
             db.execute("PRAGMA busy_timeout = 0")  # from now on waiting would block the event loop
         except BaseException:
