@@ -72,6 +72,7 @@ class Cause(StrEnum):
     FIRST_BYTE_TIMEOUT = "the server accepted the connection and then said nothing"
     SILENCE_TIMEOUT = "the server stopped sending in the middle of its answer"
     TOTAL_TIMEOUT = "the whole answer took too long"
+    TOO_SLOW = "the server sent its answer too slowly"
     PROXY_FAILED = "the proxy is not there, or refused to make the connection"
     ADDRESS_REFUSED = "the host's address is not on the public internet"
     CERTIFICATE_INVALID = "the server's TLS certificate could not be verified"

@@ -33,12 +33,15 @@ SLOW: dict[str, tuple[Cause, list[RawStep]]] = {
         Cause.SILENCE_TIMEOUT,
         [HTML + b"Content-Length: 5\r\n\r\nhi", KeepOpen()],
     ),
-    "a field at a time": (Cause.TOTAL_TIMEOUT, [HTML, Repeat(b"X: a\r\n", every_s=0.1)]),
-    "a byte at a time": (Cause.TOTAL_TIMEOUT, [HTML + b"\r\n", Repeat(b"x", every_s=0.1)]),
-    "an interim answer at a time": (
+    "a body without end": (
         Cause.TOTAL_TIMEOUT,
-        [Repeat(b"HTTP/1.1 102 Processing\r\n\r\n", every_s=0.1)],
+        [HTML + b"\r\n", Repeat(b"x" * 1_000, every_s=0.05)],
     ),
+}
+DRIPPING: dict[str, list[RawStep]] = {
+    "a field at a time": [HTML, Repeat(b"X: a\r\n", every_s=0.1)],
+    "a byte at a time": [HTML + b"\r\n", Repeat(b"x", every_s=0.1)],
+    "an interim answer at a time": [Repeat(b"HTTP/1.1 100 C\r\n\r\n", every_s=0.25)],
 }
 
 
@@ -52,6 +55,15 @@ def test_each_kind_of_waiting_ends(
     assert (response.outcome, response.cause) == (Outcome.TIMED_OUT, cause)
     assert response.body == b""
     assert response.ended - response.started < quick.total_timeout_s + 0.3
+
+
+@pytest.mark.parametrize("name", DRIPPING)
+def test_what_drips_is_cut_off_before_its_time_is_over(
+    name: str, web: Web, fetch: Callable[..., Response], quick: FetchOptions
+) -> None:
+    web.site("a.test").raw("/", *DRIPPING[name])
+    response = fetch(options=replace(quick, total_timeout_s=30, silence_timeout_s=0.6))
+    assert (response.outcome, response.cause) == (Outcome.TIMED_OUT, Cause.TOO_SLOW)
 
 
 def test_a_slow_server_that_keeps_the_deadlines_is_heard_out(

@@ -39,10 +39,21 @@ class TransferProgress(msgspec.Struct):
 
     connected: float | None = None
     """When the request was sent, on a new connection or a kept one."""
+    first_byte: float | None = None
+    """When the first line of the answer came."""
     last_byte: float | None = None
     """When the last piece of the answer came."""
+    received: int = 0
+    """The bytes of the answer so far, without its framing."""
     useless_since: float | None = None
     """When the rest of the answer was found to be useless."""
+
+    def note(self, size: int) -> None:
+        """Note that a piece of the answer has come."""
+        self.last_byte = time.monotonic()
+        self.received += size
+        if self.first_byte is None:
+            self.first_byte = self.last_byte
 
 
 class Transfer:
@@ -194,7 +205,7 @@ class Transfer:
 
     def on_header(self, line: bytes) -> int | None:
         """Parse a header line; decide about the body after the last one."""
-        self.progress.last_byte = time.monotonic()
+        self.progress.note(len(line))
         cause = self._header.feed(line)
         if cause is not None:
             self.stop(cause)
@@ -205,7 +216,7 @@ class Transfer:
 
     def on_body(self, data: bytes) -> int | None:
         """Take a piece of the body."""
-        self.progress.last_byte = time.monotonic()
+        self.progress.note(len(data))
         is_allowed = self._allowance.take(len(data))
         if self._body is None:
             self._drained_bytes += len(data)

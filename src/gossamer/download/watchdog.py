@@ -14,6 +14,9 @@ from gossamer.model import Cause
 DRAIN_TIMEOUT_S = 1.0
 """How long a useless body is read; a new connection would cost about as much."""
 
+LEAST_RATE = 100.0
+"""How many bytes a second an answer must have on average, from when two silences would be over."""
+
 
 class Watchdog:
     """A timer that cancels transfers whose server is silent too long, or sends too much.
@@ -64,7 +67,15 @@ def overdue(progress: TransferProgress, options: FetchOptions, now: float) -> Ca
         return Cause.SILENCE_TIMEOUT
     if progress.useless_since is not None and now - progress.useless_since > DRAIN_TIMEOUT_S:
         return Cause.TOTAL_TIMEOUT
-    return None
+    return Cause.TOO_SLOW if _is_too_slow(progress, options, now) else None
+
+
+def _is_too_slow(progress: TransferProgress, options: FetchOptions, now: float) -> bool:
+    """Return whether so little has come that a silence would be as good."""
+    sending_s = 0.0 if progress.first_byte is None else now - progress.first_byte
+    if sending_s <= 2 * options.silence_timeout_s:
+        return False
+    return progress.received < LEAST_RATE * sending_s
 
 
 def tick_s(options: FetchOptions) -> float:

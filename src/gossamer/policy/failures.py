@@ -33,10 +33,12 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
         Cause.CERTIFICATE_INVALID: Treatment(Outcome.TLS_FAILED, False, True),
         Cause.ADDRESS_REFUSED: Treatment(Outcome.ADDRESS_REFUSED, False, True),
-        # Half an answer. A server that was still sending at the time limit will do so again.
+        # Half an answer. A server that was still sending at the time limit will do so again. What
+        # takes long keeps a connection from others, so it counts against the host.
         Cause.CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
-        Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, False),
-        Cause.TOTAL_TIMEOUT: Treatment(Outcome.TIMED_OUT, False, False),
+        Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
+        Cause.TOTAL_TIMEOUT: Treatment(Outcome.TIMED_OUT, False, True),
+        Cause.TOO_SLOW: Treatment(Outcome.TIMED_OUT, False, True),
         # An answer that cannot be used.
         Cause.BAD_HTTP: Treatment(Outcome.BAD_HTTP, False, False),
         Cause.BAD_CODING: Treatment(Outcome.BAD_HTTP, False, False),

@@ -21,7 +21,7 @@ _OVERLOADED = frozenset(
 _TOO_LATE = frozenset(
     {
         *(Cause.CONNECT_TIMEOUT, Cause.FIRST_BYTE_TIMEOUT),
-        *(Cause.SILENCE_TIMEOUT, Cause.TOTAL_TIMEOUT),
+        *(Cause.SILENCE_TIMEOUT, Cause.TOTAL_TIMEOUT, Cause.TOO_SLOW),
     }
 )
 

@@ -21,8 +21,24 @@ OPTIONS = FetchOptions(first_byte_timeout_s=10, silence_timeout_s=5)
         # The first byte came late; that is forgiven.
         (TransferProgress(connected=100, last_byte=200), 201, None),
         # What is thrown away gets less time, however busily it comes.
-        (TransferProgress(100, last_byte=109, useless_since=109), 109 + DRAIN_TIMEOUT_S, None),
-        (TransferProgress(100, last_byte=110.2, useless_since=109), 110.2, Cause.TOTAL_TIMEOUT),
+        (
+            TransferProgress(connected=100, last_byte=109, useless_since=109),
+            109 + DRAIN_TIMEOUT_S,
+            None,
+        ),
+        (
+            TransferProgress(connected=100, last_byte=110.2, useless_since=109),
+            110.2,
+            Cause.TOTAL_TIMEOUT,
+        ),
+        # What drips is given two silences, and then a hundred bytes a second are enough.
+        (TransferProgress(connected=100, first_byte=105, last_byte=115, received=1), 115, None),
+        (
+            TransferProgress(connected=100, first_byte=105, last_byte=116, received=1_099),
+            116,
+            Cause.TOO_SLOW,
+        ),
+        (TransferProgress(connected=100, first_byte=105, last_byte=116, received=1_100), 116, None),
     ],
 )
 def test_deadlines(progress: TransferProgress, now: float, expected: Cause | None) -> None:
