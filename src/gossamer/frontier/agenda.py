@@ -5,6 +5,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from gossamer.frontier.hosts import Host, Item
+from gossamer.frontier.scheduler_rules import may_try
 
 Entry = tuple[Item, int, Host]
 """A ready host, after its rank and its ticket. The smallest goes first."""
@@ -18,8 +19,9 @@ class Agenda:
     """The hosts with URLs assigned to a worker, each with one entry: resting, or ready.
 
     Of the ready hosts the one that has waited longest comes first; in strict order the one with
-    the best URL. An entry is valid while its ticket is the host's: resetting the ticket
-    invalidates the entry, which is then skipped when its turn comes.
+    the best URL. Those that are not proven are apart, as they may not have every slot. An entry is
+    valid while its ticket is the host's: resetting the ticket invalidates the entry, which is then
+    skipped when its turn comes.
 
     The shared hosts are in one agenda for all workers.
     """
@@ -29,6 +31,10 @@ class Agenda:
         """How many URLs are assigned to the worker."""
         self.in_progress = 0
         """How many URLs it works on."""
+        self.unproven = 0
+        """How many of those are of hosts that had not answered before."""
+        self.slots = 0
+        """How many URLs it can work on, as it said last."""
         self.served: dict[Host, None] = {}
         """The hosts that these belong to, in the order in which they came."""
         self.seen_at = now
@@ -37,6 +43,8 @@ class Agenda:
         self._strict = strict
         self._resting: list[tuple[float, int, Host]] = []
         self._ready: list[Entry] = []
+        self._unproven: list[Entry] = []
+        """Those ready whose hosts are not proven; none in strict order."""
 
     @property
     def to_do(self) -> int:
@@ -63,7 +71,16 @@ class Agenda:
         Hosts to be skipped stay where they are.
         """
         self._end_rests(now)
-        ready, found, skipped = self._ready, None, []
+        first = self._first_of(self._ready, now, skips)
+        if may_try(self.slots, self.unproven):
+            other = self._first_of(self._unproven, now, skips)
+            return first if other is None or (first is not None and first < other) else other
+        return first
+
+    def _first_of(
+        self, ready: list[Entry], now: float, skips: Callable[[Host], bool]
+    ) -> Entry | None:
+        found, skipped = None, []
         while ready:
             entry = ready[0]
             _, ticket, host = entry
@@ -90,7 +107,7 @@ class Agenda:
 
     def count_due(self, moment: float) -> int:
         """Return how many hosts could have been fetched from at that time."""
-        ready = (entry[1:] for entry in self._ready)
+        ready = (entry[1:] for entries in (self._ready, self._unproven) for entry in entries)
         return sum(
             ticket == host.ticket and host.free_at <= moment
             for entries in (ready, self._resting_until(moment))
@@ -115,6 +132,8 @@ class Agenda:
                 continue
             if host.free_at > now:
                 heappush(resting, (host.free_at, ticket, host))
+            elif self._strict:
+                heappush(self._ready, (host.assigned[0], ticket, host))
             else:
-                rank = host.assigned[0] if self._strict else (since, ticket)
-                heappush(self._ready, (rank, ticket, host))
+                ready = self._ready if host.is_proven else self._unproven
+                heappush(ready, ((since, ticket), ticket, host))

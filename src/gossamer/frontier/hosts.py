@@ -107,6 +107,11 @@ class Host(msgspec.Struct, eq=False):
         return self.limits.spent(self.pages, self.received)
 
     @property
+    def is_proven(self) -> bool:
+        """Whether it answered its last request, and in time."""
+        return bool(self.requests) and not self.failures
+
+    @property
     def mean_s(self) -> float:
         """The mean duration of its requests."""
         return self.took_s / self.requests if self.requests else 0.0

@@ -19,6 +19,9 @@ class Lease(msgspec.Struct):
     """Whether the host was shared when it was granted."""
     allowed: int
     """How many bytes are reserved for it."""
+    unproven: bool
+    """Whether the host had not answered its last request when it was granted, or had none; never
+    for a shared one, which may have any slot."""
 
 
 class Leases:
@@ -42,6 +45,7 @@ class Leases:
             deadline=now + self._lease_s,
             shared=host.worker == ANYONE,
             allowed=allowed,
+            unproven=host.worker != ANYONE and not host.is_proven,
         )
         self._next_number += 1
         self._leases[url_id] = lease

@@ -151,6 +151,7 @@ class Scheduler:
     def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
         """Lease up to `limit` URLs of hosts that are due, within the budgets."""
         granted: list[Lease] = []
+        self.agendas[worker].slots = self.agendas[worker].in_progress + limit
         while len(granted) < limit:
             entry = self.agendas.first(worker, now)
             if entry is None or not (allowed := self.budget.reserve()):
@@ -168,7 +169,9 @@ class Scheduler:
             self.agendas[worker].in_progress += 1
             self._announce(host)
             self._offer(host)
-            granted.append(self.leases.grant(url_id, worker, host, allowed, now))
+            lease = self.leases.grant(url_id, worker, host, allowed, now)
+            self.agendas[worker].unproven += lease.unproven
+            granted.append(lease)
         return granted
 
     def has_ready(self, worker: int, now: float) -> bool:
@@ -189,6 +192,7 @@ class Scheduler:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
         self.leases.end(lease)
         self.agendas[lease.worker].in_progress -= 1
+        self.agendas[lease.worker].unproven -= lease.unproven
         host = lease.host
         if lease.shared:
             host.shares[lease.worker] -= 1

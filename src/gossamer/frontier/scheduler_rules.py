@@ -6,6 +6,17 @@ from gossamer.frontier.host_limits import HostLimitRule, HostLimits, limits_of
 from gossamer.frontier.hosts import Host
 
 MAX_ASSIGNED = 256
+RESERVED_FROM = 20
+"""A worker with so many slots keeps some of them for hosts that answer."""
+
+
+def may_try(slots: int, unproven: int) -> bool:
+    """Return whether a worker may ask one more host that did not answer last, or is new.
+
+    A quarter of its slots is for the others: servers that are silent, or drip, hold theirs for as
+    long as the time-outs allow, and would soon hold all of them.
+    """
+    return slots < RESERVED_FROM or unproven < slots - slots // 4
 
 
 class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):

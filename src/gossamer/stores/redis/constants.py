@@ -47,7 +47,7 @@ CONSTANTS: Mapping[str, int | float | str] = {
     **_of(cookies, "MAX_COOKIES", "MAX_COOKIE_DOMAINS"),
     **_of(stored_cookies, "COOKIES_NOTE", "COOKIE_DOMAINS_NOTE"),
     **_of(scheduler, "SOON_S", "PROMISE_S", "ASK_AGAIN_S", "ASSIGNED_AT_ONCE"),
-    **_of(scheduler_rules, "MAX_ASSIGNED"),
+    **_of(scheduler_rules, "MAX_ASSIGNED", "RESERVED_FROM"),
     **_of(host_registry, "SLOW_HOSTS"),
     **_of(store, "EXPIRED_AT_ONCE"),
 }

@@ -46,6 +46,8 @@ NAMES: Final = {
     "shares": "shares:",  # hash of a worker: shared host -> how many of its URLs it works on
     "served": "served:",  # set of a worker: the hosts of which it has URLs
     "agenda": "agenda:",  # sorted set of a worker: hosts by their moment, in microseconds
+    "unproven": "unproven:",  # the same, for hosts that did not answer last, or are new
+    "trying": "trying",  # hash: worker -> on how many URLs of such hosts it works
     "ready": "ready:",  # sorted set of a worker, in strict order: hosts by their best URL
     "leases": "leases",  # hash: URL -> lease
     "deadlines": "deadlines",  # sorted set: leased URLs by their deadline, in microseconds

@@ -1,5 +1,6 @@
 -- The agenda of a worker: when it may ask which of its hosts. Each host has one entry, by its
--- moment. In strict order those whose moment has come stand apart, by their best URL. The shared
+-- moment. In strict order those whose moment has come stand apart, by their best URL; otherwise
+-- those that are not proven are apart, as they may not have every slot of the worker. The shared
 -- hosts are in the agenda of const.ANYONE.
 
 local agenda = {}
@@ -25,10 +26,23 @@ function agenda.worker_of(ctx, h)
   return h.shared and const.ANYONE or domains.get(ctx, h.domain).worker
 end
 
+-- Returns in which of the two sets of a worker a host is entered, and which is the other one.
+local function sets_of(ctx, worker, h)
+  local name = text(worker)
+  local proven, unproven = ctx.prefix .. K.agenda .. name, ctx.prefix .. K.unproven .. name
+  if ctx.rules.strict or worker == const.ANYONE or hosts.is_proven(h) then
+    return proven, unproven
+  end
+  return unproven, proven
+end
+
 function agenda.cross_out(ctx, h)
   local worker = agenda.worker_of(ctx, h)
   if worker then
-    ctx.call('ZREM', ctx.prefix .. K.agenda .. text(worker), h.key)
+    local set, other = sets_of(ctx, worker, h)
+    if ctx.call('ZREM', set, h.key) == 0 then
+      ctx.call('ZREM', other, h.key) -- it has been entered before it answered, or failed
+    end
     if h.rank > 0 then
       ctx.call('ZREM', ctx.prefix .. K.ready .. text(worker), rank_of(h))
       h.rank = 0
@@ -42,13 +56,16 @@ function agenda.announce(ctx, h)
   if h.in_progress >= hosts.slots(ctx, h) then
     agenda.cross_out(ctx, h) -- it may have had more slots when it was entered
   elseif h.assigned > 0 and h.rank == 0 then
-    local key = ctx.prefix .. K.agenda .. text(agenda.worker_of(ctx, h))
-    ctx.call('ZADD', key, 'NX', text(moment_of(h)), h.key)
+    local set, other = sets_of(ctx, agenda.worker_of(ctx, h), h)
+    ctx.call('ZREM', other, h.key)
+    ctx.call('ZADD', set, 'NX', text(moment_of(h)), h.key)
   end
 end
 
 local function rest_on(ctx, worker, h)
-  ctx.call('ZADD', ctx.prefix .. K.agenda .. text(worker), text(moment_of(h)), h.key)
+  local set, other = sets_of(ctx, worker, h)
+  ctx.call('ZREM', other, h.key)
+  ctx.call('ZADD', set, text(moment_of(h)), h.key)
 end
 
 local function make_ready(ctx, worker, h)
@@ -59,8 +76,9 @@ local function make_ready(ctx, worker, h)
   ctx.call('ZADD', ctx.prefix .. K.ready .. text(worker), best[2], rank_of(h))
 end
 
-local function first_rested(ctx, worker)
-  local key, now = ctx.prefix .. K.agenda .. text(worker), micros(ctx.now)
+-- Returns the first host whose moment has come, of one of the two sets of a worker.
+local function first_in(ctx, worker, set)
+  local key, now = ctx.prefix .. set .. text(worker), micros(ctx.now)
   while true do
     local first = ctx.call('ZRANGEBYSCORE', key, '-inf', text(now), 'LIMIT', '0', '1')[1]
     if not first then
@@ -72,6 +90,19 @@ local function first_rested(ctx, worker)
     end
     rest_on(ctx, worker, h)
   end
+end
+
+-- Returns the host that has waited longest, of those that the worker may ask.
+local function first_rested(ctx, worker)
+  local proven = first_in(ctx, worker, K.agenda)
+  if ctx.rules.strict or not workers.may_try(ctx) then
+    return proven
+  end
+  local other = first_in(ctx, worker, K.unproven)
+  if proven and (not other or moment_of(proven) <= moment_of(other)) then
+    return proven
+  end
+  return other
 end
 
 -- Lets all hosts whose moment has come stand by their best URL.
@@ -175,19 +206,23 @@ end
 -- Returns when the next host of a worker may be asked, if none may be now; nil if it has none. What
 -- others have of shared hosts they may give back at any time.
 function agenda.next_moment(ctx, worker)
-  local key = ctx.prefix .. K.agenda .. text(worker)
-  local first = ctx.call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local moment = first[2] and tonumber(first[2]) / 1e6
-  if ctx.counts.common == 0 then
-    return moment
+  local moment = const.INF
+  for _, set in ipairs(workers.may_try(ctx) and { K.agenda, K.unproven } or { K.agenda }) do
+    local first = ctx.call('ZRANGE', ctx.prefix .. set .. text(worker), '0', '0', 'WITHSCORES')
+    moment = math.min(moment, first[2] and tonumber(first[2]) / 1e6 or const.INF)
   end
-  return math.min(moment or const.INF, ctx.now + const.ASK_AGAIN_S)
+  if ctx.counts.common > 0 then
+    moment = math.min(moment, ctx.now + const.ASK_AGAIN_S)
+  end
+  return moment < const.INF and moment or nil
 end
 
 -- Forgets the agenda of a worker that is gone.
 function agenda.forget(ctx, worker)
   local name = text(worker)
-  ctx.call('DEL', ctx.prefix .. K.agenda .. name, ctx.prefix .. K.ready .. name)
+  for _, set in ipairs({ K.agenda, K.unproven, K.ready }) do
+    ctx.call('DEL', ctx.prefix .. set .. name)
+  end
 end
 
 return agenda

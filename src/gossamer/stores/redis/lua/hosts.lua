@@ -177,6 +177,11 @@ function hosts.slots(ctx, h)
   return left > 0 and math.min(slots, left) or slots
 end
 
+-- Tells whether a host answered its last request, and in time.
+function hosts.is_proven(h)
+  return h.requests > 0 and h.failures == 0
+end
+
 -- Returns which budget of a host is used up; empty: none is.
 function hosts.spent(ctx, h)
   local limits = host_limits.of(ctx, h.name)

@@ -4,8 +4,10 @@ local leases = {}
 
 local text = commands.text
 
--- Number, whether the host was shared (1) or not (0), the bytes reserved for it, worker and host.
+-- Number, whether the host was shared (1) or not proven (2), the bytes reserved for it, worker and
+-- host.
 local LEASE = '>I6BI7I5I4'
+local SHARED, UNPROVEN = 1, 2
 
 -- Returns when a lease ends that is given or extended now.
 function leases.deadline(ctx)
@@ -19,15 +21,19 @@ function leases.grant(ctx, u, h, worker, allowed)
   counts.lease = math.max(counts.lease + 1, math.floor(ctx.now * const.LEASES_PER_S))
   counts.in_progress = counts.in_progress + 1
   counts.reserved = counts.reserved + allowed
-  local packed = struct.pack(LEASE, counts.lease, h.shared and 1 or 0, allowed, worker, h.hid)
+  local kind = h.shared and SHARED or hosts.is_proven(h) and 0 or UNPROVEN
+  if kind == UNPROVEN then
+    workers.count_unproven(ctx, worker, 1)
+  end
+  local packed = struct.pack(LEASE, counts.lease, kind, allowed, worker, h.hid)
   ctx.call('HSET', ctx.prefix .. K.leases, name, packed)
   ctx.call('ZADD', ctx.prefix .. K.deadlines, leases.deadline(ctx), name)
   return counts.lease
 end
 
 local function read(packed)
-  local number, shared, allowed, worker, hid = struct.unpack(LEASE, packed)
-  return { number = number, shared = shared == 1, worker = worker, hid = hid, allowed = allowed }
+  local number, kind, allowed, worker, hid = struct.unpack(LEASE, packed)
+  return { number = number, kind = kind, worker = worker, hid = hid, allowed = allowed }
 end
 
 -- Returns the lease of a URL; nil if `number` is not its newest.
@@ -47,7 +53,10 @@ function leases.finish(ctx, id, lease, h, next_start, received)
   counts.received = counts.received + math.min(received, lease.allowed)
   h.received = h.received + math.min(received, lease.allowed)
   workers.add_load(ctx, lease.worker, -1)
-  if lease.shared then
+  if lease.kind == UNPROVEN then
+    workers.count_unproven(ctx, lease.worker, -1)
+  end
+  if lease.kind == SHARED then
     workers.add_share(ctx, lease.worker, h, -1)
   else
     local d = domains.get(ctx, h.domain)

@@ -25,6 +25,7 @@ function workers.forget(ctx, worker)
   ctx.call('HDEL', ctx.prefix .. K.queue_lengths, name)
   ctx.call('ZREM', ctx.prefix .. K.seen, name)
   ctx.call('HDEL', ctx.prefix .. K.reports, name)
+  ctx.call('HDEL', ctx.prefix .. K.trying, name)
   ctx.call('DEL', ctx.prefix .. K.shares .. name)
 end
 
@@ -83,6 +84,32 @@ function workers.add_load(ctx, worker, count)
   if worker ~= const.ANYONE then
     ctx.call('ZADD', ctx.prefix .. K.loads, 'XX', 'INCR', commands.text(count), pad(worker))
   end
+end
+
+-- Notes how many slots a worker has: what it works on, and so many more.
+function workers.note_slots(ctx, worker, free)
+  local load = ctx.call('ZSCORE', ctx.prefix .. K.loads, pad(worker)) or 0
+  ctx.slots = tonumber(load) - workers.queue_length(ctx, worker) + free
+  if ctx.slots >= const.RESERVED_FROM then
+    ctx.unproven = ctx.call('HGET', ctx.prefix .. K.trying, commands.text(worker))
+    ctx.unproven = tonumber(ctx.unproven or 0)
+  end
+end
+
+-- Tells whether a worker may ask one more host that did not answer last, or is new: a quarter of its
+-- slots is for the others. See scheduler_rules.py.
+function workers.may_try(ctx)
+  return ctx.slots < const.RESERVED_FROM or ctx.unproven < ctx.slots - math.floor(ctx.slots / 4)
+end
+
+-- Counts the URLs of such hosts that a worker works on.
+function workers.count_unproven(ctx, worker, count)
+  local key, name = ctx.prefix .. K.trying, commands.text(worker)
+  local unproven = ctx.call('HINCRBY', key, name, commands.text(count))
+  if unproven <= 0 then
+    ctx.call('HDEL', key, name)
+  end
+  ctx.unproven = unproven
 end
 
 -- Returns how many slots of a shared host a worker may use: else the first would take each again

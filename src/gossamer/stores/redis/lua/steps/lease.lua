@@ -34,6 +34,7 @@ end
 steps.once('lease', COUNTERS, function(ctx, message)
   local worker, limit = message[1], message[2]
   workers.join(ctx, worker)
+  workers.note_slots(ctx, worker, limit)
   -- the URL queue is full, or in strict order a better one may be among those that are not ready
   local most = ctx.rules.strict and 1 or ctx.rules.url_queue
   if scheduler.must_wait_for_order(ctx) or ctx.counts.unscored >= most then

@@ -17,6 +17,7 @@ local function busy_hosts(ctx, limit)
   local sources = { { 'ZRANGE', K.parked }, { 'ZRANGE', K.agenda .. commands.text(const.ANYONE) } }
   for _, worker in ipairs(ctx.call('ZRANGE', ctx.prefix .. K.seen, 0, limit - 1)) do
     sources[#sources + 1] = { 'ZRANGE', K.agenda .. worker }
+    sources[#sources + 1] = { 'ZRANGE', K.unproven .. worker }
   end
   for queue = 0, ctx.rules.queues - 1 do
     sources[#sources + 1] = { 'LRANGE', K.ring .. queue }

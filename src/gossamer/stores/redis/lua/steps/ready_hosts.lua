@@ -6,6 +6,7 @@ steps.reading('ready_hosts', {}, function(ctx)
   local count = ctx.call('SCARD', ctx.prefix .. K.served .. commands.text(const.ANYONE))
   for _, worker in ipairs(ctx.call('ZRANGE', ctx.prefix .. K.seen, '0', '-1')) do
     count = count + ctx.call('ZCOUNT', ctx.prefix .. K.agenda .. worker, '-inf', late)
+    count = count + ctx.call('ZCOUNT', ctx.prefix .. K.unproven .. worker, '-inf', late)
     if ctx.rules.strict then -- these were due when they were last considered
       count = count + ctx.call('ZCARD', ctx.prefix .. K.ready .. worker)
     end

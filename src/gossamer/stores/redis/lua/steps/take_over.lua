@@ -77,7 +77,7 @@ steps.repeatable('take_over', { 'closed', 'taken_slots' }, function(ctx, message
   if has_other_queues then
     count_queues(ctx)
   end
-  for _, key in ipairs({ K.seen, K.loads, K.queue_lengths, K.domains }) do
+  for _, key in ipairs({ K.seen, K.loads, K.queue_lengths, K.trying, K.domains }) do
     ctx.call('DEL', ctx.prefix .. key)
   end
   ctx.domains, ctx.changed_domains = {}, {}
