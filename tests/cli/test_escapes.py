@@ -67,6 +67,7 @@ class HostileCrawl:
             "modules": [[], ["--json"]],
             "scorers": [[], ["--json"]],
             "inspect": [[f"{self.home}type"], [f"{self.home}type", "--json"]],
+            "web": [["--fault", EVIL], ["--list-faults"]],
             "demo": [["--depth", EVIL]],
         }
 

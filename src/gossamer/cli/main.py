@@ -35,6 +35,7 @@ COMMANDS = {
     "modules": ("listing:modules", "List the modules, which process pages."),
     "scorers": ("listing:scorers", "List the scorers, which decide the order of a crawl."),
     "inspect": ("inspect:inspect", "Show what a crawler sees of one page, and why."),
+    "web": ("web:web", "Serve a simulated web to try crawls and modules on, with faults."),
     "demo": ("demo:demo", "Crawl a small site that Gossamer serves itself."),
 }
 """The subcommands, imported on use: none loads the libraries of the others."""

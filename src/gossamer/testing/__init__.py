@@ -9,13 +9,14 @@ r"""A simulated web for tests: real sockets, described in a few lines, well-beha
 
 `Web` is the server, `Site` one host with its answers, `Reply` and `Raw` the kinds of answers,
 `RequestRecord` a request that the server received and `traffic_of` the statistics of them.
-`demo_site` describes a small site to crawl, `GraphWeb` a web of any size that knows what a crawl
-must find.
+`demo_site` describes a small site to crawl, `GraphWeb` a web that knows what a crawl must find, and
+`SimulatedWeb` one of any size that misbehaves on demand.
 """
 
 from gossamer.testing.demo import demo_site
 from gossamer.testing.graph import GraphWeb
 from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, RawStep, Repeat, Reply, Reset
+from gossamer.testing.simulator import SimulatedWeb
 from gossamer.testing.site import Site
 from gossamer.testing.traffic import (
     RequestRecord,
@@ -37,6 +38,7 @@ __all__ = [
     "Reply",
     "RequestRecord",
     "Reset",
+    "SimulatedWeb",
     "Site",
     "Traffic",
     "Web",

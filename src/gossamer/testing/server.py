@@ -28,11 +28,11 @@ class ServerThread:
     accepting, and they stay open until the garbage collector finds them.
     """
 
-    def __init__(self, answerer: Answerer, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, answerer: Answerer, tls: ssl.SSLContext | None, port: int = 0) -> None:
         self._context = ServerContext(answerer)
         self._tls = tls
         # Listening already: clients that connect before the thread is ready wait in the backlog.
-        self._listener = socket.create_server((LOOPBACK, 0), backlog=1024)
+        self._listener = socket.create_server((LOOPBACK, port), backlog=1024)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
         self._loop = new_event_loop()

@@ -1,0 +1,86 @@
+"""`gossamer web`: a simulated web to try crawls and modules on, honest or hostile."""
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from gossamer.cli.output import put_lines, put_table
+from gossamer.cli.parameters import switch, value
+from gossamer.errors import UsageError
+from gossamer.testing.simulator import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
+
+
+def web(
+    *,
+    hosts: Annotated[int, value("--hosts", "How many hosts to serve.")] = 100,
+    pages: Annotated[
+        int, value("--pages", "How many pages the largest host has; the others have fewer.")
+    ] = 100,
+    seed: Annotated[int, value("--seed", "The same number makes the same web.")] = 1,
+    fault: Annotated[
+        tuple[str, ...],
+        value(
+            "--fault",
+            "Have one host with this fault, linked from the first, or with NAME=SHARE this share "
+            "of the hosts; all is every fault; may be repeated.",
+        ),
+    ] = (),
+    port: Annotated[int, value("--port", "The port to listen on; by default a free one.")] = 0,
+    list_faults: Annotated[bool, switch("--list-faults", "List the faults, and end.")] = False,
+) -> int:
+    """Serve a simulated web on this machine until Ctrl-C: hosts of all sizes, with faults.
+
+    Hosts are called h0.localhost, h1.localhost …; a host that is called like a fault has it.
+    """
+    if list_faults:
+        put_table([["fault", "what its server does"], *_fault_rows()])
+        return 0
+    if not 0 <= port < 65_536:
+        raise UsageError(f"port {port} (--port) must be from 0 to 65535")
+    simulated = SimulatedWeb(
+        seed=seed, hosts=hosts, pages=pages, faults=_shares(fault), domain="localhost"
+    )
+    ended = threading.Event()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: ended.set())
+    try:
+        with simulated.serve(port) as served:
+            put_lines(_instructions(served))
+            ended.wait()
+            asked = served.requests
+            put_lines([f"{asked.total()} requests to {len(asked)} hosts"])
+    except OSError as error:
+        raise UsageError(f"cannot listen on port {port}: {error.strerror}") from error
+    return 0
+
+
+def _fault_rows() -> Iterator[list[str]]:
+    for family, faults in FAMILIES.items():
+        yield ["", f"-- {family}"]
+        yield from ([one.name, one.summary] for one in faults)
+
+
+def _shares(given: Sequence[str]) -> dict[str, float]:
+    """Return the share of the hosts that have each fault; 0 stands for one host of its name."""
+    shares: dict[str, float] = {}
+    for text in given:
+        name, has_share, words = text.partition("=")
+        names = list(FAULTS) if name == "all" else [name]
+        try:
+            share = float(words) if has_share else 0.0
+        except ValueError as error:
+            raise UsageError(
+                f"fault {text!r} (--fault) needs a share from 0 to 1, such as {name}=0.1"
+            ) from error
+        shares.update(dict.fromkeys(names, share / len(names)))
+    return shares
+
+
+def _instructions(served: ServedWeb) -> list[str]:
+    port = served.port
+    crawl = f"gossamer crawl {served.home()} --scope any --delay 0s"
+    return [
+        f"{served.web.hosts} hosts at {served.home()} and so on; Ctrl-C ends it. Crawl them with:",
+        f"  {crawl} --allow-network 127.0.0.1:{port} --allow-network '[::1]:{port}'",
+    ]

@@ -1,0 +1,126 @@
+"""Faults of robots.txt and of sitemaps: huge, broken, slow, looping, contradictory."""
+
+from gossamer.testing.replies import TEXT_TYPE, KeepOpen, Repeat, Reply
+from gossamer.testing.simulator.codings import gzip_bomb
+from gossamer.testing.simulator.fault import Fault, FaultRequest, Player, always, linking, raw
+
+ROBOTS = "/robots.txt"
+_SITEMAP = "/sitemap.xml"
+_FORBIDDING = "User-agent: *\nDisallow: /fault\n"
+_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+
+def _text(body: str | bytes) -> Player:
+    return always(Reply(headers={"Content-Type": TEXT_TYPE}, body=body))
+
+
+def _status(status: int, **fields: str) -> Player:
+    headers = {name.replace("_", "-"): value for name, value in fields.items()}
+    return always(Reply(status=status, headers=headers))
+
+
+def _redirected(request: FaultRequest) -> Reply:
+    """Redirect five times, and forbid then."""
+    number = int(request.target.partition("?")[2] or 0)
+    if number == 5:
+        return Reply(headers={"Content-Type": TEXT_TYPE}, body=_FORBIDDING)
+    return Reply(status=301, headers={"Location": f"{ROBOTS}?{number + 1}"})
+
+
+def _looping(_request: FaultRequest) -> Reply:
+    return Reply(status=301, headers={"Location": ROBOTS})
+
+
+def _robots(name: str, summary: str, play: Player) -> Fault:
+    return Fault(name, summary, play, at=(ROBOTS,))
+
+
+_OF_ROBOTS = (
+    _robots(
+        "robots-huge",
+        "sends 500 MB of robots.txt, of which the first lines forbid",
+        raw(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 500000000\r\n\r\n",
+            _FORBIDDING.encode(),
+            Repeat(b"Disallow: /somewhere/else\n" * 1_000, times=20_000),
+        ),
+    ),
+    _robots("robots-html", "sends a page as its robots.txt", always(Reply(body=linking("/fault")))),
+    _robots("robots-binary", "sends bytes as its robots.txt", _text(bytes(range(256)) * 40)),
+    _robots(
+        "robots-bom", "begins with a byte order mark", _text(b"\xef\xbb\xbf" + _FORBIDDING.encode())
+    ),
+    _robots("robots-utf16", "is in UTF-16", _text(_FORBIDDING.encode("utf-16"))),
+    _robots("robots-401", "asks for a password", _status(401)),
+    _robots("robots-403", "refuses it", _status(403)),
+    _robots("robots-410", "says it is gone", _status(410)),
+    _robots("robots-429", "says we ask too often", _status(429, Retry_After="100000")),
+    _robots("robots-500", "fails", _status(500)),
+    _robots("robots-silent", "says nothing", raw(KeepOpen())),
+    _robots(
+        "robots-slow",
+        "sends a byte every half second",
+        raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", Repeat(b"#", every_s=0.5)),
+    ),
+    _robots("robots-redirected", "is behind five redirects", _redirected),
+    _robots("robots-loop", "redirects to itself", _looping),
+    _robots("robots-bomb", "unpacks to 200 MB", lambda _: _bomb("text/plain")),
+    _robots(
+        "delay-huge",
+        "wants a thousand million seconds between requests",
+        _text("User-agent: *\nCrawl-delay: 1e9\n"),
+    ),
+    _robots(
+        "delay-odd",
+        "wants a delay that is no number",
+        _text("User-agent: *\nCrawl-delay: NaN\nCrawl-delay: -5\n"),
+    ),
+)
+
+
+def _bomb(kind: str) -> Reply:
+    return Reply(headers={"Content-Type": kind, "Content-Encoding": "gzip"}, body=gzip_bomb())
+
+
+def _sitemap(name: str, summary: str, play: Player) -> Fault:
+    """Return a fault of the sitemap that robots.txt names."""
+
+    def answer(request: FaultRequest) -> Reply | None:
+        if request.target == ROBOTS:
+            body = f"User-agent: *\nSitemap: {request.origin}{_SITEMAP}\n"
+            return Reply(headers={"Content-Type": TEXT_TYPE}, body=body)
+        found = play(request)
+        return found if isinstance(found, Reply) else None
+
+    return Fault(name, summary, answer, at=(ROBOTS, _SITEMAP))
+
+
+def _index(request: FaultRequest) -> Reply:
+    """Name itself and others, for ever."""
+    locations = [
+        f"{request.origin}{_SITEMAP}?{request.target.count('x')}{one}" for one in ("", "x", "xx")
+    ]
+    items = "".join(f"<sitemap><loc>{one}</loc></sitemap>" for one in locations)
+    return _xml(f'<sitemapindex xmlns="{_NAMESPACE}">{items}</sitemapindex>')
+
+
+def _xml(text: str) -> Reply:
+    return Reply(headers={"Content-Type": "application/xml"}, body=f'<?xml version="1.0"?>{text}')
+
+
+_ENTITIES = "".join(
+    f'<!ENTITY l{number} "{f"&l{number - 1};" * 10 if number else "lol"}">' for number in range(10)
+)
+_LAUGHS = f"<!DOCTYPE u [{_ENTITIES}]><urlset><url><loc>&l9;</loc></url></urlset>"
+_FILE = '<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset><url><loc>&x;</loc></url></urlset>'
+
+_OF_SITEMAPS = (
+    _sitemap("sitemap-html", "sends a page as its sitemap", always(Reply(body=linking("/")))),
+    _sitemap("sitemap-index-loop", "names itself and others as sitemaps", _index),
+    _sitemap("sitemap-entities", "is a billion laughs", lambda _: _xml(_LAUGHS)),
+    _sitemap("sitemap-file", "names a file as an entity", lambda _: _xml(_FILE)),
+    _sitemap("sitemap-bomb", "unpacks to 200 MB", lambda _: _bomb("application/xml")),
+    _sitemap("sitemap-cut", "ends in the middle", lambda _: _xml("<urlset><url><loc>http")),
+)
+
+ROBOTS_FAULTS = (*_OF_ROBOTS, *_OF_SITEMAPS)

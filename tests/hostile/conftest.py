@@ -1,0 +1,102 @@
+"""One crawl of all hostile hosts for each store, shared by the tests of all processes."""
+
+import asyncio
+import fcntl
+import secrets
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.hostile.catalogue import CATALOGUE
+
+from gossamer.config import load
+from gossamer.coordinator import crawl
+from gossamer.stores.reading import ReadRequest
+from gossamer.testing.simulator import ServedWeb, SimulatedWeb
+from gossamer.views.crawl_tables import open_tables
+from gossamer.views.pages import list_urls
+from gossamer.views.stored_crawl import open_crawl
+from gossamer.views.verify import verify
+
+
+class HostileCrawlResult(msgspec.Struct, frozen=True):
+    """What came of the crawl of all hostile hosts."""
+
+    outcomes: dict[str, str | None]
+    """How each URL ended; None if it did not, or was too deep."""
+    honest: list[str]
+    """The pages of the honest hosts beside them."""
+    broken: list[str]
+    """The promises of the store that do not hold."""
+    ended_by: str
+    took_s: float
+
+
+@pytest.fixture(scope="session", params=["sqlite", "redis"])
+def crawled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> HostileCrawlResult:
+    """Crawl all of them once, whichever process comes first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = base if worker_id == "master" else base.parent
+    kept = folder / f"hostile-{request.param}.json"
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            store = "" if request.param == "sqlite" else request.getfixturevalue("redis_url")
+            found = asyncio.run(_crawl(tmp_path_factory.mktemp("hostile"), store))
+            kept.write_bytes(msgspec.json.encode(found))
+    return msgspec.json.decode(kept.read_bytes(), type=HostileCrawlResult)
+
+
+async def _crawl(directory: Path, store: str) -> HostileCrawlResult:
+    web = SimulatedWeb(hosts=3, pages=40, faults=dict.fromkeys(CATALOGUE, 0.0))
+    own = {"store": store, "name": secrets.token_hex(4)} if store else {}
+    begun = time.monotonic()
+    with web.serve() as served:
+        summary = await crawl(
+            *(served.home(label) for label in web.labels),
+            dns=served.dns,
+            dir=directory,
+            allow_network=[f"127.0.0.1:{served.port}"],
+            **{**IMPATIENT, **own},  # type: ignore[arg-type]
+        )
+        took_s = time.monotonic() - begun
+        request = ReadRequest(
+            address=load(own and {"store": store}, {}).options.store,
+            name=own.get("name"),
+            directory=directory,
+        )
+        return await _read(request, served, summary.ended_by, took_s)
+
+
+IMPATIENT = {
+    "scope": "any",
+    "depth": 2,
+    "delay": "0s",
+    "timeout": "3s",
+    "retries": 0,
+    "max_page_bytes": "2MB",
+    "max_bytes": "1GB",
+    "sitemaps": "auto",
+    "similarity": "off",
+    "cookies": True,
+}
+
+
+async def _read(
+    request: ReadRequest, served: ServedWeb, ended_by: str, took_s: float
+) -> HostileCrawlResult:
+    async with open_crawl(request) as stored:
+        outcomes = {one.url: one.outcome async for one in list_urls(stored)}
+    async with open_tables(request) as tables:
+        verified = await verify(tables, time.time())
+    numbered = [f"h{number}" for number in range(served.web.hosts)]
+    return HostileCrawlResult(
+        outcomes={str(url): outcome for url, outcome in outcomes.items()},
+        honest=[url for label in numbered for url in served.honest_urls(label)],
+        broken=[one.rule for one in verified.findings if one.broken],
+        ended_by=ended_by,
+        took_s=took_s,
+    )
