@@ -12,6 +12,8 @@ from gossamer.stores.contract import Settled, Settlement, Task
 
 SHARE_DIGITS = 4
 """How exactly similarities are stored, in every store."""
+SAME_CONTENT = "the same content as page "
+"""The detail of a duplicate's outcome, before the number of the page that it repeats."""
 
 
 class ClaimingStore(Protocol):
@@ -55,7 +57,7 @@ def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = Tr
         page = msgspec.structs.replace(settlement.page, page_id=claim.page_id)
         return msgspec.structs.replace(settlement, page=page)
     if claim.similarity is None or claim.own_similarity is None:
-        words = f"the same content as page {claim.duplicate_of}"
+        words = f"{SAME_CONTENT}{claim.duplicate_of}"
         return msgspec.structs.replace(
             settlement,
             outcome=Outcome.DUPLICATE,

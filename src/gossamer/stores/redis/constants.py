@@ -11,7 +11,7 @@ from types import ModuleType
 from gossamer.frontier import hosts, queues, scheduler, scheduler_rules
 from gossamer.model import Outcome
 from gossamer.policy import auto_delay, cookies, rests
-from gossamer.stores import claim, contract, listing, retrying
+from gossamer.stores import claim, contract, keeping, listing, retrying
 from gossamer.stores import cookies as stored_cookies
 from gossamer.stores.embedded import host_registry, lsh_index, store
 from gossamer.stores.redis import alive, records
@@ -30,9 +30,11 @@ CONSTANTS: Mapping[str, int | float | str] = {
     "LEASES_PER_S": 10_000,  # a lease's number is its moment, in such parts of a second, or more
     "GAVE_UP": Outcome.GAVE_UP.value,
     "REDIRECTED": Outcome.REDIRECTED.value,
+    "DUPLICATE": Outcome.DUPLICATE.value,
     "RECORD_SIZE": records.RECORD.size,
     **_of(contract, "MAX_DEATHS", "MAX_ATTEMPTS", "POISON_WORDS", "LATE_S"),
     **_of(claim, "THIS_PAGE"),
+    **_of(keeping, "SAME_CONTENT"),
     **_of(listing, "MAX_SITEMAPS"),
     **_of(retrying, "RETRIED_AT_ONCE"),
     **_of(records, "RECORD_VERSION", "SCORED", "REDIRECT", "GIVEN_SCORE", "LISTED"),

@@ -55,6 +55,8 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     """For each link that came as a URL its id, and when it was done (0: it is not)."""
     depth: int = 0
     hops: int = 0
+    unread: tuple[int, ...] = ()
+    """Nothing was recorded: see `Settled.unread`."""
 
 
 class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,6 @@ from gossamer.stores.contract import Leased, Link, Settled, Settlement, Task
 from gossamer.stores.cookies import COOKIES_NOTE, read_jar
 from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.keeping import keep_page
 from gossamer.stores.reasons import cause_counts, outcome_sums, parsed_counts
 from gossamer.stores.redis import messages
 from gossamer.stores.redis.known_link_cache import KnownLinkCache
@@ -115,10 +114,9 @@ class RedisStore:
         own: dict[int, bytes] | None = None,
     ) -> Claim:
         """Give a page its number, unless the same content or a similar one is kept."""
-        bands, sample = (b"".join(sketch.bands), sketch.sample) if sketch else (b"", b"")
         lease, read = (task.url_id, task.lease), messages.own_samples(own or {})
         return messages.read_claim(
-            await self._ask("claim", now, lease, digest, bands, sample, read)
+            await self._ask("claim", now, lease, digest, *_parts(sketch), read)
         )
 
     async def stored_body(self, page_id: int) -> StoredBody:
@@ -127,10 +125,21 @@ class RedisStore:
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record everything that came of a task, if its lease is still the newest."""
+        return await self._settle("settle", settlement, (), now)
+
+    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+        """Claim a number for the page of a settlement, and settle it."""
+        assert settlement.page is not None
+        claimed = (settlement.page.digest, *_parts(sketch))
+        return await self._settle("keep", settlement, claimed, now)
+
+    async def _settle(
+        self, step: str, settlement: Settlement, claimed: Sequence[bytes], now: float
+    ) -> Settled:
         task, page, links = settlement.task, settlement.page, settlement.links
-        step = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
+        place = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
         connection = self.script_client.connections
-        known = self._known.on(connection).recognise(links, *step, now)
+        known = self._known.on(connection).recognise(links, *place, now)
         if settlement.again:
             known = {}  # there may be something new about the target
         packed, keys = messages.bundle(links, known)
@@ -138,11 +147,12 @@ class RedisStore:
         result = (pack_records(settlement.records), settlement.row or b"")
 
         def arguments(links: LinksMessage, keys: Sequence[bytes]) -> tuple[bytes, ...]:
-            return (messages.settle_message(settlement, links), b"".join(keys), *kept, *result)
+            message = messages.settle_message(settlement, links)
+            return (message, *claimed, b"".join(keys), *kept, *result)
 
         self._now = now
         reply = await self.script_client.ask(
-            "settle",
+            step,
             now,
             *arguments(packed, keys),
             elsewhere=lambda: arguments(*messages.bundle(links, {})),
@@ -151,11 +161,7 @@ class RedisStore:
         if answer.learnt and connection == self.script_client.connections:
             self._known.meet(keys, answer.learnt, answer.depth, answer.hops, now)
         new = [links[index - 1].key for index in answer.new]
-        return Settled(answer.accepted, new, answer.nearer)
-
-    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
-        """Claim a number for the page of a settlement, and settle it."""
-        return await keep_page(self, settlement, sketch, now)
+        return Settled(answer.accepted, new, answer.nearer, answer.unread)
 
     async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
         """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more."""
@@ -300,3 +306,8 @@ class RedisStore:
     async def let_go(self) -> None:
         """Let go of the connection without a note."""
         await self.script_client.close()
+
+
+def _parts(sketch: Sketch | None) -> tuple[bytes, bytes]:
+    """Return the bands of a sketch, concatenated, and its sample."""
+    return (b"".join(sketch.bands), sketch.sample) if sketch else (b"", b"")

@@ -31,19 +31,34 @@ function claims.is_again(ctx, id, claim)
   return ctx.rules.revisit_s < const.INF and urls.get(ctx, id).page == claim.page
 end
 
--- Gives a URL the number of its page.
-function claims.give_number(ctx, id, digest, bands)
+local function next_number(ctx)
   local counts = ctx.counts
   local page = tonumber(ctx.call('ZPOPMIN', ctx.prefix .. K.free)[1])
   if not page then
     counts.page = counts.page + 1
     page = counts.page
   end
+  return page
+end
+
+-- Returns the page that a URL has since an earlier visit; 0 if it has none.
+function claims.page_before(ctx, id)
+  return ctx.rules.revisit_s < const.INF and urls.get(ctx, id).page or 0
+end
+
+-- Gives a URL the number of its page.
+function claims.give_number(ctx, id, digest, bands)
+  local page = next_number(ctx)
   ctx.call('HSET', ctx.prefix .. K.claims, text(id), pack(page, digest, bands))
   if ctx.rules.similarity then
     digests.put(ctx, digest, 0, page, id)
   end
   return page
+end
+
+-- Returns a claim that nobody else sees, as its page is kept in the same step.
+function claims.make(ctx, digest, bands, sample)
+  return { page = next_number(ctx), digest = digest, bands = bands, sample = sample }
 end
 
 -- Lets a URL that is visited again claim the number of its page. The version before stands until
@@ -107,12 +122,21 @@ end
 
 -- Notes that the claim of a URL has become a page, known for `left_ms` from now on; nil: for good.
 function claims.fulfil(ctx, id, claim, fetched, left_ms)
-  ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
-  ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
+  if not claim.sample then
+    ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
+    ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
+  end
   if ctx.rules.revisit_s < const.INF then
     replace(ctx, claim)
   end
   digests.put(ctx, claim.digest, fetched, claim.page, 0, left_ms)
+  if #claim.bands == 0 then
+    return
+  elseif claim.sample then
+    sketches.keep(ctx, claim.page, 0, claim.bands, claim.sample, nil, left_ms)
+  else
+    sketches.settle(ctx, claim.page, left_ms)
+  end
 end
 
 -- Has a duplicate visited again: the page that it was refused for was given up.
@@ -135,6 +159,27 @@ function claims.drop_refusal(ctx, id)
     claims.accept_refusal(ctx, id)
     rely_no_more(ctx, id, refusal)
   end
+end
+
+-- Returns the page that a new one repeats, with who claims it, and how similar it is (nil: the
+-- same), for which it is refused; or the pages whose own contents have to be known first. What it
+-- was refused for before does not count any more.
+function claims.compare(ctx, id, digest, bands, sample, own)
+  local found, unread
+  if ctx.rules.similarity then
+    local page, holder = digests.find(ctx, digest)
+    if page then
+      found = { page = page, holder = holder }
+    elseif #bands > 0 then
+      found, unread = sketches.most_similar(ctx, bands, sample, own)
+    end
+  end
+  if found then
+    claims.refuse(ctx, id, found.page, found.holder)
+  else
+    claims.drop_refusal(ctx, id)
+  end
+  return found, unread
 end
 
 -- Notes that a lease of a URL ends without a page: its number is free, its duplicates are visited.

@@ -18,9 +18,6 @@ function pages.keep(ctx, u, claim, fetched, note, content)
     ctx.call('ZADD', ctx.prefix .. K.kept, fetched, name)
   end
   claims.fulfil(ctx, u.id, claim, fetched, left_ms)
-  if #claim.bands > 0 then
-    sketches.settle(ctx, claim.page, left_ms)
-  end
 end
 
 -- Forgets some of the contents whose time is over, where the server does not do so by itself;

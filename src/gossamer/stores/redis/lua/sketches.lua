@@ -24,8 +24,9 @@ local function band_keys(ctx, bands)
   return keys
 end
 
--- Keeps the sketch of a page that the URL claims; 0: nobody does.
-function sketches.keep(ctx, page, id, bands, sample, own)
+-- Keeps the sketch of a page that the URL claims; 0: nobody does. Its sample is forgotten after
+-- `left_ms`; nil: when the page is.
+function sketches.keep(ctx, page, id, bands, sample, own, left_ms)
   local rules, name, longest_ms = ctx.rules, struct.pack(NAME, page), nil
   if not rules.given and rules.keep_s < const.INF then
     longest_ms = text(math.ceil((rules.keep_s + rules.lease_s) * 1000))
@@ -39,7 +40,11 @@ function sketches.keep(ctx, page, id, bands, sample, own)
     end
   end
   local packed = struct.pack(HEAD, id, #sample) .. sample .. (own and READ .. own or '')
-  ctx.call('SET', ctx.prefix .. K.sample .. text(page), packed)
+  if left_ms then
+    ctx.call('SET', ctx.prefix .. K.sample .. text(page), packed, 'PX', text(left_ms))
+  else
+    ctx.call('SET', ctx.prefix .. K.sample .. text(page), packed)
+  end
 end
 
 -- Keeps the sample of the own content of a kept page, if it has a sketch.

@@ -4,18 +4,6 @@
 -- A sample of an own content: its page, and how long it is.
 local OWN, OWN_BYTES = '>I5I2', 7
 
--- Returns the page that a new one repeats, with who claims it, and how similar it is (nil: the
--- same); or the pages whose own contents have to be known first.
-local function find_duplicate(ctx, digest, bands, sample, own)
-  local page, holder = digests.find(ctx, digest)
-  if page then
-    return { page = page, holder = holder }
-  end
-  if #bands > 0 then
-    return sketches.most_similar(ctx, bands, sample, own)
-  end
-end
-
 -- Keeps the samples of own contents that were read; returns that of this page.
 local function learn(ctx, packed)
   local mine, at = nil, 1
@@ -41,27 +29,22 @@ steps.repeatable('claim', { 'page' }, function(ctx, message, digest, bands, samp
   if held then
     return { page_id = held.page, again = claims.is_again(ctx, id, held) }
   end
-  local page_before = ctx.rules.revisit_s < const.INF and urls.get(ctx, id).page or 0
+  local page_before = claims.page_before(ctx, id)
   if page_before > 0 then
     claims.give_again(ctx, id, page_before, digest, bands, sample)
     return { page_id = page_before, again = true }
   end
   local own = learn(ctx, read)
-  if ctx.rules.similarity then
-    local found, unread = find_duplicate(ctx, digest, bands, sample, own)
-    if unread then
-      claims.drop_refusal(ctx, id)
-      return { unread = unread }
-    end
-    if found then
-      claims.refuse(ctx, id, found.page, found.holder)
-      return {
-        duplicate_of = found.page, similarity = found.similarity,
-        own_similarity = found.own_similarity,
-      }
-    end
+  local found, unread = claims.compare(ctx, id, digest, bands, sample, own)
+  if unread then
+    return { unread = unread }
   end
-  claims.drop_refusal(ctx, id) -- what it was refused for before is no longer there
+  if found then
+    return {
+      duplicate_of = found.page, similarity = found.similarity,
+      own_similarity = found.own_similarity,
+    }
+  end
   local number = claims.give_number(ctx, id, digest, bands)
   if #bands > 0 then
     sketches.keep(ctx, number, id, bands, sample, own)

@@ -1,9 +1,20 @@
 -- Records everything that came of a task, if its lease is still the newest.
 
 local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'pages', 'visits', 'bytes',
+  'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'page', 'pages', 'visits', 'bytes',
   'received', 'reserved', 'credit', 'started', 'last', 'relaxing',
 }
+
+-- Makes of a settlement that of a page with the same content as another (keeping.py): what it links
+-- to is known.
+local function as_same(message, page)
+  message.outcome, message.cause, message.duplicate = const.DUPLICATE, '', true
+  message.detail = const.SAME_CONTENT .. commands.text(page)
+  message.page_id = nil
+  message.links, message.hosts, message.host_indexes, message.domains = {}, {}, {}, {}
+  message.scores, message.listings = {}, {}
+  return message
+end
 
 -- Tells whether the page was claimed in the last seconds of a server that has lost them: then it is
 -- to be claimed again.
@@ -73,15 +84,11 @@ local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, c
   }
 end
 
-steps.once('settle', COUNTERS, function(ctx, message, keys, note, content, records, row)
+-- Records what came of a task that is still leased, with what its URL has claimed, or why its page
+-- was refused.
+local function settle(ctx, message, lease, claim, refusal, keys, note, content, records, row)
   local id = message.url_id
-  local lease = leases.find(ctx, id, message.lease)
-  if not lease then
-    return { accepted = false }
-  end
   local h, u = hosts.get(ctx, lease.hid), urls.get(ctx, id)
-  local claim = message.page_id and claims.find(ctx, id)
-  local refusal = message.duplicate and claims.find_refusal(ctx, id)
   local told = message.feedback
   local next_start = told and feedback.take(ctx, h, told) or h.next
   leases.finish(ctx, id, lease, h, next_start, message.received)
@@ -101,4 +108,42 @@ steps.once('settle', COUNTERS, function(ctx, message, keys, note, content, recor
   return finish(
     ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row
   )
+end
+
+steps.once('settle', COUNTERS, function(ctx, message, ...)
+  local id = message.url_id
+  local lease = leases.find(ctx, id, message.lease)
+  if not lease then
+    return { accepted = false }
+  end
+  local claim = message.page_id and claims.find(ctx, id)
+  local refusal = message.duplicate and claims.find_refusal(ctx, id)
+  return settle(ctx, message, lease, claim, refusal, ...)
+end)
+
+-- Claims the number of a page and settles it, in one step: nobody has to see it in between.
+steps.once('keep', COUNTERS, function(ctx, message, digest, bands, sample, ...)
+  local id = message.url_id
+  local lease = leases.find(ctx, id, message.lease)
+  if not lease then
+    return { accepted = false }
+  end
+  local claim = claims.find(ctx, id)
+  local page_before = claim and 0 or claims.page_before(ctx, id)
+  if page_before > 0 then
+    claims.give_again(ctx, id, page_before, digest, bands, sample)
+    claim = claims.find(ctx, id)
+  elseif not claim then
+    local found, unread = claims.compare(ctx, id, digest, bands, sample)
+    if unread then
+      return { accepted = false, unread = unread }
+    end
+    if found then
+      local refusal = claims.find_refusal(ctx, id)
+      return settle(ctx, as_same(message, found.page), lease, nil, refusal, '', '', '', '', '')
+    end
+    claim = claims.make(ctx, digest, bands, sample)
+  end
+  message.page_id = claim.page
+  return settle(ctx, message, lease, claim, nil, ...)
 end)
