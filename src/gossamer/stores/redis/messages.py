@@ -158,35 +158,37 @@ def bundle(links: Sequence[Link], known: Mapping[bytes, int]) -> tuple[LinksMess
 
 
 def settle_message(settlement: Settlement, links: LinksMessage) -> bytes:
-    """Return a settlement as the step takes it, without the note and content of its page."""
+    """Return a settlement as the step takes it, without the note and content of its page.
+
+    What is nothing, as much of it is for most pages, is left out (`lua/steps/settle.lua`).
+    """
     task, page = settlement.task, settlement.page
     counted = Counter(link.domain for link in settlement.links)
-    return pack(
-        {
-            "url_id": task.url_id,
-            "lease": task.lease,
-            "depth": task.depth,
-            "hops": task.hops,
-            "outcome": settlement.outcome,
-            "cause": settlement.cause.name if settlement.cause else "",
-            "detail": settlement.detail,
-            "status": settlement.status,
-            "size": settlement.size,
-            "received": settlement.received,
-            "retry": settlement.retry,
-            "duplicate": settlement.outcome in REPEATED,
-            "redirect": settlement.redirect,
-            "again": settlement.again,
-            "similarity": parts_of(settlement.similarity),
-            "own_similarity": parts_of(settlement.own_similarity),
-            "feedback": settlement.feedback,
-            "page_id": page.page_id if page else None,
-            "fetched_at": page.fetched_at if page else 0.0,
-            **asdict(links),
-            # the domains of all links, each followed by how many there are
-            "domains": [part for pair in counted.items() for part in pair],
-        }
-    )
+    told = {
+        "url_id": task.url_id,
+        "lease": task.lease,
+        "depth": task.depth,
+        "hops": task.hops,
+        "outcome": settlement.outcome,
+        "cause": settlement.cause.name if settlement.cause else "",
+        "detail": settlement.detail,
+        "status": settlement.status,
+        "size": settlement.size,
+        "received": settlement.received,
+        "retry": settlement.retry,
+        "duplicate": settlement.outcome in REPEATED,
+        "redirect": settlement.redirect,
+        "again": settlement.again,
+        "similarity": parts_of(settlement.similarity),
+        "own_similarity": parts_of(settlement.own_similarity),
+        "feedback": settlement.feedback,
+        "page_id": page.page_id if page else None,
+        "fetched_at": page.fetched_at if page else 0.0,
+        **asdict(links),
+        # the domains of all links, each followed by how many there are
+        "domains": [part for pair in counted.items() for part in pair],
+    }
+    return pack({name: one for name, one in told.items() if one})
 
 
 def own_samples(own: Mapping[int, bytes]) -> bytes:

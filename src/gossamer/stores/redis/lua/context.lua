@@ -32,7 +32,10 @@ function context.new(keys, args)
     hosts = {}, changed_hosts = {},
     domains = {}, changed_domains = {},
     limits = {}, -- of hosts, by name
+    bands = {}, -- whether those that were read are there, by key
     queue_lengths = {}, -- the lengths of workers' queues
+    queue_growth = {}, -- by how much each has changed
+    granted = {}, -- leases: URLs and records in turn
   }
   if not rules.given then
     local time = ctx.call('TIME')
@@ -62,6 +65,7 @@ function context.save(ctx)
   urls.save(ctx)
   hosts.save(ctx)
   domains.save(ctx)
+  workers.save(ctx)
   counters.save(ctx)
 end
 

@@ -14,7 +14,7 @@ function leases.deadline(ctx)
   return text(commands.micros(ctx.now + ctx.rules.lease_s))
 end
 
--- Gives a lease. Numbers grow with the time: a server that has lost its last seconds gives none a
+-- Gives a lease, which is written when all are given (`leases.save`). Numbers grow with the time: a server that has lost its last seconds gives none a
 -- second time.
 function leases.grant(ctx, u, h, worker, allowed)
   local counts, name = ctx.counts, text(u.id)
@@ -26,9 +26,19 @@ function leases.grant(ctx, u, h, worker, allowed)
     workers.count_unproven(ctx, worker, 1)
   end
   local packed = struct.pack(LEASE, counts.lease, kind, allowed, worker, h.hid)
-  ctx.call('HSET', ctx.prefix .. K.leases, name, packed)
-  ctx.call('ZADD', ctx.prefix .. K.deadlines, leases.deadline(ctx), name)
+  local granted = ctx.granted
+  granted[#granted + 1], granted[#granted + 2] = name, packed
   return counts.lease
+end
+
+-- Writes the leases that were given.
+function leases.save(ctx)
+  local granted, ends, deadline = ctx.granted, {}, leases.deadline(ctx)
+  for i = 1, #granted, 2 do
+    ends[i], ends[i + 1] = deadline, granted[i]
+  end
+  commands.write(ctx, 'HSET', ctx.prefix .. K.leases, granted)
+  commands.write(ctx, 'ZADD', ctx.prefix .. K.deadlines, ends)
 end
 
 local function read(packed)

@@ -15,6 +15,9 @@ local NAME, NOBODY = '>I5', '\0\0\0\0\0'
 local HEAD, HEAD_BYTES = '>I5I2', 7
 local READ = '+'
 
+-- So many bytes a band may take, and so many are left of a longer one: more pages than are compared.
+local MOST_BYTES, TRIMMED_BYTES = 4 * NAME_BYTES * const.MAX_SHARING, 2 * NAME_BYTES * const.MAX_SHARING
+
 local function band_keys(ctx, bands)
   local keys, start = {}, ctx.prefix .. K.band
   for position = 1, #bands / BAND_BYTES do
@@ -24,6 +27,15 @@ local function band_keys(ctx, bands)
   return keys
 end
 
+local function add_to_band(ctx, key, name, longest_ms)
+  if ctx.call('APPEND', key, name) > MOST_BYTES then
+    ctx.call('SET', key, ctx.call('GETRANGE', key, text(-TRIMMED_BYTES), '-1'), 'KEEPTTL')
+  end
+  if longest_ms then
+    ctx.call('PEXPIRE', key, longest_ms)
+  end
+end
+
 -- Keeps the sketch of a page that the URL claims; 0: nobody does. Its sample is forgotten after
 -- `left_ms`; nil: when the page is.
 function sketches.keep(ctx, page, id, bands, sample, own, left_ms)
@@ -31,13 +43,20 @@ function sketches.keep(ctx, page, id, bands, sample, own, left_ms)
   if not rules.given and rules.keep_s < const.INF then
     longest_ms = text(math.ceil((rules.keep_s + rules.lease_s) * 1000))
   end
+  local new = {}
   for _, key in ipairs(band_keys(ctx, bands)) do
-    if not longest_ms then
-      ctx.call('APPEND', key, name)
-    elseif not ctx.call('SET', key, name, 'NX', 'PX', longest_ms) then -- most bands are new
-      ctx.call('APPEND', key, name)
-      ctx.call('PEXPIRE', key, longest_ms)
+    local is_new = ctx.bands[key] == false -- as most are
+    if is_new and longest_ms then
+      ctx.call('SET', key, name, 'PX', longest_ms)
+    elseif is_new then
+      new[#new + 1] = key
+      new[#new + 1] = name
+    else
+      add_to_band(ctx, key, name, longest_ms)
     end
+  end
+  if #new > 0 then
+    ctx.call('MSET', unpack(new))
   end
   local packed = struct.pack(HEAD, id, #sample) .. sample .. (own and READ .. own or '')
   if left_ms then
@@ -88,11 +107,13 @@ end
 
 -- Returns the pages that share a band with these, those that share most of them first.
 local function sharing(ctx, bands)
-  local shared, found = {}, {}
-  local from = text(-NAME_BYTES * const.MAX_SHARING)
-  for _, key in ipairs(band_keys(ctx, bands)) do
-    local there = ctx.call('GETRANGE', key, from, '-1')
-    for first = 1, #there - #there % NAME_BYTES, NAME_BYTES do
+  local shared, found, keys = {}, {}, band_keys(ctx, bands)
+  local read = ctx.call('MGET', unpack(keys))
+  for i = 1, #keys do
+    local there = read[i] or ''
+    ctx.bands[keys[i]] = #there > 0
+    local most = NAME_BYTES * const.MAX_SHARING
+    for first = math.max(1, #there - most + 1), #there - #there % NAME_BYTES, NAME_BYTES do
       local page = struct.unpack(NAME, there, first)
       if not shared[page] then
         found[#found + 1] = page

@@ -21,6 +21,7 @@ end
 -- Forgets a worker that has nothing any more.
 function workers.forget(ctx, worker)
   local name = commands.text(worker)
+  ctx.queue_lengths[worker], ctx.queue_growth[worker] = false, nil
   ctx.call('ZREM', ctx.prefix .. K.loads, pad(worker))
   ctx.call('HDEL', ctx.prefix .. K.queue_lengths, name)
   ctx.call('ZREM', ctx.prefix .. K.seen, name)
@@ -37,7 +38,7 @@ function workers.queue_length(ctx, worker)
   local length = ctx.queue_lengths[worker]
   if length == nil then
     length = ctx.call('HGET', ctx.prefix .. K.queue_lengths, commands.text(worker))
-    length = length and tonumber(length)
+    length = length and tonumber(length) + (ctx.queue_growth[worker] or 0)
     ctx.queue_lengths[worker] = length
   end
   return length
@@ -75,8 +76,19 @@ function workers.lengthen_queue(ctx, worker, count)
     ctx.counts.common = ctx.counts.common + count
     return
   end
-  local key = ctx.prefix .. K.queue_lengths
-  ctx.queue_lengths[worker] = ctx.call('HINCRBY', key, commands.text(worker), commands.text(count))
+  local length = ctx.queue_lengths[worker]
+  ctx.queue_lengths[worker] = length and length + count
+  ctx.queue_growth[worker] = (ctx.queue_growth[worker] or 0) + count
+end
+
+-- Writes by how much queues have changed.
+function workers.save(ctx)
+  for worker, count in pairs(ctx.queue_growth) do
+    if count ~= 0 then
+      local name = commands.text(worker)
+      ctx.call('HINCRBY', ctx.prefix .. K.queue_lengths, name, commands.text(count))
+    end
+  end
 end
 
 -- Counts URLs that a worker has, in its queue or in progress.

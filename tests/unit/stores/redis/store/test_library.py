@@ -90,7 +90,7 @@ def test_the_server_knows_who_writes(start_redis: "StartServer") -> None:
         name for name, found in flags.items() if found == {b"no-writes"}
     }
     assert all(found <= {b"no-writes"} for found in flags.values())
-    names = set(STEPS) - {"notes"} | {"get_note", "put_note"}
+    names = set(STEPS) - {"notes"} | {"get_note", "put_note", "keep"}
     assert set(flags) == {library.function_name(name) for name in names}
 
 

@@ -9,7 +9,6 @@ local function lease_one(ctx, h, worker, allowed, with_before)
   local u = scheduler.take_first(ctx, h)
   if h.shared then
     workers.add_share(ctx, worker, h, 1)
-    workers.add_load(ctx, worker, 1) -- it was in nobody's queue
   else
     local d = domains.get(ctx, h.domain)
     d.busy = d.busy + 1
@@ -41,10 +40,16 @@ steps.once('lease', COUNTERS, function(ctx, message)
     return { {}, ctx.now + const.ASK_AGAIN_S - ctx.offset }
   end
   local tasks, h, allowed = {}, agenda.first_host(ctx, worker), leases.allowed(ctx)
+  local shared = 0
   while h and #tasks < limit and allowed do
+    shared = shared + (h.shared and 1 or 0)
     tasks[#tasks + 1] = lease_one(ctx, h, worker, allowed, message[3])
     h, allowed = agenda.first_host(ctx, worker), leases.allowed(ctx)
   end
+  if shared > 0 then
+    workers.add_load(ctx, worker, shared) -- they were in nobody's queue
+  end
+  leases.save(ctx)
   local wake = h and ctx.now or agenda.next_moment(ctx, worker)
   return { tasks, wake and wake - ctx.offset or false }
 end)

@@ -1,9 +1,18 @@
--- Records everything that came of a task, if its lease is still the newest.
+-- Records everything that came of a task, if its lease is still the newest: `settle`, and `keep` for
+-- a page that claims its number in the same call.
 
 local COUNTERS = {
   'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'page', 'pages', 'visits', 'bytes',
   'received', 'reserved', 'credit', 'started', 'last', 'relaxing',
 }
+
+-- What is left out of a message.
+local NOTHING = {
+  depth = 0, hops = 0, cause = '', detail = '', size = 0, received = 0, similarity = 0,
+  own_similarity = 0, fetched_at = 0, hosts = {}, links = {}, host_indexes = {}, scores = {},
+  listings = {}, domains = {}, retry = false, duplicate = false, redirect = false, again = false,
+}
+local OF_MESSAGE = { __index = NOTHING }
 
 -- Makes of a settlement that of a page with the same content as another (keeping.py): what it links
 -- to is known.
@@ -111,6 +120,7 @@ local function settle(ctx, message, lease, claim, refusal, keys, note, content, 
 end
 
 steps.once('settle', COUNTERS, function(ctx, message, ...)
+  setmetatable(message, OF_MESSAGE)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)
   if not lease then
@@ -123,6 +133,7 @@ end)
 
 -- Claims the number of a page and settles it, in one step: nobody has to see it in between.
 steps.once('keep', COUNTERS, function(ctx, message, digest, bands, sample, ...)
+  setmetatable(message, OF_MESSAGE)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)
   if not lease then

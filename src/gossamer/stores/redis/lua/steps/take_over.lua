@@ -81,5 +81,6 @@ steps.repeatable('take_over', { 'closed', 'taken_slots' }, function(ctx, message
     ctx.call('DEL', ctx.prefix .. key)
   end
   ctx.domains, ctx.changed_domains = {}, {}
+  ctx.queue_lengths, ctx.queue_growth = {}, {}
   return true
 end)
