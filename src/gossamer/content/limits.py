@@ -30,6 +30,8 @@ _NAME: Final = rf"""
     (?=(?:[{_LETTERS}]|{"|".join(_WORDS)})[\t\n\f\r\ />])
 """
 _FLAGS: Final = re.VERBOSE | re.IGNORECASE | re.ASCII
+_ROOT: Final = re.compile(r"<html[\t\n\f\r />]", _FLAGS)
+_ROOT_WITHIN: Final = 4096
 _START: Final = re.compile(f"<{_NAME}", _FLAGS)
 _START_OR_END: Final = re.compile(f"<(/?){_NAME}", _FLAGS)
 
@@ -39,9 +41,7 @@ def rename_formatting(text: str) -> str:
 
     Their end tags stay: without an open element of that name they do nothing.
     """
-    if text.count("<") * len(text) <= HARMLESS:
-        return text
-    return _START.sub(f"<{PREFIX}", text)
+    return text if is_harmless(text) else _renamed(text, _START, f"<{PREFIX}")
 
 
 def rename_with_ends(text: str) -> str:
@@ -49,11 +49,30 @@ def rename_with_ends(text: str) -> str:
 
     It takes longer. The elements may get their names back once they are in a tree.
     """
-    if text.count("<") * len(text) <= HARMLESS:
-        return text
-    return _START_OR_END.sub(rf"<\1{PREFIX}", text)
+    return text if is_harmless(text) else _renamed(text, _START_OR_END, rf"<\1{PREFIX}")
+
+
+def is_harmless(text: str) -> bool:
+    """Return whether the page is too small to explode."""
+    return text.count("<") * len(text) <= HARMLESS
+
+
+def root_in(text: str) -> int:
+    """Return where the first `html` tag of a page is; -1 if it does not begin with one.
+
+    It keeps its name, because it has the language, and nothing to add its attributes to.
+    """
+    match = _ROOT.search(text, 0, _ROOT_WITHIN)
+    return -1 if match is None else match.start()
 
 
 def as_written(text: str) -> str:
     """Return a text from a renamed page, such as its title, as its author wrote it."""
     return text.replace(f"<{PREFIX}", "<").replace(f"</{PREFIX}", "</")
+
+
+def _renamed(text: str, names: re.Pattern[str], replacement: str) -> str:
+    root = root_in(text)
+    if root < 0:
+        return names.sub(replacement, text)
+    return names.sub(replacement, text[:root]) + "<" + names.sub(replacement, text[root + 1 :])

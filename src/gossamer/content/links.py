@@ -16,6 +16,8 @@ MAX_LINKS: Final = 10_000
 
 MAX_CACHED_LENGTH: Final = 200
 
+_UNKNOWN: Final = Url("")
+
 
 class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A link of a page."""
@@ -40,16 +42,14 @@ class ResolvedLinks:
 
     def resolve(self, target: str, base: Url, folder: str, encoding: str) -> Url | None:
         """Return where a link without its fragment leads, like `resolve`."""
-        if (plain := resolve_plain(target, base)) is not None:
-            return plain
+        key = folder, target
+        if (known := self._urls.get(key, _UNKNOWN)) is not _UNKNOWN:
+            return known
         if not _depends_on_folder(target):
             return resolve(target, base, encoding)
-        key = folder, target
-        if key in self._urls:
-            return self._urls[key]
         if len(self._urls) >= self._max_size:
             self._urls.clear()
-        url = self._urls[key] = resolve(target, base)
+        url = self._urls[key] = resolve_plain(target, base) or resolve(target, base)
         return url
 
 
@@ -66,12 +66,13 @@ def resolve_links(
     links = []
     for href, kind in zip(hrefs, kinds, strict=True):
         # Links that differ only in the fragment lead to the same page.
-        target = href.partition("#")[0]
-        if target not in known:
+        target = href.partition("#")[0] if "#" in href else href
+        url = known.get(target, _UNKNOWN)
+        if url is _UNKNOWN:
             if len(known) >= MAX_LINKS:
                 continue
-            known[target] = resolved.resolve(target, base, folder, encoding)
-        links.append(FoundLink(href[:MAX_URL_LENGTH], known[target], kind))
+            url = known[target] = resolved.resolve(target, base, folder, encoding)
+        links.append(FoundLink(href[:MAX_URL_LENGTH], url, kind))
     return tuple(links)
 
 

@@ -94,15 +94,16 @@ class PageReader:
 
     def note_link(self, element: Element, kind: LinkKind = LinkKind.A) -> None:
         """Note an element with `href`."""
-        href = self._attribute(element, "href")
-        position = element.position
-        # The tree repeats an unclosed link in every paragraph; the page has it once.
-        if href is None or position in self._link_positions:
+        href = element.attr("href")
+        if href is None or len(self.hrefs) >= _MAX_HREFS:
             return
-        borders = self._borders
-        if len(self.hrefs) < _MAX_HREFS and (borders is None or is_between(borders, position)):
+        # The tree repeats an unclosed link in every paragraph; the page has it once.
+        position = element.position
+        if position in self._link_positions:
+            return
+        if self._borders is None or is_between(self._borders, position):
             self._link_positions.add(position)
-            self.hrefs.append(href.strip(_WHITE_SPACE))
+            self.hrefs.append(self._as_written(href).strip(_WHITE_SPACE))
             self.kinds.append(kind)
 
     def note_related(self, element: Element) -> None:
@@ -120,8 +121,7 @@ class PageReader:
     def _add(self, kind: LinkKind, href: str, position: Position | None) -> None:
         borders = self._borders
         if len(self.hrefs) < _MAX_HREFS and (borders is None or is_between(borders, position)):
-            written = as_written(href) if self._is_renamed else href
-            self.hrefs.append(written.strip(_WHITE_SPACE))
+            self.hrefs.append(self._as_written(href).strip(_WHITE_SPACE))
             self.kinds.append(kind)
 
     def note_base(self, element: Element) -> None:
@@ -156,10 +156,10 @@ class PageReader:
 
     def _attribute(self, element: Element, name: str) -> str | None:
         value = element.attr(name)
-        return as_written(value) if self._is_renamed and value else value
+        return self._as_written(value) if value else value
 
     def _as_written(self, text: str) -> str:
-        return as_written(text) if self._is_renamed else text
+        return as_written(text) if self._is_renamed and "<" in text else text
 
 
 _Handler: TypeAlias = Callable[[PageReader, Element], None]

@@ -32,10 +32,11 @@ _ABNORMAL_ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
-# A path without an escape, a doubled slash or a segment that begins with a dot, a query without an
-# escape, and an absolute URL of these with a plain host name: there is nothing to normalise.
+# A path without an escape, a doubled slash or a segment that begins with a dot (but for `../` at its
+# start), a query without an escape, and an absolute URL of these with a plain host name: there is
+# nothing to normalise.
 _PATH = r"(?:[\w~-][\w.~-]*/)*+(?:[\w~-][\w.~-]*)?(?:\?[\w.~=&/+;:-]*)?"
-_PLAIN_PATH = re.compile(rf"(?!\?)/?{_PATH}", re.ASCII)
+_PLAIN_PATH = re.compile(rf"(?:(?:\.\./)++|(?!\?)/?){_PATH}", re.ASCII)
 _PLAIN_URL = re.compile(rf"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]+/{_PATH}", re.ASCII)
 _SLASHES = re.compile(r"//+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -77,8 +78,22 @@ def resolve_plain(href: str, base: Url) -> Url | None:
     elif href[0] == "/":
         plain = base[: base.find("/", 8)] + href
     else:
-        plain = base[: base.partition("?")[0].rfind("/") + 1] + href
+        plain = _beside(href, base)
     return Url(plain) if 0 < len(plain) <= MAX_URL_LENGTH else None
+
+
+def _beside(href: str, base: Url) -> str:
+    """Return where a relative path leads, which may begin with `../` and has no other dots."""
+    query = base.find("?")
+    end = base.rfind("/", 0, len(base) if query < 0 else query)
+    if not href.startswith("../"):
+        return base[: end + 1] + href
+    root = base.find("/", 8)
+    start = 0
+    while href.startswith("../", start):
+        end = max(base.rfind("/", root, end), root)
+        start += 3
+    return base[: end + 1] + href[start:]
 
 
 def encode_query(href: str, encoding: str) -> str:

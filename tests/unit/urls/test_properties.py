@@ -80,7 +80,7 @@ def test_a_resolved_link_is_in_normal_form(href: str, base: str, encoding: str |
 
 
 PLAIN_LINKS = st.from_regex(
-    r"(https?://([a-z0-9.-]{1,6}\.)?[a-z0-9.-]{1,6}/|/)?([\w.~-]{0,4}/?){0,4}(\?[a1.~=&/+;:?-]{0,6})?",
+    r"(https?://([a-z0-9.-]{1,6}\.)?[a-z0-9.-]{1,6}/|/|(\.\./){1,4})?([\w.~-]{0,4}/?){0,4}(\?[a1.~=&/+;:?-]{0,6})?",
     fullmatch=True,
 )
 
@@ -91,6 +91,8 @@ PLAIN_LINKS = st.from_regex(
 @example("http://a.xn--zz/", "http://h/")
 @example("a/..", "http://h/?x/y")
 @example("?a", "http://h/b")
+@example("../../a", "http://h/b//c/d?e/f")
+@example("../../../?a", "http://h/b/c")
 @example("a" * 8185, "http://h/")
 @example("a" * 8184, "http://h/")
 def test_what_is_resolved_by_slicing_is_resolved_the_same(href: str, base: str) -> None:
