@@ -60,6 +60,7 @@ class Outcome(StrEnum):
     SIMILAR = "similar"
     GAVE_UP = "gave_up"
     HOST_OVER_BUDGET = "host_over_budget"
+    TRAP = "trap"
 
 
 class Cause(StrEnum):
@@ -92,6 +93,8 @@ class Cause(StrEnum):
     STATUS_CLIENT_ERROR = "the server refused the request"
     STATUS_SERVER_ERROR = "the server failed"
     STATUS_UNEXPECTED = "the server answered with a status that carries no page"
+    TRAP_REPEATS = "pages of the same shape repeat one another"
+    TRAP_MAZE = "pages of the same directory lead on without end"
     NO_MARKERS = "it has no content markers, so none of its links are followed"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
 
 from gossamer.config.host_table import HostTables
-from gossamer.config.options import LogFormat, SimilarLinks
+from gossamer.config.options import LogFormat, OnOff, SimilarLinks
 from gossamer.config.shared_kinds import ScopeName
 from gossamer.config.store_address import StoreAddress
 
@@ -60,6 +60,8 @@ class CrawlKeywords(TypedDict, total=False):
 
     max_pages: int
     max_bytes: Size
+    max_host_pages: int | None
+    traps: OnOff
     max_page_bytes: Size
     max_file_bytes: Size
     timeout: Duration

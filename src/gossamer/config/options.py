@@ -49,6 +49,7 @@ from gossamer.kinds import ContentKind, LinkKind
 
 LogFormat = Literal["text", "json"]
 SimilarLinks = Literal["follow", "ignore"]
+OnOff = Literal["on", "off"]
 
 FOREVER: Final = "forever"
 ANY: Final = "any"
@@ -156,6 +157,11 @@ class CrawlOptions:
     max_bytes: Annotated[int, MAX_BYTES, Group.LIMITS] = 1_000_000_000
     """Stop after this many bytes of answers, counted as they are sent (compressed): pages,
     redirects, errors and robots.txt, whether they are kept or not."""
+    max_host_pages: Annotated[int | None, or_none(MAX_PAGES), Group.LIMITS] = None
+    """Ask a host for no more after this many pages; a rule for the host may say another number."""
+    traps: Annotated[OnOff, choice(*get_args(OnOff)), Group.LIMITS] = "on"
+    """Recognise URLs without end that lead to nothing new, such as calendars and mazes: fetch them
+    after the other pages of their host, and after a while not at all. off fetches them all."""
     max_page_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
     """Drop pages that are larger than this when decompressed, without downloading the rest."""
     max_file_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000

@@ -7,6 +7,7 @@ from gossamer.content.links import FoundLink, ResolvedLinks
 from gossamer.content.page import ParsedPage, parse
 from gossamer.content.rules import AnalysisRules
 from gossamer.content.similarity import Sketch, sketch
+from gossamer.content.wording import wording
 from gossamer.kinds import ContentKind
 from gossamer.model import Headers, Url
 
@@ -41,6 +42,8 @@ class Analysis(msgspec.Struct, frozen=True, array_like=True):
     """For recognising similar pages; None if only identical content counts."""
     text: str = ""
     """The visible text, if it is wanted."""
+    wording: int = 0
+    """For recognising pages that repeat each other in all but numbers."""
 
 
 class Analyser:
@@ -60,6 +63,7 @@ class Analyser:
             headers=page.headers,
             resolved=self._resolved,
         )
+        run = parsed.take_run() if self._needs_run(parsed) else ""
         return Analysis(
             kind=parsed.kind,
             digest=xxhash.xxh3_128_digest(page.body),
@@ -70,12 +74,15 @@ class Analyser:
             redirect=parsed.redirect,
             metas=parsed.metas,
             markers_missing=parsed.markers_missing,
-            sketch=self._sketch(parsed),
+            sketch=sketch(run, self._threshold) if run and self._threshold < 1 else None,
             text=parsed.text if self.rules.with_text else "",
+            wording=wording(run, page.url) if run and self.rules.with_wording else 0,
         )
 
-    def _sketch(self, parsed: ParsedPage) -> Sketch | None:
-        threshold = self.rules.similarity
-        if threshold is None or threshold >= 1 or not parsed.kind.is_page:
-            return None
-        return sketch(parsed.take_run(), threshold)
+    @property
+    def _threshold(self) -> float:
+        """The threshold of similarity; from 1 on pages are not compared."""
+        return 1.0 if self.rules.similarity is None else self.rules.similarity
+
+    def _needs_run(self, parsed: ParsedPage) -> bool:
+        return parsed.kind.is_page and (self._threshold < 1 or self.rules.with_wording)

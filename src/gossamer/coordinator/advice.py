@@ -29,7 +29,8 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
         Outcome.DUPLICATE: "begin at another page",
         Outcome.SIMILAR: "begin at another page",
         Outcome.GAVE_UP: "try again later",
-        Outcome.HOST_OVER_BUDGET: "raise the budget in the rules for the host",
+        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or the budget in the rules for the host",
+        Outcome.TRAP: "begin at another page, or crawl with --traps off",
         Outcome.ADDRESS_REFUSED: (
             "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
         ),
@@ -46,8 +47,9 @@ OPTIONS: Mapping[Outcome, str] = MappingProxyType(
         Outcome.ROBOTS_UNREACHABLE: "try again later; if the host is yours, --ignore-robots HOST",
         Outcome.ADDRESS_REFUSED: "if the host is yours, --allow-network ADDRESS",
         Outcome.OUT_OF_SCOPE: "widen --scope, or give the target as a seed",
-        Outcome.HOST_OVER_BUDGET: "raise max-pages or max-bytes in the rules for the host, then "
-        "gossamer retry",
+        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or max-pages and max-bytes in the "
+        "rules for the host, then gossamer retry",
+        Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
         Outcome.NOT_HTML: "--accept keeps other types, and --exclude spares the requests",
     }
 )

@@ -31,6 +31,8 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     auto_delay: bool = False
     """Whether the pause follows how a host answers (`policy/auto_delay.py`)."""
     host_connections: int = 1
+    max_host_pages: int | None = None
+    """A host is asked for no more after so many pages."""
     url_queue: int = 10_000
     """While so many URLs wait for their score, no worker gets another one."""
     worker_queue: int = 10_000
@@ -45,7 +47,10 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     def limits(self, name: str) -> HostLimits:
         """Return the limits of a host."""
         default = HostLimits(
-            delay_s=self.delay_s, auto_delay=self.auto_delay, connections=self.host_connections
+            delay_s=self.delay_s,
+            auto_delay=self.auto_delay,
+            connections=self.host_connections,
+            max_pages=self.max_host_pages,
         )
         return limits_of(name, self.host_rules, default)
 

@@ -44,6 +44,7 @@ OUTCOME_WORDS = {
     Outcome.SIMILAR: "Similar",
     Outcome.GAVE_UP: "GaveUp",
     Outcome.HOST_OVER_BUDGET: "OverBudg",
+    Outcome.TRAP: "Trap",
 }
 """One word of at most nine letters for every outcome without a page."""
 

@@ -104,6 +104,8 @@ class Plan:
         scope = Scope.for_seeds(
             options.scope, starts, options.include, options.exclude, domains, more
         )
+        if options.traps == "on":
+            scope = scope.without_loops()
         scopes = scope_finder(self._hosts)
         return scope if scopes is None else with_host_scopes(scope, starts, scopes, domains, more)
 
@@ -162,6 +164,7 @@ class Plan:
             follow=kinds_to_follow(self.options.follow, self.accepted),
             accept=self.accepted,
             with_text="text" in self.row_fields,
+            with_wording=self.options.traps == "on",
         )
 
     def request_rules(self, environment: Mapping[str, str]) -> "RequestRules | None":
@@ -187,6 +190,7 @@ class Plan:
                 auto_delay=isinstance(options.delay_s, AutoDelay),
                 host_rules=limit_rules(self._hosts),
                 host_connections=options.host_connections,
+                max_host_pages=options.max_host_pages,
                 url_queue=options.url_queue,
                 worker_queue=options.worker_queue,
                 lease_s=options.lease_s,

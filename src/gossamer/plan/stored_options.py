@@ -8,6 +8,7 @@ from gossamer.config import (
     OPTIONS,
     CrawlOptions,
     HostTable,
+    OnOff,
     ScopeName,
     accepted_kinds,
     largest_body,
@@ -54,6 +55,8 @@ class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
     similarity: float | msgspec.UnsetType | None = msgspec.UNSET
     module: tuple[str, ...] = ()
     cookies: bool = False
+    traps: OnOff = "off"
+    """Crawls of old versions were without."""
     host: dict[str, dict[str, Any]] = {}
 
     @property
@@ -70,6 +73,8 @@ class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Return what belongs to the crawl; `seed_keys` is the note of the seeds in files."""
         starts, more = starts_of(self), SeedKeys(seed_keys or b"")
         scope = Scope.for_seeds(self.scope, starts, self.include, self.exclude, more=more)
+        if self.traps == "on":
+            scope = scope.without_loops()
         scopes = scope_finder(self.host_table)
         return scope if scopes is None else with_host_scopes(scope, starts, scopes, more=more)
 

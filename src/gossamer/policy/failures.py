@@ -56,6 +56,9 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.STATUS_CLIENT_ERROR: Treatment(Outcome.CLIENT_ERROR, False, False),
         Cause.STATUS_SERVER_ERROR: Treatment(Outcome.SERVER_ERROR, True, False),
         Cause.STATUS_UNEXPECTED: Treatment(Outcome.BAD_HTTP, False, False),
+        # Not asked for.
+        Cause.TRAP_REPEATS: Treatment(Outcome.TRAP, False, False),
+        Cause.TRAP_MAZE: Treatment(Outcome.TRAP, False, False),
         # A page, of which not everything is used.
         Cause.NO_MARKERS: Treatment(Outcome.FETCHED, False, False),
     }

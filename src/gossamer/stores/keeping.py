@@ -44,7 +44,8 @@ async def keep_page(
         return Settled(accepted=False)
     if claim.unread:
         return Settled(accepted=False, unread=claim.unread)
-    return await store.settle(as_claimed(settlement, claim), now)
+    settled = await store.settle(as_claimed(settlement, claim), now)
+    return msgspec.structs.replace(settled, repeated=claim.page_id is None)
 
 
 def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = True) -> Settlement:

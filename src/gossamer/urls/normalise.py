@@ -32,9 +32,9 @@ _ABNORMAL_ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
-# A path without an escape, a doubled slash or a segment that begins with a dot (but for `../` at its
-# start), a query without an escape, and an absolute URL of these with a plain host name: there is
-# nothing to normalise.
+# A path without an escape, a doubled slash or a segment that begins with a dot (but for `../` at
+# its start), a query without an escape, and an absolute URL of these with a plain host name: there
+# is nothing to normalise.
 _PATH = r"(?:[\w~-][\w.~-]*/)*+(?:[\w~-][\w.~-]*)?(?:\?[\w.~=&/+;:-]*)?"
 _PLAIN_PATH = re.compile(rf"(?:(?:\.\./)++|(?!\?)/?){_PATH}", re.ASCII)
 _PLAIN_URL = re.compile(rf"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]+/{_PATH}", re.ASCII)

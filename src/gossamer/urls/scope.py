@@ -9,6 +9,7 @@ any      every http and https URL.
 Exclude and include patterns narrow each of these: a URL that matches an exclude pattern is out,
 and if there are include patterns, it must match one. Seeds, and what they redirect to, are exempt
 from the include patterns; a seed that matches an exclude pattern contradicts it, and is refused.
+URLs that a loop of links makes (`loops.py`) are out as well, unless traps are allowed.
 """
 
 import re
@@ -23,6 +24,7 @@ from gossamer.model import Url
 from gossamer.urls.display import shown
 from gossamer.urls.domains import Domains
 from gossamer.urls.keys import host_key, location
+from gossamer.urls.loops import loop_in
 from gossamer.urls.seed_keys import SeedKeys
 from gossamer.urls.seeds import parse_seed
 
@@ -39,7 +41,7 @@ class ScopeDecision(msgspec.Struct, frozen=True):
 
     accepted: bool
     rule: str
-    """The rule that decided: `scope host`, `scope domain`, …, `include`, `exclude`."""
+    """The rule that decided: `scope host`, `scope domain`, …, `include`, `exclude`, `traps`."""
     reason: str
     """The reason, as the rest of a sentence about `subject`."""
     subject: Callable[[Url], str] = str
@@ -69,6 +71,7 @@ class Scope:
     ) -> None:
         self._rule = rule
         self._exception: Callable[[Url], ScopeRule | None] | None = None
+        self._refuses_loops = False
         self._include = tuple(_compiled(pattern, "include") for pattern in include)
         self._exclude = tuple(
             (
@@ -111,6 +114,12 @@ class Scope:
         scope._exception = exception  # noqa: SLF001 -- it is one of us
         return scope
 
+    def without_loops(self) -> Self:
+        """Return the scope without the URLs that a loop of links makes; seeds are exempt."""
+        scope = copy(self)
+        scope._refuses_loops = True  # noqa: SLF001 -- it is one of us
+        return scope
+
     def judge(self, url: Url, *, is_seed: bool = False) -> ScopeDecision:
         """Return whether the URL belongs to the crawl, and which rule decided.
 
@@ -129,6 +138,8 @@ class Scope:
             and not any(pattern.search(url) for pattern in self._include)
         ):
             return _NOT_INCLUDED
+        if self._refuses_loops and not is_seed and (loop := loop_in(url)):
+            return ScopeDecision(False, "traps", loop)
         return rule.accepted
 
     def exclusion(self, url: Url) -> ScopeDecision | None:

@@ -21,6 +21,7 @@ from gossamer.worker.page_rows import PageRows
 from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
+from gossamer.worker.traps import TrapWatch
 
 
 class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,4 +73,5 @@ async def open_worker_context(
         lease_s=own.lease_s,
         similar_links=options.similar_links == "follow",
         bodies=await open_body_writer(plan, store, own.number, stack),
+        traps=TrapWatch(store) if options.traps == "on" else None,
     )

@@ -13,6 +13,7 @@ from gossamer.errors import PageRefusedError
 from gossamer.model import Cause, Event, EventKind, Outcome, Receipt, Response, Url
 from gossamer.policy import RobotsVerdict, may_follow
 from gossamer.policy.retry import RETRIES
+from gossamer.policy.traps import CLEAR
 from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.bodies.writer import BodyWriter
 from gossamer.stores.claim import Claim
@@ -33,6 +34,7 @@ from gossamer.worker.pages import kept_page, shown_page
 from gossamer.worker.robots import PoliteRobots, TooLittleLeftError
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.telling import tell_end, tell_links
+from gossamer.worker.traps import TrapWatch, is_deferred
 
 
 class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,8 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the links of a page that is similar to another are followed."""
     bodies: BodyWriter | None = None
     """Writes the bodies of pages; None: the store keeps them."""
+    traps: TrapWatch | None = None
+    """None: nothing is taken for a trap."""
     reporting_depths: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """Keeps the order, so that what a module hears last of a page is its smallest depth."""
 
@@ -105,10 +109,8 @@ class Pipeline:
         await self._context.store.release(guard.task, feedback, now, receipt)
 
     async def _work(self, guard: LeaseGuard, task: Task) -> Settled | None:
-        if task.hopeless:
-            return await self._settle(guard, settlements.gave_up(task))
-        if task.spent:
-            return await self._settle(guard, settlements.over_budget(task))
+        if (unasked := self._unasked(task)) is not None:
+            return await self._settle(guard, unasked)
         verdict, asked = await self._ask_robots(guard, task)
         if not verdict.allowed:
             return await self._settle_refused(guard, verdict, asked)
@@ -132,6 +134,16 @@ class Pipeline:
             return await self._settle(guard, settlement)
         async with self._context.in_hand.hold(task.url_id, alone=task.deaths > 0):
             return await self._judge(guard, url, response, feedback)
+
+    def _unasked(self, task: Task) -> Settlement | None:
+        """Return how a task ends for which its host is not asked; None: it is."""
+        if task.hopeless:
+            return settlements.gave_up(task)
+        if task.spent:
+            return settlements.over_budget(task)
+        trap = self._context.traps.judge(task) if self._context.traps is not None else CLEAR
+        is_unasked = trap.stop or is_deferred(trap, task)
+        return settlements.trapped(task, trap) if is_unasked else None
 
     async def _read_sitemap(self, guard: LeaseGuard, sitemaps: SitemapReader) -> Settled | None:
         """Fetch a sitemap and add what it lists; neither is it kept nor do modules see it."""
@@ -210,7 +222,11 @@ class Pipeline:
         if target is not None and not self._context.link_filter.is_same(url, target):
             response = msgspec.structs.replace(response, target=target)
             return await self._settle_redirect(guard, response, feedback)
-        return await self._keep(guard, response, parsed, feedback, follow=follow)
+        links = self._links(parsed) if follow else None
+        settled = await self._keep(guard, response, parsed, feedback, links)
+        if self._context.traps is not None and settled is not None and settled.accepted:
+            await self._context.traps.note(guard.task, links or (), settled, parsed.wording)
+        return settled
 
     async def _keep(
         self,
@@ -218,10 +234,12 @@ class Pipeline:
         response: Response,
         parsed: Analysis,
         feedback: HostFeedback,
-        *,
-        follow: bool,
+        links: list[Link] | None,
     ) -> Settled | None:
-        """Give the page its number, show it to the modules and settle it with its links."""
+        """Give the page its number, show it to the modules and settle it with its links.
+
+        None: they are not to be followed.
+        """
         context, task = self._context, guard.task
         settlement = Settlement(
             task=task,
@@ -231,7 +249,7 @@ class Pipeline:
             status=response.status,
             size=len(response.body),
             page=kept_page(self._packer, response, parsed, feedback.ended),
-            links=self._links(parsed) if follow else [],
+            links=links or (),
             feedback=feedback,
         )
         unread: tuple[int, ...] = ()
@@ -254,22 +272,22 @@ class Pipeline:
         if claim.page_id is None:
             settled = await self._settle(guard, settlement)
             if claim.similarity is not None and context.similar_links:
-                self._tell_links(settlement, parsed, settled, follow=follow)
-            return settled
+                self._tell_links(settlement, parsed, settled, follow=links is not None)
+            return msgspec.structs.replace(settled, repeated=True)
         if context.watch is not None:
             context.watch(Event(EventKind.FETCHED, task.depth, task.url))
         guard.is_delivering = True
         if claim.again:
             await context.store.commit()  # so that after a crash this version is known to be void
         page = shown_page(claim, task, response, parsed, feedback.ended)
-        links = offered(settlement.links) if hooks.links else ()
-        delivered = await context.modules.deliver(page, links)
+        chosen = offered(settlement.links) if hooks.links else ()
+        delivered = await context.modules.deliver(page, chosen)
         settlement = with_delivered(settlement, delivered, context.link_filter)
         if not context.rows.give_way_to(delivered.records):
             row = context.rows.pack(page, parsed)
             settlement = msgspec.structs.replace(settlement, row=row)
         settled = await self._settle(guard, with_body_written(settlement, context.bodies))
-        self._tell_links(settlement, parsed, settled, follow=follow)
+        self._tell_links(settlement, parsed, settled, follow=links is not None)
         return settled
 
     async def _claim(

@@ -10,6 +10,7 @@ from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.failures import status_words
 from gossamer.policy.retry import RETRIES, asks_to_wait, is_overloaded, may_retry, retry_after_s
+from gossamer.policy.traps import TrapVerdict
 from gossamer.stores.contract import Link, Settlement, Task
 from gossamer.stores.host_feedback import HostFeedback
 
@@ -41,8 +42,16 @@ def gave_up(task: Task) -> Settlement:
 
 def over_budget(task: Task) -> Settlement:
     """Settle a task of a host whose budget is used up."""
-    words = f"the {task.spent} of its host, by the rules for single hosts, is used up"
+    words = f"the {task.spent} of its host is used up"
     return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=words)
+
+
+def trapped(task: Task, verdict: TrapVerdict) -> Settlement:
+    """Settle a task of a trap; one that is only suspected gets behind all others of its host."""
+    words = verdict.words if verdict.stop else f"other pages of its host first: {verdict.words}"
+    return Settlement(
+        task=task, outcome=Outcome.TRAP, retry=not verdict.stop, cause=verdict.cause, detail=words
+    )
 
 
 def refused(

@@ -27,6 +27,7 @@ local function find(ctx, name)
     found.delay_s, found.auto_delay = rules.delay_s, rules.auto_delay
   end
   found.connections = found.connections or rules.host_connections
+  found.max_pages = found.max_pages or rules.max_host_pages
   found.max_depth = found.max_depth or rules.max_depth
   return found
 end

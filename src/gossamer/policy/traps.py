@@ -1,0 +1,170 @@
+"""The decision whether URLs of a host are a trap: many URLs, made without end, that yield nothing.
+
+Two things are counted, and both are forgiven again, so that an honest site of any size stays clear:
+
+- **Repetition**, for each shape of URLs (`policy/url_shapes.py`). A page that repeats another one
+  speaks against its shape, one whose words were on an earlier page of the host less so, and a page
+  with content of its own speaks for it.
+- **Mazes**, for each first directory. A page speaks against it that leads to several new pages of
+  the directory, and to none that was known; on honest sites pages are linked more than once.
+
+What is suspected is fetched last, after all other pages of its host; what goes on like that is not
+fetched any more. docs/traps.md has the numbers.
+"""
+
+from typing import Final
+
+import msgspec
+from xxhash import xxh3_64_intdigest
+
+from gossamer.model import Cause, Url
+from gossamer.policy.url_shapes import UrlShape, shape_of
+
+REPEATED_PAGE: Final = 4
+SAME_WORDS: Final = 1
+OWN_CONTENT: Final = -36
+"""So at least nine of ten pages must repeat others, for a shape to be suspected at all."""
+SLOW_AT: Final = 20
+STOP_AT: Final = 200
+"""50 pages that repeat others, or 200 with the same words as others."""
+SLACK: Final = 0.4
+"""What one page with content of its own adds to that: one repeated page more for ten of them."""
+
+MAZE_SLOW_AT: Final = 20
+MAZE_STOP_AT: Final = 300
+KNOWN_LINK: Final = -20
+MIN_NEW_LINKS: Final = 2
+"""A chain of pages, each with a link to the next, is no maze."""
+
+MAX_SHAPES: Final = 500
+"""How many shapes, and how many directories, of a host are counted: those that are suspected, and
+those that were visited last."""
+MAX_PAGES: Final = 2000
+"""How many pages with random keys in their URLs are remembered."""
+MAX_WORDINGS: Final = 256
+"""How many sets of words of a host are remembered: twelve months of a calendar, and more."""
+
+
+class TrapVerdict(msgspec.Struct, frozen=True):
+    """What is to be done with a URL."""
+
+    cause: Cause | None = None
+    """Why it is suspected; None: it is not."""
+    stop: bool = False
+    """Whether it is not fetched at all."""
+    words: str = ""
+    """The reason, for people."""
+
+
+CLEAR: Final = TrapVerdict()
+
+
+class TrapVisit(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a page that was fetched."""
+
+    url: Url
+    repeated: bool
+    """Whether it is a duplicate of another, or similar to one."""
+    wording: int
+    """Stands for its words (`content/wording.py`); 0: too few to tell."""
+    new: int
+    """How many of its links lead to new pages of its group."""
+    known: int
+    """How many lead to other pages of its group that were known, and stood not on the page
+    before."""
+
+
+class HostTraps(msgspec.Struct):
+    """What is counted of one host; of bounded size."""
+
+    shapes: dict[str, tuple[int, int]] = {}
+    """For each shape how many pages had content of their own, and what speaks against it."""
+    mazes: dict[str, int] = {}
+    """For each group what speaks against it."""
+    visits: int = 0
+    pages: set[int] = set()
+    """The pages that were visited under a random key (`UrlShape.page`)."""
+    wordings: dict[int, None] = {}
+    """The words of the last pages."""
+
+    def judge(self, url: Url) -> TrapVerdict:
+        """Return what is to be done with a URL."""
+        if not self.shapes:
+            return CLEAR
+        shape = shape_of(url)
+        verdicts = [self._repetition(key) for key in self._keys(shape)]
+        verdicts.append(self._maze(shape.group))
+        return max(verdicts, key=lambda one: (one.stop, one.cause is not None))
+
+    def knows(self, url: Url) -> bool:
+        """Return whether a page was visited under another key in its query: so it is not new."""
+        if "?" not in url:
+            return False
+        shape = shape_of(url)
+        return any(one.startswith("*?") for one in shape.sessions) and self._is_page(shape)
+
+    def note(self, visit: TrapVisit) -> bool:
+        """Count a page; return whether the verdict about URLs like it has changed."""
+        shape = shape_of(visit.url)
+        before = self.judge(visit.url)
+        self.visits += 1
+        weight = self._weight(visit)
+        for key in self._keys(shape):
+            own, against = self.shapes.pop(key, (0, 0))
+            self.shapes[key] = (own + (weight < 0), max(0, against + weight))
+            if len(self.shapes) > MAX_SHAPES:
+                clear = (one for one in self.shapes if self.shapes[one][1] < SLOW_AT)
+                del self.shapes[next(clear, next(iter(self.shapes)))]
+        if shape.page and len(self.pages) < MAX_PAGES:
+            self.pages.add(xxh3_64_intdigest(shape.page.encode()))
+        self._note_maze(shape, visit)
+        after = self.judge(visit.url)
+        return (before.cause, before.stop) != (after.cause, after.stop)
+
+    def _keys(self, shape: UrlShape) -> tuple[str, ...]:
+        """Return what a URL is counted under.
+
+        A page that was visited under another key of a session says something about such keys, and
+        one that was not is judged as if it had none.
+        """
+        return shape.sessions if shape.page and self._is_page(shape) else (shape.template,)
+
+    def _is_page(self, shape: UrlShape) -> bool:
+        """Tell whether a page was visited under another key; too many count as all."""
+        key = xxh3_64_intdigest(shape.page.encode())
+        return len(self.pages) >= MAX_PAGES or key in self.pages
+
+    def _weight(self, visit: TrapVisit) -> int:
+        is_seen = visit.wording in self.wordings
+        if visit.wording:
+            self.wordings.pop(visit.wording, None)
+            self.wordings[visit.wording] = None
+            if len(self.wordings) > MAX_WORDINGS:
+                del self.wordings[next(iter(self.wordings))]
+        if visit.repeated:
+            return REPEATED_PAGE
+        if is_seen:
+            return SAME_WORDS
+        return OWN_CONTENT if visit.wording else 0
+
+    def _note_maze(self, shape: UrlShape, visit: TrapVisit) -> None:
+        against = self.mazes.pop(shape.group, 0)
+        step = KNOWN_LINK if visit.known else int(visit.new >= MIN_NEW_LINKS)
+        self.mazes[shape.group] = max(0, against + step)
+        if len(self.mazes) > MAX_SHAPES:
+            clear = (one for one, against in self.mazes.items() if against < MAZE_SLOW_AT)
+            del self.mazes[next(clear, next(iter(self.mazes)))]
+
+    def _repetition(self, key: str) -> TrapVerdict:
+        own, against = self.shapes.get(key, (0, 0))
+        if against < SLOW_AT:
+            return CLEAR
+        words = f"pages like {key} repeat others of their host ({own} had content of their own)"
+        return TrapVerdict(Cause.TRAP_REPEATS, against >= STOP_AT + SLACK * own, words)
+
+    def _maze(self, group: str) -> TrapVerdict:
+        against = self.mazes.get(group, 0)
+        if against < MAZE_SLOW_AT:
+            return CLEAR
+        words = f"pages like {group} lead on to new ones without end, and none is linked twice"
+        return TrapVerdict(Cause.TRAP_MAZE, against >= MAZE_STOP_AT, words)

@@ -1,0 +1,97 @@
+"""Traps at work: honest pages of the same host come first, and what is endless is stopped."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crawled import Crawled
+from tests.unit.policy.test_traps import calendar, maze
+from tests.unit.views.reading import broken, explained, in_directory
+
+from gossamer import Outcome
+from gossamer.cli.explain import explanation_lines
+from gossamer.model import Url
+from gossamer.observe.summary import summary_text
+from gossamer.testing import Reply, Web
+
+Crawl = Callable[..., Crawled]
+
+
+def serve(web: Web, site: Callable[[str], tuple[str, list[str]]]) -> None:
+    """Serve a site that is described as a function, with 151 honest pages."""
+
+    def answer(target: str) -> Reply:
+        text, links = site(target)
+        hrefs = "".join(f"<a href='{link}'>on</a>" for link in links)
+        return Reply(headers={"Content-Type": "text/html"}, body=f"<p>{text}</p>{hrefs}")
+
+    web.site("a.test").status("/robots.txt", 404)
+    web.site("a.test").under("/", answer)
+
+
+def honest_pages(crawled: Crawled) -> int:
+    return sum("/page" in page.url for page in crawled.pages)
+
+
+@pytest.mark.req("D19")
+def test_finding_10_a_maze_leaves_the_honest_pages_of_its_host_their_turn(
+    web: Web, crawl: Crawl
+) -> None:
+    serve(web, maze)
+    crawled = crawl("http://a.test/", max_pages=200)
+    assert honest_pages(crawled) == 150
+    assert crawled.summary.ended_by == "max-pages"
+
+
+def test_without_it_they_are_left(web: Web, crawl: Crawl) -> None:
+    serve(web, maze)
+    assert honest_pages(crawl("http://a.test/", max_pages=200, traps="off")) < 20
+
+
+@pytest.mark.req("D19")
+def test_finding_10_a_calendar_is_stopped_with_a_reason_and_a_start_later_knows_it(
+    web: Web, crawl: Crawl, tmp_path: Path
+) -> None:
+    serve(web, calendar)
+    crawl("http://a.test/", max_pages=300)
+    crawled = crawl("http://a.test/", max_pages=1000)
+    assert crawled.summary.ended_by == "complete"
+    ends = Counter(crawled.outcomes().values())
+    assert ends[Outcome.FETCHED] <= 151 + 260 + 60, "docs/traps.md, and what a start costs"
+    assert ends[Outcome.TRAP] == 2, "the months before and after"
+    assert "trap: pages of the same shape repeat one another; if they are wanted, --traps off" in (
+        " ".join(summary_text(crawled.summary).split())
+    )
+    place = in_directory(tmp_path / "crawl")
+    stopped = next(url for url, end in crawled.outcomes().items() if end is Outcome.TRAP)
+    told = "\n".join(explanation_lines(explained(place, Url(stopped))))
+    assert "pages like /calendar/N/N repeat others of their host (12 had content" in told
+    assert not broken(place)
+
+
+@pytest.mark.req("D19")
+def test_finding_10_a_path_that_repeats_itself_is_out_of_scope(
+    web: Web, crawl: Crawl, tmp_path: Path
+) -> None:
+    web.site("a.test").under("/", lambda target: Reply(body=f"{target} <a href='a/b/'>on</a>"))
+    crawled = crawl("http://a.test/")
+    assert [*crawled.urls][-1] == "http://a.test/a/b/a/b/a/b/"
+    place = in_directory(tmp_path / "crawl")
+    told = "\n".join(explanation_lines(explained(place, Url("http://a.test/a/b/a/b/a/b/a/b/"))))
+    assert "traps: " in told
+    assert "the same part of its path more than 3 times in a row" in told
+
+
+@pytest.mark.req("D14")
+def test_finding_10_max_host_pages_is_for_every_host_without_a_rule(web: Web, crawl: Crawl) -> None:
+    names = ("a.test", "b.test", "own.test")
+    for name in names:
+        links = [f"/{number}" for number in range(9)]
+        for path in ("/", *links):
+            web.site(name).page(path, links)
+    seeds = [f"http://{name}/" for name in names]
+    crawled = crawl(*seeds, max_host_pages=3, host={"own.test": {"max-pages": 5}})
+    hosts = Counter(page.url.split("/")[2] for page in crawled.pages)
+    assert hosts == {"a.test": 3, "b.test": 3, "own.test": 5}
+    assert crawled.summary.ended_by == "complete"
