@@ -4,7 +4,7 @@ import msgspec
 import xxhash
 
 from gossamer.content.links import FoundLink, ResolvedLinks
-from gossamer.content.page import ParsedPage, parse
+from gossamer.content.page import parse
 from gossamer.content.rules import AnalysisRules
 from gossamer.content.similarity import Sketch, sketch
 from gossamer.content.wording import wording
@@ -53,8 +53,11 @@ class Analyser:
         self.rules = rules
         self._resolved = ResolvedLinks()
 
-    def analyse(self, page: RawPage) -> Analysis:
-        """Return the analysis of the page; whatever the bytes are, this never fails."""
+    def analyse(self, page: RawPage, *, with_wording: bool = False) -> Analysis:
+        """Return the analysis of the page; whatever the bytes are, this never fails.
+
+        The wording is found out only if it is wanted: that takes longer than all the rest.
+        """
         parsed = parse(
             page.body,
             url=page.url,
@@ -63,7 +66,8 @@ class Analyser:
             headers=page.headers,
             resolved=self._resolved,
         )
-        run = parsed.take_run() if self._needs_run(parsed) else ""
+        is_compared = self._threshold < 1
+        run = parsed.take_run() if parsed.kind.is_page and (is_compared or with_wording) else ""
         return Analysis(
             kind=parsed.kind,
             digest=xxhash.xxh3_128_digest(page.body),
@@ -74,15 +78,12 @@ class Analyser:
             redirect=parsed.redirect,
             metas=parsed.metas,
             markers_missing=parsed.markers_missing,
-            sketch=sketch(run, self._threshold) if run and self._threshold < 1 else None,
+            sketch=sketch(run, self._threshold) if run and is_compared else None,
             text=parsed.text if self.rules.with_text else "",
-            wording=wording(run, page.url) if run and self.rules.with_wording else 0,
+            wording=wording(run, page.url) if run and with_wording else 0,
         )
 
     @property
     def _threshold(self) -> float:
         """The threshold of similarity; from 1 on pages are not compared."""
         return 1.0 if self.rules.similarity is None else self.rules.similarity
-
-    def _needs_run(self, parsed: ParsedPage) -> bool:
-        return parsed.kind.is_page and (self._threshold < 1 or self.rules.with_wording)

@@ -21,5 +21,3 @@ class AnalysisRules(msgspec.Struct, frozen=True):
     """Which kinds of content are kept."""
     with_text: bool = False
     """Whether the visible text is wanted."""
-    with_wording: bool = False
-    """Whether the wording is."""

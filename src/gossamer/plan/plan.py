@@ -164,7 +164,6 @@ class Plan:
             follow=kinds_to_follow(self.options.follow, self.accepted),
             accept=self.accepted,
             with_text="text" in self.row_fields,
-            with_wording=self.options.traps == "on",
         )
 
     def request_rules(self, environment: Mapping[str, str]) -> "RequestRules | None":

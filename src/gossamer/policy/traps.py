@@ -8,6 +8,9 @@ Two things are counted, and both are forgiven again, so that an honest site of a
 - **Mazes**, for each first directory. A page speaks against it that leads to several new pages of
   the directory, and to none that was known; on honest sites pages are linked more than once.
 
+To examine a page takes time. Where nothing speaks against a host, one page in eight is examined,
+and the next ones when one does.
+
 What is suspected is fetched last, after all other pages of its host; what goes on like that is not
 fetched any more. docs/traps.md has the numbers.
 """
@@ -35,6 +38,11 @@ MAZE_STOP_AT: Final = 300
 KNOWN_LINK: Final = -20
 MIN_NEW_LINKS: Final = 2
 """A chain of pages, each with a link to the next, is no maze."""
+
+SAMPLED: Final = 8
+"""Of how many pages one is examined, where nothing speaks against the host."""
+WATCHED: Final = 16
+"""How many pages are examined after one that speaks against the host."""
 
 MAX_SHAPES: Final = 500
 """How many shapes, and how many directories, of a host are counted: those that are suspected, and
@@ -82,6 +90,8 @@ class HostTraps(msgspec.Struct):
     mazes: dict[str, int] = {}
     """For each group what speaks against it."""
     visits: int = 0
+    watching: int = 0
+    """How many of the next pages are examined."""
     pages: set[int] = set()
     """The pages that were visited under a random key (`UrlShape.page`)."""
     wordings: dict[int, None] = {}
@@ -96,6 +106,15 @@ class HostTraps(msgspec.Struct):
         verdicts.append(self._maze(shape.group))
         return max(verdicts, key=lambda one: (one.stop, one.cause is not None))
 
+    @property
+    def examines_next(self) -> bool:
+        """Whether the next page is examined; others are only counted, with `pass_over`."""
+        return self.watching > 0 or self.visits % SAMPLED == 0
+
+    def pass_over(self) -> None:
+        """Count a page that was not examined."""
+        self.visits += 1
+
     def knows(self, url: Url) -> bool:
         """Return whether a page was visited under another key in its query: so it is not new."""
         if "?" not in url:
@@ -109,15 +128,17 @@ class HostTraps(msgspec.Struct):
         before = self.judge(visit.url)
         self.visits += 1
         weight = self._weight(visit)
+        stands_for = 1 if self.watching else SAMPLED
         for key in self._keys(shape):
             own, against = self.shapes.pop(key, (0, 0))
-            self.shapes[key] = (own + (weight < 0), max(0, against + weight))
+            self.shapes[key] = (own + stands_for * (weight < 0), max(0, against + weight))
             if len(self.shapes) > MAX_SHAPES:
                 clear = (one for one in self.shapes if self.shapes[one][1] < SLOW_AT)
                 del self.shapes[next(clear, next(iter(self.shapes)))]
         if shape.page and len(self.pages) < MAX_PAGES:
             self.pages.add(xxh3_64_intdigest(shape.page.encode()))
-        self._note_maze(shape, visit)
+        is_against = self._note_maze(shape, visit) or weight > 0
+        self.watching = WATCHED if is_against else max(0, self.watching - 1)
         after = self.judge(visit.url)
         return (before.cause, before.stop) != (after.cause, after.stop)
 
@@ -147,19 +168,23 @@ class HostTraps(msgspec.Struct):
             return SAME_WORDS
         return OWN_CONTENT if visit.wording else 0
 
-    def _note_maze(self, shape: UrlShape, visit: TrapVisit) -> None:
+    def _note_maze(self, shape: UrlShape, visit: TrapVisit) -> bool:
+        """Count the links of a page; return whether they speak against its group."""
         against = self.mazes.pop(shape.group, 0)
         step = KNOWN_LINK if visit.known else int(visit.new >= MIN_NEW_LINKS)
         self.mazes[shape.group] = max(0, against + step)
         if len(self.mazes) > MAX_SHAPES:
             clear = (one for one, against in self.mazes.items() if against < MAZE_SLOW_AT)
             del self.mazes[next(clear, next(iter(self.mazes)))]
+        return step > 0
 
     def _repetition(self, key: str) -> TrapVerdict:
         own, against = self.shapes.get(key, (0, 0))
         if against < SLOW_AT:
             return CLEAR
-        words = f"pages like {key} repeat others of their host ({own} had content of their own)"
+        words = (
+            f"pages like {key} repeat others of their host (about {own} had content of their own)"
+        )
         return TrapVerdict(Cause.TRAP_REPEATS, against >= STOP_AT + SLACK * own, words)
 
     def _maze(self, group: str) -> TrapVerdict:

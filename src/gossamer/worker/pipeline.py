@@ -212,7 +212,9 @@ class Pipeline:
         """Find out what is in the body, and keep it if it is a page."""
         analyser, headers = self._context.analyser, response.headers
         raw = RawPage(url, headers.get("content-type"), response.body, headers)
-        parsed = analyser.analyse(raw)
+        traps = self._context.traps
+        is_examined = traps is not None and traps.examines(guard.task)
+        parsed = analyser.analyse(raw, with_wording=is_examined)
         if parsed.kind not in analyser.rules.accept:
             return await self._settle(
                 guard, settlements.unaccepted(guard.task, response, parsed.kind, feedback)
@@ -224,8 +226,9 @@ class Pipeline:
             return await self._settle_redirect(guard, response, feedback)
         links = self._links(parsed) if follow else None
         settled = await self._keep(guard, response, parsed, feedback, links)
-        if self._context.traps is not None and settled is not None and settled.accepted:
-            await self._context.traps.note(guard.task, links or (), settled, parsed.wording)
+        if traps is not None and settled is not None and settled.accepted:
+            words = parsed.wording if is_examined else None
+            await traps.note(guard.task, links or (), settled, words)
         return settled
 
     async def _keep(

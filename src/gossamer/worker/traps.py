@@ -50,17 +50,32 @@ class TrapWatch:
             return CLEAR
         return host.counts.judge(task.url)
 
-    async def note(self, task: Task, links: Sequence[Link], settled: Settled, wording: int) -> None:
-        """Count a page that was fetched."""
+    def examines(self, task: Task) -> bool:
+        """Tell whether the page of a task is examined, if nobody else says that it repeats one."""
+        host = self._hosts.get(task.host)
+        return host is None or host.counts.examines_next
+
+    async def note(
+        self, task: Task, links: Sequence[Link], settled: Settled, wording: int | None
+    ) -> None:
+        """Count a page that was fetched; `wording` is None if it is not examined."""
         host = self._hosts.setdefault(task.host, _Counted())
         self._hosts.move_to_end(task.host)
         if len(self._hosts) > MAX_HOSTS:
             await self._save(*self._hosts.popitem(last=False))
-        new, known = self._links_of_group(task, links[:MAX_LINKS], settled, host)
-        visit = TrapVisit(
-            url=task.url, repeated=settled.repeated, wording=wording, new=new, known=known
-        )
-        is_changed = host.counts.note(visit)
+        is_changed = False
+        if wording is None and not settled.repeated:
+            host.counts.pass_over()
+        else:
+            new, known = self._links_of_group(task, links[:MAX_LINKS], settled, host)
+            visit = TrapVisit(
+                url=task.url,
+                repeated=settled.repeated,
+                wording=wording or 0,
+                new=new,
+                known=known,
+            )
+            is_changed = host.counts.note(visit)
         if host.counts.visits >= ASK_AFTER and not host.is_loaded:
             host.is_loaded = True
             await self._load(task.host, host)

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.content.wording import wording
 from gossamer.model import Url
-from gossamer.policy.traps import MAX_SHAPES, HostTraps, TrapVisit
+from gossamer.policy.traps import MAX_SHAPES, SAMPLED, HostTraps, TrapVisit
 from gossamer.policy.url_shapes import group_of, shape_of
 from gossamer.urls.loops import loop_in
 
@@ -55,15 +55,18 @@ def crawl(site: Site, most: int = ENDLESS) -> tuple[list[str], list[str]]:
             if link != url and group_of(link) == group_of(url) and not host.knows(link)
         ]
         new = [link for link in found if link not in known and not loop_in(link)]
-        visit = TrapVisit(
-            url=url,
-            repeated=False,
-            wording=wording(text, url),
-            new=sum(link in new for link in own),
-            known=sum(link in known and link not in menu for link in own),
-        )
-        host.note(visit)
-        menu = frozenset(own)
+        if host.examines_next:
+            visit = TrapVisit(
+                url=url,
+                repeated=False,
+                wording=wording(text, url),
+                new=sum(link in new for link in own),
+                known=sum(link in known and link not in menu for link in own),
+            )
+            host.note(visit)
+            menu = frozenset(own)
+        else:
+            host.pass_over()
         known.update(new)
         waiting.extend(new)
     return fetched, stopped
@@ -143,7 +146,7 @@ def relative_loop(path: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize(
     ("site", "most"),
     [
-        (calendar, 260),
+        (calendar, 310),
         (session_parameters, 450),
         (session_segments, 260),
         (maze, 350),
@@ -159,7 +162,7 @@ def test_a_trap_is_stopped_and_all_honest_pages_come_first(site: Site, most: int
     assert len(pages) - 151 <= most, "the numbers of docs/traps.md"
     assert stopped or site is relative_loop
     before = pages.index(HONEST[-1]) - 150
-    assert before < 50, "so many pages of the trap came before the last honest one"
+    assert before < 100, "so many pages of the trap came before the last honest one"
 
 
 def products(path: str) -> tuple[str, list[str]]:
@@ -223,7 +226,7 @@ def test_a_shape_with_many_good_pages_is_forgiven_more() -> None:
             host.note(_visit(next(urls), words=number + 1))
         return next(at for at, url in enumerate(urls) if _stops(host, url))
 
-    assert (repeats(0), repeats(1000)) == (50, 150)
+    assert (repeats(0), repeats(1000 // SAMPLED)) == (50, 150)
 
 
 def _stops(host: HostTraps, url: str) -> bool:

@@ -37,6 +37,9 @@ class FakeStore:
         self.releases: list[HostFeedback | None] = []
         self.receipts: list[Receipt | None] = []
 
+    async def note(self, _name: str) -> bytes | None:
+        return None
+
     async def claim(
         self, _task: Task, _digest: bytes, _sketch: Sketch | None, _now: float
     ) -> Claim:

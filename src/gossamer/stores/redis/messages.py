@@ -57,6 +57,7 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     hops: int = 0
     unread: tuple[int, ...] = ()
     """Nothing was recorded: see `Settled.unread`."""
+    repeated: bool = False
 
 
 class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -161,7 +161,13 @@ class RedisStore:
         if answer.learnt and connection == self.script_client.connections:
             self._known.meet(keys, answer.learnt, answer.depth, answer.hops, now)
         new = [links[index - 1].key for index in answer.new]
-        return Settled(answer.accepted, new, answer.nearer, answer.unread)
+        return Settled(
+            accepted=answer.accepted,
+            new_links=new,
+            nearer=answer.nearer,
+            unread=answer.unread,
+            repeated=answer.repeated,
+        )
 
     async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
         """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more."""

@@ -151,7 +151,10 @@ steps.once('keep', COUNTERS, function(ctx, message, digest, bands, sample, ...)
     end
     if found then
       local refusal = claims.find_refusal(ctx, id)
-      return settle(ctx, as_same(message, found.page), lease, nil, refusal, '', '', '', '', '')
+      local same = as_same(message, found.page)
+      local answer = settle(ctx, same, lease, nil, refusal, '', '', '', '', '')
+      answer.repeated = true
+      return answer
     end
     claim = claims.make(ctx, digest, bands, sample)
   end
