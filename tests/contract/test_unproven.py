@@ -28,8 +28,9 @@ def with_silent_hosts(driver: StoreDriver) -> list[Task]:
     return driver.take(limit=SLOTS)
 
 
-def test_a_quarter_is_for_those_that_answer(open_store: OpenStore) -> None:
-    driver = open_store(delay_s=1.0)
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_quarter_is_for_those_that_answer(open_store: OpenStore, *, strict: bool) -> None:
+    driver = open_store(delay_s=1.0, strict=strict)
     taken = with_silent_hosts(driver)
     assert len(taken) == FOR_ANY
     assert driver.take(limit=SLOTS - len(taken)) == [], "the rest is for others"

@@ -44,7 +44,7 @@ class Agenda:
         self._resting: list[tuple[float, int, Host]] = []
         self._ready: list[Entry] = []
         self._unproven: list[Entry] = []
-        """Those ready whose hosts are not proven; none in strict order."""
+        """Those ready whose hosts are not proven."""
 
     @property
     def to_do(self) -> int:
@@ -132,8 +132,7 @@ class Agenda:
                 continue
             if host.free_at > now:
                 heappush(resting, (host.free_at, ticket, host))
-            elif self._strict:
-                heappush(self._ready, (host.assigned[0], ticket, host))
             else:
+                rank = host.assigned[0] if self._strict else (since, ticket)
                 ready = self._ready if host.is_proven else self._unproven
-                heappush(ready, ((since, ticket), ticket, host))
+                heappush(ready, (rank, ticket, host))

@@ -49,6 +49,7 @@ NAMES: Final = {
     "unproven": "unproven:",  # the same, for hosts that did not answer last, or are new
     "trying": "trying",  # hash: worker -> on how many URLs of such hosts it works
     "ready": "ready:",  # sorted set of a worker, in strict order: hosts by their best URL
+    "unproven_ready": "unproven-ready:",  # the same, for hosts that did not answer last, or are new
     "leases": "leases",  # hash: URL -> lease
     "deadlines": "deadlines",  # sorted set: leased URLs by their deadline, in microseconds
     # pages

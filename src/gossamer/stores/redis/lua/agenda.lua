@@ -1,6 +1,6 @@
 -- The agenda of a worker: when it may ask which of its hosts. Each host has one entry, by its
--- moment. In strict order those whose moment has come stand apart, by their best URL; otherwise
--- those that are not proven are apart, as they may not have every slot of the worker. The shared
+-- moment. In strict order those whose moment has come stand apart, by their best URL. Those that are
+-- not proven are in sets of their own, as they may not have every slot of the worker. The shared
 -- hosts are in the agenda of const.ANYONE.
 
 local agenda = {}
@@ -26,25 +26,36 @@ function agenda.worker_of(ctx, h)
   return h.shared and const.ANYONE or domains.get(ctx, h.domain).worker
 end
 
--- Returns in which of the two sets of a worker a host is entered, and which is the other one.
-local function sets_of(ctx, worker, h)
+-- Returns in which of two sets of a worker a host is, and which is the other one.
+local function sets_of(ctx, worker, h, proven, unproven)
   local name = text(worker)
-  local proven, unproven = ctx.prefix .. K.agenda .. name, ctx.prefix .. K.unproven .. name
-  if ctx.rules.strict or worker == const.ANYONE or hosts.is_proven(h) then
+  proven, unproven = ctx.prefix .. proven .. name, ctx.prefix .. unproven .. name
+  if worker == const.ANYONE or hosts.is_proven(h) then
     return proven, unproven
   end
   return unproven, proven
 end
 
+-- Enters a host for its moment.
+local function enter(ctx, worker, h, ...)
+  local set, other = sets_of(ctx, worker, h, K.agenda, K.unproven)
+  ctx.call('ZREM', other, h.key)
+  ctx.call('ZADD', set, ...)
+end
+
+-- Takes a host out of the set in which it was entered: it may have answered since, or failed.
+local function remove(ctx, member, set, other)
+  if ctx.call('ZREM', set, member) == 0 then
+    ctx.call('ZREM', other, member)
+  end
+end
+
 function agenda.cross_out(ctx, h)
   local worker = agenda.worker_of(ctx, h)
   if worker then
-    local set, other = sets_of(ctx, worker, h)
-    if ctx.call('ZREM', set, h.key) == 0 then
-      ctx.call('ZREM', other, h.key) -- it has been entered before it answered, or failed
-    end
+    remove(ctx, h.key, sets_of(ctx, worker, h, K.agenda, K.unproven))
     if h.rank > 0 then
-      ctx.call('ZREM', ctx.prefix .. K.ready .. text(worker), rank_of(h))
+      remove(ctx, rank_of(h), sets_of(ctx, worker, h, K.ready, K.unproven_ready))
       h.rank = 0
       hosts.change(ctx, h)
     end
@@ -56,24 +67,20 @@ function agenda.announce(ctx, h)
   if h.in_progress >= hosts.slots(ctx, h) then
     agenda.cross_out(ctx, h) -- it may have had more slots when it was entered
   elseif h.assigned > 0 and h.rank == 0 then
-    local set, other = sets_of(ctx, agenda.worker_of(ctx, h), h)
-    ctx.call('ZREM', other, h.key)
-    ctx.call('ZADD', set, 'NX', text(moment_of(h)), h.key)
+    enter(ctx, agenda.worker_of(ctx, h), h, 'NX', text(moment_of(h)), h.key)
   end
 end
 
 local function rest_on(ctx, worker, h)
-  local set, other = sets_of(ctx, worker, h)
-  ctx.call('ZREM', other, h.key)
-  ctx.call('ZADD', set, text(moment_of(h)), h.key)
+  enter(ctx, worker, h, text(moment_of(h)), h.key)
 end
 
 local function make_ready(ctx, worker, h)
   local best = ctx.call('ZRANGE', ctx.prefix .. K.assigned .. h.key, '0', '0', 'WITHSCORES')
   h.rank = urls.id_of(best[1])
   hosts.change(ctx, h)
-  ctx.call('ZREM', ctx.prefix .. K.agenda .. text(worker), h.key)
-  ctx.call('ZADD', ctx.prefix .. K.ready .. text(worker), best[2], rank_of(h))
+  remove(ctx, h.key, sets_of(ctx, worker, h, K.agenda, K.unproven))
+  ctx.call('ZADD', (sets_of(ctx, worker, h, K.ready, K.unproven_ready)), best[2], rank_of(h))
 end
 
 -- Returns the first host whose moment has come, of one of the two sets of a worker.
@@ -92,32 +99,18 @@ local function first_in(ctx, worker, set)
   end
 end
 
--- Returns the host that has waited longest, of those that the worker may ask.
-local function first_rested(ctx, worker)
-  local proven = first_in(ctx, worker, K.agenda)
-  if ctx.rules.strict or not workers.may_try(ctx) then
-    return proven
-  end
-  local other = first_in(ctx, worker, K.unproven)
-  if proven and (not other or moment_of(proven) <= moment_of(other)) then
-    return proven
-  end
-  return other
-end
-
 -- Lets all hosts whose moment has come stand by their best URL.
-local function end_rests(ctx, worker)
-  local h = first_rested(ctx, worker)
+local function end_rests(ctx, worker, set)
+  local h = first_in(ctx, worker, set)
   while h do
     make_ready(ctx, worker, h)
-    h = first_rested(ctx, worker)
+    h = first_in(ctx, worker, set)
   end
 end
 
--- Returns the host with the best URL, and the score of that.
-local function first_ready(ctx, worker)
-  end_rests(ctx, worker)
-  local key = ctx.prefix .. K.ready .. text(worker)
+-- Returns the host with the best URL, of one of the two sets of a worker, and the score of that.
+local function first_ready_in(ctx, worker, set)
+  local key = ctx.prefix .. set .. text(worker)
   while true do
     local first = ctx.call('ZRANGE', key, '0', '0', 'WITHSCORES')
     if not first[1] then
@@ -155,7 +148,7 @@ end
 -- best URL. Those of which it has its share are skipped: no more than it has leases.
 local function first_shared(ctx, worker)
   if ctx.rules.strict then
-    end_rests(ctx, const.ANYONE)
+    end_rests(ctx, const.ANYONE, K.agenda)
   end
   local after = 0
   while true do
@@ -189,18 +182,37 @@ local function goes_first(ctx, one, its_score, other, others_score)
   return one.rank < other.rank
 end
 
+-- Returns the first of two hosts, of which either may be missing, and its score.
+local function first_of(ctx, one, its_score, other, others_score)
+  if not one or (other and goes_first(ctx, other, others_score, one, its_score)) then
+    return other, others_score
+  end
+  return one, its_score
+end
+
+-- Returns the first of the hosts of its own that a worker may ask now, and in strict order the score
+-- of its best URL.
+local function first_own(ctx, worker)
+  local first, proven, unproven = first_in, K.agenda, K.unproven
+  if ctx.rules.strict then
+    end_rests(ctx, worker, K.agenda)
+    end_rests(ctx, worker, K.unproven)
+    first, proven, unproven = first_ready_in, K.ready, K.unproven_ready
+  end
+  local one, its_score = first(ctx, worker, proven)
+  if not workers.may_try(ctx) then
+    return one, its_score
+  end
+  return first_of(ctx, one, its_score, first(ctx, worker, unproven))
+end
+
 -- Returns the host that a worker is to ask now, its own or a shared one; it keeps its entry.
 function agenda.first_host(ctx, worker)
-  local first = ctx.rules.strict and first_ready or first_rested
-  local own, its_score = first(ctx, worker)
+  local own, its_score = first_own(ctx, worker)
   if ctx.counts.common == 0 then
     return own
   end
-  local shared, score = first_shared(ctx, worker)
-  if not own or (shared and goes_first(ctx, shared, score, own, its_score)) then
-    return shared
-  end
-  return own
+  return (first_of(ctx, own, its_score, first_shared(ctx, worker)))
 end
 
 -- Returns when the next host of a worker may be asked, if none may be now; nil if it has none. What
@@ -220,7 +232,7 @@ end
 -- Forgets the agenda of a worker that is gone.
 function agenda.forget(ctx, worker)
   local name = text(worker)
-  for _, set in ipairs({ K.agenda, K.unproven, K.ready }) do
+  for _, set in ipairs({ K.agenda, K.unproven, K.ready, K.unproven_ready }) do
     ctx.call('DEL', ctx.prefix .. set .. name)
   end
 end

@@ -9,6 +9,7 @@ steps.reading('ready_hosts', {}, function(ctx)
     count = count + ctx.call('ZCOUNT', ctx.prefix .. K.unproven .. worker, '-inf', late)
     if ctx.rules.strict then -- these were due when they were last considered
       count = count + ctx.call('ZCARD', ctx.prefix .. K.ready .. worker)
+      count = count + ctx.call('ZCARD', ctx.prefix .. K.unproven_ready .. worker)
     end
   end
   return count
