@@ -10,9 +10,9 @@ Exclude and include patterns narrow each of these: a URL that matches an exclude
 and if there are include patterns, it must match one. Seeds, and what they redirect to, are exempt
 from the include patterns; a seed that matches an exclude pattern contradicts it, and is refused.
 URLs that a loop of links makes (`loops.py`) are out as well, unless traps are allowed.
+A URL on which a pattern takes too long (`patterns`) is out.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Literal, Self
@@ -25,6 +25,7 @@ from gossamer.urls.display import shown
 from gossamer.urls.domains import Domains
 from gossamer.urls.keys import host_key, location
 from gossamer.urls.loops import loop_in
+from gossamer.urls.patterns import UrlPattern
 from gossamer.urls.seed_keys import SeedKeys
 from gossamer.urls.seeds import parse_seed
 
@@ -72,14 +73,8 @@ class Scope:
         self._rule = rule
         self._exception: Callable[[Url], ScopeRule | None] | None = None
         self._refuses_loops = False
-        self._include = tuple(_compiled(pattern, "include") for pattern in include)
-        self._exclude = tuple(
-            (
-                _compiled(pattern, "exclude"),
-                ScopeDecision(False, "exclude", f"matches the pattern {shown(pattern)}"),
-            )
-            for pattern in exclude
-        )
+        self._include = tuple(UrlPattern(pattern, "include") for pattern in include)
+        self._exclude = tuple(UrlPattern(pattern, "exclude") for pattern in exclude)
 
     @classmethod
     def for_seeds(
@@ -135,7 +130,7 @@ class Scope:
         if (
             self._include
             and not is_seed
-            and not any(pattern.search(url) for pattern in self._include)
+            and not any(pattern.matches(url) for pattern in self._include)
         ):
             return _NOT_INCLUDED
         if self._refuses_loops and not is_seed and (loop := loop_in(url)):
@@ -144,9 +139,10 @@ class Scope:
 
     def exclusion(self, url: Url) -> ScopeDecision | None:
         """Return the decision of an exclude pattern that the URL matches; None: it matches none."""
-        for pattern, refusal in self._exclude:
-            if pattern.search(url):
-                return refusal
+        for pattern in self._exclude:
+            if (matches := pattern.matches(url)) is not False:
+                how = "matches" if matches else "takes too long to compare with"
+                return ScopeDecision(False, "exclude", f"{how} the pattern {shown(pattern.text)}")
         return None
 
 
@@ -240,13 +236,3 @@ def _directories(url: Url) -> Iterator[str]:
             return
         yield path[: at + 1]
         at = path.find("/", at + 1)
-
-
-def _compiled(pattern: str, role: str) -> re.Pattern[str]:
-    # A URL is at most MAX_URL_LENGTH long, which bounds the input of a pattern.
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(
-            f"the {role} pattern {shown(pattern)} is not a regular expression: {error}"
-        ) from error
