@@ -9,11 +9,13 @@ SERVERS := .cache/servers/.ready
 
 .DEFAULT_GOAL := help
 ROUNDS ?= 10
+MINUTES ?= 10
+SECONDS ?= 60
 
 # Processes of a crawl start faster with the bytecode of the last one.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test chaos check format bench bench-redis eval-duplicates requirements docs clean
+.PHONY: help setup demo test chaos soak fuzz check format bench bench-redis eval-duplicates requirements docs clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 24
@@ -47,6 +49,14 @@ test: $(READY) $(DOCS) $(SERVERS)  ## run the whole test suite
 chaos: $(READY) $(DOCS) $(SERVERS)  ## kill and draw at random for long: ROUNDS=10
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --chaos-rounds $(ROUNDS) \
 		tests/chaos tests/cluster/chaos tests/contract tests/crawl/test_depth.py
+
+soak: $(READY)  ## crawl 2,000 hosts with every fault and watch memory and pace: MINUTES=10
+	PYTHONPATH=tools $(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+# atheris follows the branches of the code; where there is none for this Python, hypothesis is enough.
+fuzz: $(READY)  ## random input for all that reads what the web sends: SECONDS=60 for each
+	-$(BIN)/python -m pip install --quiet --group fuzz
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 check: $(READY)  ## lint, formatting, types
 	$(BIN)/ruff check .
