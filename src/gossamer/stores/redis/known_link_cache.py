@@ -56,14 +56,13 @@ class KnownLinkCache:
                 found[link.key] = one.id
         return found
 
-    def meet(
-        self, keys: Sequence[bytes], learnt: Sequence[float], depth: int, hops: int, now: float
-    ) -> None:
-        """Remember links: for each its id, and when it was done (0: it is not)."""
-        for key, url_id, finished in zip(keys, learnt[::2], learnt[1::2], strict=True):
+    def meet(self, keys: Sequence[bytes], learnt: Sequence[float], now: float) -> None:
+        """Remember links: for each its id, when it was done (0: it is not), depth and hops."""
+        parts = (learnt[first::4] for first in range(4))
+        for key, url_id, finished, depth, hops in zip(keys, *parts, strict=True):
             until = (finished or now) + self._revisit_s
             self._known.pop(key, None)
-            self._known[key] = KnownLink(int(url_id), depth, hops, until)
+            self._known[key] = KnownLink(int(url_id), int(depth), int(hops), until)
         if len(self._known) > self._most:
             for key in list(islice(self._known, len(self._known) - self._most * 3 // 4)):
                 del self._known[key]

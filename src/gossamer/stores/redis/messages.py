@@ -34,8 +34,9 @@ class LinksMessage(msgspec.Struct, frozen=True):
 
     hosts: list[tuple[str, str]] = []
     """The hosts of the links that go as URLs, each with its domain."""
-    links: list[int | Url] = []
-    """The id of a link about which nothing is new, else its URL."""
+    links: list[int] = []
+    """The id of a link about which nothing is new; 0: it goes as a URL."""
+    urls: list[Url] = []
     host_indexes: list[int] = []
     """For each of these URLs the place of its host in `hosts`, counted from 1."""
     scores: list[float] = []
@@ -52,9 +53,8 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     """The new links, counted from 1."""
     nearer: list[tuple[int, int]] = []
     learnt: list[float] = []
-    """For each link that came as a URL its id, and when it was done (0: it is not)."""
-    depth: int = 0
-    hops: int = 0
+    """For each link that came as a URL its id, when it was done (0: it is not), its depth and its
+    hops."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded: see `Settled.unread`."""
     repeated: bool = False
@@ -148,7 +148,8 @@ def bundle(links: Sequence[Link], known: Mapping[bytes, int]) -> tuple[LinksMess
         index = hosts.setdefault(link.host, len(hosts) + 1)
         if index > len(packed.hosts):
             packed.hosts.append((link.host, link.domain))
-        packed.links.append(link.url)
+        packed.links.append(0)
+        packed.urls.append(link.url)
         packed.host_indexes.append(index)
         keys.append(link.key)
         if link.score is not None:

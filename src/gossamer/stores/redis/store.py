@@ -159,7 +159,7 @@ class RedisStore:
         )
         answer = messages.read_settled(reply)
         if answer.learnt and connection == self.script_client.connections:
-            self._known.meet(keys, answer.learnt, answer.depth, answer.hops, now)
+            self._known.meet(keys, answer.learnt, now)
         new = [links[index - 1].key for index in answer.new]
         return Settled(
             accepted=answer.accepted,

@@ -6,25 +6,26 @@ local text, get_many, write = commands.text, commands.get_many, commands.write
 
 local KEY_BYTES = 16
 
--- Returns what takes note of changes: the ids of the links; which of them are new, and when those
--- were done that are not; the pages that have come nearer; and URLs that may overtake others.
+-- Returns what takes note of changes: the ids of the links, and the places of those that came as
+-- URLs; which of them are new; when those were done that are not, and how far they are; the pages
+-- that have come nearer; and URLs that may overtake others.
 function links.growth()
-  return { ids = {}, new = {}, finished = {}, nearer = {}, overtaking = {} }
+  return {
+    ids = {}, at = {}, new = {}, finished = {}, depths = {}, hops = {}, nearer = {}, overtaking = {},
+  }
 end
 
--- Returns the keys of those links that came as URLs, and for each its place among all.
-local function keys_of(found, keys, growth)
-  local names, at, count = {}, {}, 0
-  for i = 1, #found do
-    if type(found[i]) == 'string' then
-      at[count + 1] = i
-      names[count + 1] = keys:sub(count * KEY_BYTES + 1, (count + 1) * KEY_BYTES)
+-- Returns the keys of those links that came as URLs, which have no id so far.
+local function keys_of(ids, keys, growth)
+  local names, at, count, sub = {}, growth.at, 0, string.sub
+  for i = 1, #ids do
+    if ids[i] == 0 then
+      local first = count * KEY_BYTES
       count = count + 1
-    else
-      growth.ids[i] = found[i]
+      at[count], names[count] = i, sub(keys, first + 1, first + KEY_BYTES)
     end
   end
-  return names, at
+  return names
 end
 
 -- Returns the scores that came with links, by their place among those that came as URLs.
@@ -36,10 +37,13 @@ local function scores_of(message)
   return scores
 end
 
--- Looks the links up by their keys, adds those that are new, and returns those that are known.
+-- Looks the links up by their keys, adds those that are new, and returns the places and ids of those
+-- that are known.
 local function look_up(ctx, message, keys, path, growth)
-  local names, at = keys_of(message.links, keys, growth)
+  growth.ids = message.links
+  local names, at = keys_of(growth.ids, keys, growth), growth.at
   local ids, fresh, before, hids = get_many(ctx, ctx.prefix .. K.known, names), {}, {}, nil
+  local named, count = {}, 0
   local known, line = {}, {}
   local counts, scores = ctx.counts, scores_of(message)
   for j = 1, #names do
@@ -47,12 +51,13 @@ local function look_up(ctx, message, keys, path, growth)
     local id = ids[j] and tonumber(ids[j]) or fresh[name]
     if id then
       growth.ids[i] = id
-      before[#before + 1] = i
+      count = count + 1
+      before[count], named[count] = i, ids[j] or text(id)
     else
       hids = hids or hosts.meet(ctx, message.hosts)
       local hid = hids[message.host_indexes[j]]
       local state = paths.within(ctx, path.depth, hid) and const.UNSCORED or const.TOO_DEEP
-      local u = urls.new(ctx, message.links[i], hid, path, state)
+      local u = urls.new(ctx, message.urls[j], hid, path, state)
       fresh[name], growth.ids[i] = u.id, u.id
       if scores[j] then
         urls.give_score(ctx, u, scores[j])
@@ -73,22 +78,19 @@ local function look_up(ctx, message, keys, path, growth)
   end
   write(ctx, 'HSET', ctx.prefix .. K.known, known)
   write(ctx, 'ZADD', ctx.prefix .. K.url_queue, line)
-  return before
+  return before, named
 end
 
 -- Returns those of the known links that come nearer, or were done before the moment. With
 -- `message.again` it is not important when they were done.
-local function affected(ctx, before, path, forgotten_before, again, growth)
-  local names, touched = {}, {}
-  for j = 1, #before do
-    names[j] = text(growth.ids[before[j]])
-  end
+local function affected(ctx, before, names, path, forgotten_before, again, growth)
+  local touched = {}
   local packed = get_many(ctx, ctx.prefix .. K.urls, names)
   for j = 1, #before do
     if packed[j] then -- what is new on this page is not there yet, nor need it be
       local i = before[j]
       local depth, hops, finished = urls.read_head(packed[j])
-      growth.finished[i] = finished
+      growth.finished[i], growth.depths[i], growth.hops[i] = finished, depth, hops
       local is_forgotten = finished <= forgotten_before or (again and finished < const.INF)
       if paths.is_shorter(path, depth, hops) or is_forgotten then
         if not ctx.urls[growth.ids[i]] then
@@ -101,20 +103,25 @@ local function affected(ctx, before, path, forgotten_before, again, growth)
   return touched
 end
 
--- Adds links that were found at the end of a path. A link is a number where the caller knows that
+-- Adds links that were found at the end of a path. A link has an id where the caller knows that
 -- nothing is new about it, unless the path is shorter than the caller knows (`check_all`). Those
 -- that were done before the moment are visited again, and with `message.again` one that has only
 -- redirected once. What has changed is noted in `growth`.
 function links.add(ctx, growth, message, keys, path, forgotten_before, check_all)
-  local before = look_up(ctx, message, keys, path, growth)
+  local before, names = look_up(ctx, message, keys, path, growth)
   if check_all then
-    for i, link in ipairs(message.links) do
-      if type(link) == 'number' then
-        before[#before + 1] = i
+    local came_as_url = {}
+    for _, i in ipairs(growth.at) do
+      came_as_url[i] = true
+    end
+    for i, id in ipairs(growth.ids) do
+      if not came_as_url[i] then
+        before[#before + 1], names[#names + 1] = i, text(id)
       end
     end
   end
-  local touched, revived = affected(ctx, before, path, forgotten_before, message.again, growth), {}
+  local revived = {}
+  local touched = affected(ctx, before, names, path, forgotten_before, message.again, growth)
   for _, i in ipairs(touched) do
     local u = urls.get(ctx, growth.ids[i])
     if paths.is_shorter(path, u.depth, u.hops) then

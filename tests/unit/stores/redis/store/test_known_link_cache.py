@@ -22,7 +22,7 @@ def recognised(known: KnownLinkCache, depth: int, hops: int, now: float) -> bool
 
 def test_it_is_recognised_at_its_depth_and_farther_away() -> None:
     known = KnownLinkCache(revisit_s=100.0)
-    known.meet([LINK.key], [7, 0], 3, 1, START)
+    known.meet([LINK.key], [7, 0, 3, 1], START)
     assert known.recognise([LINK], 3, 1, START) == {LINK.key: 7}
     assert recognised(known, 4, 0, START)
     assert not recognised(known, 2, 0, START), "a shorter path"
@@ -31,10 +31,10 @@ def test_it_is_recognised_at_its_depth_and_farther_away() -> None:
 
 def test_it_is_forgotten_when_the_store_may_have() -> None:
     known = KnownLinkCache(revisit_s=100.0)
-    known.meet([LINK.key], [7, 0], 1, 0, START)
+    known.meet([LINK.key], [7, 0, 1, 0], START)
     assert recognised(known, 1, 0, START + 99)
     assert not recognised(known, 1, 0, START + 100)
-    known.meet([LINK.key], [7, START - 60], 1, 0, START)
+    known.meet([LINK.key], [7, START - 60, 1, 0], START)
     assert recognised(known, 1, 0, START + 39)
     assert not recognised(known, 1, 0, START + 40)
 
@@ -42,7 +42,7 @@ def test_it_is_forgotten_when_the_store_may_have() -> None:
 def test_the_oldest_are_forgotten_first() -> None:
     known = KnownLinkCache(revisit_s=100.0, most=8)
     for number in range(9):
-        known.meet([bytes([number]) * 16], [number, 0], 1, 0, START)
+        known.meet([bytes([number]) * 16], [number, 0, 1, 0], START)
     links = [Link(LINK.url, bytes([n]) * 16, LINK.host, LINK.domain) for n in range(9)]
     assert sorted(known.recognise(links, 1, 0, START).values()) == [3, 4, 5, 6, 7, 8]
 

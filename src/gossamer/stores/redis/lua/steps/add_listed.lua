@@ -6,15 +6,17 @@ local COUNTERS = { 'unscored', 'line', 'urls', 'hosts', 'met', 'queued', 'relaxi
 local function within_limit(ctx, message, keys)
   local domain, score = message.listings[1][3], message.scores[2]
   local count = tonumber(ctx.call('HGET', ctx.prefix .. K.sitemaps, domain) or 0)
-  local kept = { links = {}, host_indexes = {}, listings = {}, scores = {}, hosts = message.hosts }
+  local kept = { links = {}, urls = {}, host_indexes = {}, listings = {}, scores = {} }
   local kept_keys = {}
-  for i, url in ipairs(message.links) do
+  kept.hosts = message.hosts
+  for i, url in ipairs(message.urls) do
     local name = keys:sub((i - 1) * 16 + 1, i * 16)
     local is_new = ctx.call('HEXISTS', ctx.prefix .. K.known, name) == 0
     count = count + (is_new and 1 or 0)
     if not is_new or count <= const.MAX_SITEMAPS then
       local place = #kept.links + 1
-      kept.links[place], kept.host_indexes[place] = url, message.host_indexes[i]
+      kept.links[place], kept.urls[place] = 0, url
+      kept.host_indexes[place] = message.host_indexes[i]
       kept.listings[place], kept_keys[place] = message.listings[i], name
       kept.scores[2 * place - 1], kept.scores[2 * place] = score and place, score
     end

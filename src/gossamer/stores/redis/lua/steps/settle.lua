@@ -9,7 +9,7 @@ local COUNTERS = {
 -- What is left out of a message.
 local NOTHING = {
   depth = 0, hops = 0, cause = '', detail = '', size = 0, received = 0, similarity = 0,
-  own_similarity = 0, fetched_at = 0, hosts = {}, links = {}, host_indexes = {}, scores = {},
+  own_similarity = 0, fetched_at = 0, hosts = {}, links = {}, urls = {}, host_indexes = {}, scores = {},
   listings = {}, domains = {}, retry = false, duplicate = false, redirect = false, again = false,
 }
 local OF_MESSAGE = { __index = NOTHING }
@@ -20,7 +20,8 @@ local function as_same(message, page)
   message.outcome, message.cause, message.duplicate = const.DUPLICATE, '', true
   message.detail = const.SAME_CONTENT .. commands.text(page)
   message.page_id = nil
-  message.links, message.hosts, message.host_indexes, message.domains = {}, {}, {}, {}
+  message.links, message.urls, message.hosts, message.host_indexes = {}, {}, {}, {}
+  message.domains = {}
   message.scores, message.listings = {}, {}
   return message
 end
@@ -54,16 +55,19 @@ local function keep_page(ctx, message, u, h, claim, is_new, note, content)
   end
 end
 
--- Returns for each link that came as a URL its id, and when it was done (0: it is not).
-local function learnt_of(ctx, found, growth)
+-- Returns for each link that came as a URL its id, when it was done (0: it is not), and how far it
+-- is: depth, and how many redirects behind the last link.
+local function learnt_of(ctx, growth, path)
   local learnt, count = {}, 0
-  for i = 1, #found do
-    if type(found[i]) == 'string' then
-      local at = growth.finished[i]
-      learnt[count + 1] = growth.ids[i]
-      learnt[count + 2] = at and at < const.INF and at - ctx.offset or 0
-      count = count + 2
+  for _, i in ipairs(growth.at) do
+    local at, depth, hops = growth.finished[i], growth.depths[i], growth.hops[i]
+    if not depth or paths.is_shorter(path, depth, hops) then
+      depth, hops = path.depth, path.hops
     end
+    learnt[count + 1] = growth.ids[i]
+    learnt[count + 2] = at and at < const.INF and at - ctx.offset or 0
+    learnt[count + 3], learnt[count + 4] = depth, hops
+    count = count + 4
   end
   return learnt
 end
@@ -89,7 +93,7 @@ local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, c
   pages.share_credit(ctx, h.domain, message.domains)
   return {
     accepted = true, new = growth.new, nearer = nearer,
-    learnt = learnt_of(ctx, message.links, growth), depth = path.depth, hops = path.hops,
+    learnt = learnt_of(ctx, growth, path),
   }
 end
 
