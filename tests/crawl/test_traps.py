@@ -95,3 +95,15 @@ def test_finding_10_max_host_pages_is_for_every_host_without_a_rule(web: Web, cr
     hosts = Counter(page.url.split("/")[2] for page in crawled.pages)
     assert hosts == {"a.test": 3, "b.test": 3, "own.test": 5}
     assert crawled.summary.ended_by == "complete"
+
+
+@pytest.mark.req("D19")
+def test_finding_2_what_is_left_out_of_a_page_is_told(
+    web: Web, crawl: Crawl, tmp_path: Path
+) -> None:
+    links = "".join(f"<a href={number}>" for number in range(1000))
+    web.site("a.test").page("/", html=f"<base href='/{'x' * 8000}/'>{links}")
+    crawl("http://a.test/", depth=0)
+    place = in_directory(tmp_path / "crawl")
+    told = " ".join(explanation_lines(explained(place, Url("http://a.test/"))))
+    assert "fetched: 750 of its links are left out: a page may have 10,000 links and 2 MB" in told

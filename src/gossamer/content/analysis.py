@@ -42,6 +42,8 @@ class Analysis(msgspec.Struct, frozen=True, array_like=True):
     """For recognising similar pages; None if only identical content counts."""
     text: str = ""
     """The visible text, if it is wanted."""
+    links_left_out: int = 0
+    """How many more links there are than a page may have."""
     wording: int = 0
     """For recognising pages that repeat each other in all but numbers."""
 
@@ -75,6 +77,7 @@ class Analyser:
             title=parsed.title,
             language=parsed.language,
             links=parsed.links,
+            links_left_out=parsed.links_left_out,
             redirect=parsed.redirect,
             metas=parsed.metas,
             markers_missing=parsed.markers_missing,

@@ -14,7 +14,12 @@ from gossamer.urls import MAX_URL_LENGTH, resolve, resolve_plain
 MAX_LINKS: Final = 10_000
 """Links to the first so many different pages are kept; an index may repeat them."""
 
+MAX_LINK_BYTES: Final = 2_000_000
+"""So long may the URLs of a page be together: with a long base, short links make long URLs."""
+
 MAX_CACHED_LENGTH: Final = 200
+MAX_CACHED_URL_LENGTH: Final = 500
+"""Hardly any URL is longer, and a hostile base would fill the memory."""
 
 _UNKNOWN: Final = Url("")
 
@@ -47,9 +52,11 @@ class ResolvedLinks:
             return known
         if not _depends_on_folder(target):
             return resolve(target, base, encoding)
-        if len(self._urls) >= self._max_size:
-            self._urls.clear()
-        url = self._urls[key] = resolve_plain(target, base) or resolve(target, base)
+        url = resolve_plain(target, base) or resolve(target, base)
+        if len(url or folder) <= MAX_CACHED_URL_LENGTH:
+            if len(self._urls) >= self._max_size:
+                self._urls.clear()
+            self._urls[key] = url
         return url
 
 
@@ -59,21 +66,23 @@ def resolve_links(
     base: Url,
     encoding: str,
     resolved: ResolvedLinks,
-) -> tuple[FoundLink, ...]:
-    """Return the links of a page in their order, up to the limit of different pages."""
+) -> tuple[tuple[FoundLink, ...], int]:
+    """Return the links of a page in their order, up to the limits, and how many are beyond."""
     folder = base[: base.partition("?")[0].rfind("/")]
     known: dict[str, Url | None] = {}
-    links = []
+    links, size, left_out = [], 0, 0
     for href, kind in zip(hrefs, kinds, strict=True):
         # Links that differ only in the fragment lead to the same page.
         target = href.partition("#")[0] if "#" in href else href
         url = known.get(target, _UNKNOWN)
         if url is _UNKNOWN:
-            if len(known) >= MAX_LINKS:
+            if len(known) >= MAX_LINKS or size >= MAX_LINK_BYTES:
+                left_out += 1
                 continue
             url = known[target] = resolved.resolve(target, base, folder, encoding)
+            size += len(url or "")
         links.append(FoundLink(href[:MAX_URL_LENGTH], url, kind))
-    return tuple(links)
+    return tuple(links), left_out
 
 
 def links_in_header(

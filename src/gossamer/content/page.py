@@ -38,6 +38,8 @@ class ParsedPage:
     links: tuple[FoundLink, ...] = ()
     """The links of the kinds to follow: those of the header, then those of the page in their order,
     repeated ones too."""
+    links_left_out: int = 0
+    """How many more links there are than a page may have."""
     redirect: Url | None = None
     """What the page is to be replaced by at once."""
     language: str = ""
@@ -91,13 +93,15 @@ def parse(
         )
     reader = PageReader(text, rules.markers, rules.follow)
     base = base_url(url, reader.bases)
-    links = resolve_links(reader.hrefs, reader.kinds, base, encoding, resolved or ResolvedLinks())
+    resolved = resolved or ResolvedLinks()
+    links, left_out = resolve_links(reader.hrefs, reader.kinds, base, encoding, resolved)
     refresh, redirect = _judge_refresh(headers, reader.refresh, base, rules)
     return ParsedPage(
         kind=kind,
         encoding=encoding,
         title=reader.title or "",
         links=in_header + links + refresh if in_header or refresh else links,
+        links_left_out=left_out,
         redirect=redirect if redirect != url else None,
         language=reader.language(),
         metas=tuple(reader.metas),

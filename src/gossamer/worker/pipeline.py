@@ -248,7 +248,7 @@ class Pipeline:
             task=task,
             outcome=Outcome.FETCHED,
             cause=Cause.NO_MARKERS if parsed.markers_missing else None,
-            detail=str(Cause.NO_MARKERS) if parsed.markers_missing else "",
+            detail=settlements.words_about_links(parsed),
             status=response.status,
             size=len(response.body),
             page=kept_page(self._packer, response, parsed, feedback.ended),
@@ -315,7 +315,8 @@ class Pipeline:
         context, task = self._context, settlement.task
         if context.watch is None or task.depth == context.max_depth:
             return
-        context.watch(Event(EventKind.SCANNING, task.depth, task.url))
+        detail = "" if parsed.markers_missing else settlement.detail
+        context.watch(Event(EventKind.SCANNING, task.depth, task.url, detail=detail))
         if parsed.markers_missing:
             context.watch(Event(EventKind.NO_MARKERS, task.depth, task.url))
         if follow:

@@ -5,6 +5,8 @@ from http import HTTPStatus
 
 import msgspec
 
+from gossamer.content import Analysis
+from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
 from gossamer.kinds import ContentKind
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
@@ -130,6 +132,16 @@ def redirected(
         again=again,
         feedback=feedback,
     )
+
+
+def words_about_links(parsed: Analysis) -> str:
+    """Return which links of a page are not followed, in words; empty: all that were found are."""
+    if parsed.markers_missing:
+        return str(Cause.NO_MARKERS)
+    if not parsed.links_left_out:
+        return ""
+    bound = f"{MAX_LINKS:,} links and {MAX_LINK_BYTES // 1_000_000} MB of URLs"
+    return f"{parsed.links_left_out:,} of its links are left out: a page may have {bound}"
 
 
 def failed(

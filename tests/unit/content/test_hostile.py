@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gossamer.content import AnalysisRules, Markers, parse
 from gossamer.content.limits import HARMLESS
-from gossamer.content.links import MAX_LINKS
+from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS, ResolvedLinks
 from gossamer.model import Url
 
 PAGE = Url("http://a.example/")
@@ -180,3 +180,23 @@ def test_whatever_the_bytes_a_page_comes_out(
 
 if __name__ == "__main__":
     defuse_all()
+
+
+@pytest.mark.req("D19")
+def test_finding_2_a_long_base_does_not_make_much_of_short_links() -> None:
+    """22 kB of links made 80 MB of URLs."""
+    base = f"<base href='/{'x' * 8000}/'>"
+    page = parse(
+        (base + numbered("<a href=#>", 10_000)).encode(), url=PAGE, content_type="text/html"
+    )
+    size = sum(len(link.url or "") for link in page.links)
+    assert MAX_LINK_BYTES <= size < MAX_LINK_BYTES + 10_000
+    assert len(page.links) + page.links_left_out == 10_000
+
+
+def test_finding_2_such_urls_are_not_remembered() -> None:
+    resolved = ResolvedLinks()
+    for number in range(20):
+        page = f"<base href='/{'x' * 8000}{number}/'>" + numbered("<a href=#>", 200)
+        parse(page.encode(), url=PAGE, content_type="text/html", resolved=resolved)
+    assert sys.getsizeof(resolved._urls) < 10_000

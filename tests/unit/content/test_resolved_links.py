@@ -29,7 +29,7 @@ def test_what_was_resolved_before_changes_nothing(
     resolved = ResolvedLinks(max_size=5)
     for before in pages_before:
         resolve_links(hrefs, kinds, Url(before), "utf-8", resolved)
-    remembered = resolve_links(hrefs, kinds, url, "windows-1252", resolved)
-    assert remembered == resolve_links(hrefs, kinds, url, "windows-1252", ResolvedLinks())
+    remembered, _ = resolve_links(hrefs, kinds, url, "windows-1252", resolved)
+    assert remembered == resolve_links(hrefs, kinds, url, "windows-1252", ResolvedLinks())[0]
     expected = [resolve(href.partition("#")[0], url, "windows-1252") for href in hrefs]
     assert [link.url for link in remembered] == expected
