@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from crawled import Crawled, crawl_into
 
+from gossamer.observe.summary import summary_text
 from gossamer.testing import Reply, Web
 
 Crawl = Callable[..., Crawled]
@@ -209,3 +210,19 @@ def test_what_one_worker_returns_another_may_use(web: Web, crawl: Crawl) -> None
     crawled = crawl(*seeds, workers=3, connections=3, max_pages=1)
     assert crawled.summary.ended_by == "max-pages"
     assert crawled.summary.snapshot.pages == 1
+
+
+@pytest.mark.req("D14", "D19")
+def test_finding_11_the_time_ends_a_crawl_in_order_and_it_goes_on(web: Web, crawl: Crawl) -> None:
+    links = "".join(f"<a href='/{number}'>x</a>" for number in range(5))
+    web.site("a.test").reply("/", Reply(body=links))
+    for number in range(5):
+        web.site("a.test").reply(f"/{number}", Reply(body=f"{number}"))
+    crawled = crawl("http://a.test/", max_time="1s", delay="3s", workers=1)
+    summary = crawled.summary
+    assert (summary.ended_by, int(summary.exit_code)) == ("max-time", 0)
+    assert (summary.snapshot.in_progress, summary.snapshot.waiting) == (0, 1), "it rests"
+    assert "the time limit (--max-time) was reached; 1 URL waiting" in summary_text(summary)
+    assert summary.continue_with is not None
+    again = crawl("http://a.test/", max_time="1h", delay="0s")
+    assert (again.summary.ended_by, again.summary.snapshot.pages) == ("complete", 6)

@@ -60,6 +60,7 @@ class CrawlKeywords(TypedDict, total=False):
 
     max_pages: int
     max_bytes: Size
+    max_time: Duration | None
     max_host_pages: int | None
     traps: OnOff
     max_page_bytes: Size

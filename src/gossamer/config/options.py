@@ -157,6 +157,9 @@ class CrawlOptions:
     max_bytes: Annotated[int, MAX_BYTES, Group.LIMITS] = 1_000_000_000
     """Stop after this many bytes of answers, counted as they are sent (compressed): pages,
     redirects, errors and robots.txt, whether they are kept or not."""
+    max_time_s: Annotated[float | None, or_none(duration(0.001, _YEAR_S)), Group.LIMITS] = None
+    """Stop after this time, and finish what is in progress; gossamer resume goes on for as long
+    again."""
     max_host_pages: Annotated[int | None, or_none(MAX_PAGES), Group.LIMITS] = None
     """Ask a host for no more after this many pages; a rule for the host may say another number."""
     traps: Annotated[OnOff, choice(*get_args(OnOff)), Group.LIMITS] = "on"

@@ -40,6 +40,8 @@ from gossamer.worker.links import LinkFilter
 from gossamer.worker.sitemaps import as_sitemap
 
 HOSTS_SHOWN = 5
+FOREVER_S = 3e8
+"""Ten years: without a limit a crawl has all the time there is."""
 
 
 class CrawlEngine(Protocol):
@@ -90,6 +92,7 @@ class Crawl:
         self._scorer = load_scorer(plan, dns)
         self._engine: CrawlEngine | None = None
         self._stopped = False
+        self._is_time_over = False
         self._started = self._clock()
         self._pages_before = self._visits_before = self._finished_before = 0
         self._reports: list[ModuleReport] = []
@@ -116,14 +119,24 @@ class Crawl:
         if self._engine is not None:
             self._engine.stop()
 
+    def _end_time(self) -> None:
+        """End the crawl in the same way, because its time is over."""
+        if not self._stopped:
+            self._is_time_over = True
+            self.stop()
+
     async def run(self) -> Summary:
         """Crawl to the end, a budget or a stop, and return what came of it."""
         self._started = self._clock()
         check_outputs(self._plan, self._wishes)
+        timer = asyncio.get_running_loop().call_later(
+            self._plan.options.max_time_s or FOREVER_S, self._end_time
+        )
         try:
             async with open_for_work(self._request()) as opened:
                 return await self._run(opened)
         finally:
+            timer.cancel()
             await self._scorer.close()
 
     def _launch(self) -> Launcher:
@@ -178,6 +191,8 @@ class Crawl:
         was_over = ended_by is not None
         if ended_by is None:
             ended_by = await self._work(opened, begun=begun)
+            if ended_by == "interrupted" and self._is_time_over:
+                ended_by = "max-time"
         written: list[OutputReport] = [] if outputs is None else await outputs.finish()
         snapshot = self._rated(await store.snapshot(self._clock()))
         hosts = await store.hosts(HOSTS_SHOWN, self._clock())

@@ -7,7 +7,7 @@ from gossamer.model import Event, Snapshot
 from gossamer.observe.classic import progress_line
 from gossamer.observe.messages import Message, sentence
 from gossamer.observe.outlet import Outlet, RateLimit
-from gossamer.observe.standstill import standstill
+from gossamer.observe.standstill import resting_words, standstill
 from gossamer.observe.status import status_line
 from gossamer.observe.summary import summary_text, trouble
 from gossamer.stores.figures import WorkerView
@@ -47,6 +47,7 @@ class PlainLines:
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
             why = standstill(snapshot.resting_s, worker_entries(workers))
+            why = why or resting_words(snapshot, hosts)
             self._error.line("  ".join(filter(None, [status_line(snapshot), why])))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

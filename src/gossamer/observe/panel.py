@@ -21,7 +21,7 @@ from gossamer.observe.escape import printable
 from gossamer.observe.estimate import estimate
 from gossamer.observe.figures import count, span
 from gossamer.observe.messages import Message
-from gossamer.observe.standstill import standstill
+from gossamer.observe.standstill import resting_words, standstill
 from gossamer.observe.status import achieved, ahead, doing, nearest_budget, outcome_counts
 from gossamer.observe.workers import (
     WORKER_HEADING,
@@ -86,7 +86,8 @@ class Panel(msgspec.Struct, frozen=True):
         yield Text()
 
     def _messages(self) -> Iterator[Message]:
-        if why := standstill(self.snapshot.resting_s, self.workers):
+        why = standstill(self.snapshot.resting_s, self.workers)
+        if why := why or resting_words(self.snapshot, self.hosts):
             yield Message("warning", why)
         yield from self.messages
 

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 
+from gossamer.model import Snapshot
+from gossamer.observe.escape import printable
 from gossamer.observe.figures import counted, span
 from gossamer.observe.workers import is_silent
+from gossamer.stores.figures import HostView
 from gossamer.views.workers import WorkerEntry
 
 MINUTE_S = 60
+LONG_S = 10
+"""Shorter rests are not worth a word."""
 
 
 def standstill(resting_s: float, workers: Sequence[WorkerEntry]) -> str | None:
@@ -21,6 +26,17 @@ def standstill(resting_s: float, workers: Sequence[WorkerEntry]) -> str | None:
     who = f"worker {last.number}" if len(silent) == 1 else f"{len(silent)} workers"
     verb = "is" if len(silent) == 1 else "are"
     return f"waiting up to {_seconds(last.dead_in_s)}: {who} of {hosts} {verb} silent"
+
+
+def resting_words(snapshot: Snapshot, hosts: Sequence[HostView]) -> str | None:
+    """Return for which host a crawl waits with nothing else to do; None if it does not."""
+    waiting = [one for one in hosts if one.waiting]
+    if snapshot.in_progress or not snapshot.waiting or not waiting:
+        return None
+    first = min(waiting, key=lambda one: one.next_in_s)
+    if first.next_in_s < LONG_S:
+        return None
+    return f"waiting {_seconds(first.next_in_s)} for {printable(first.host)}, which is to rest"
 
 
 def _seconds(left_s: float) -> str:

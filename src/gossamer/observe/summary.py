@@ -51,6 +51,7 @@ def ending(summary: Summary) -> str:
         "complete": "finished: no URLs left",
         "max-pages": f"the page budget (--max-pages {last.max_pages}) was reached",
         "max-bytes": f"the byte budget (--max-bytes {format_size(last.max_bytes)}) was reached",
+        "max-time": "the time limit (--max-time) was reached",
         "interrupted": "it was interrupted",
     }
     left = []

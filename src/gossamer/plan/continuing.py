@@ -83,6 +83,7 @@ def command_to_continue(
     pages, size = (0, 0) if last is None else (last.visits, last.received)
     higher = {
         "interrupted": [],
+        "max-time": [],
         "max-pages": ["--max-pages", str(2 * max(options.max_pages, pages))],
         "max-bytes": ["--max-bytes", format_size(2 * max(options.max_bytes, size))],
     }

@@ -12,7 +12,7 @@ from gossamer.observe.lines import PlainLines
 from gossamer.observe.messages import Message
 from gossamer.observe.outlet import Outlet
 from gossamer.observe.panel import Panel
-from gossamer.observe.standstill import standstill
+from gossamer.observe.standstill import resting_words, standstill
 from gossamer.stores.figures import WorkerView
 from gossamer.views.workers import worker_entries
 
@@ -56,3 +56,15 @@ def test_the_live_display_tells_it_before_the_messages(
     console.print(Panel(resting, hosts, [], [Message("info", "a page is slow")]))
     shown = stream.getvalue()
     assert 0 < shown.index("waiting 12s: the store was restarted") < shown.index("a page is slow")
+
+
+def test_finding_11_a_host_that_wants_to_be_left_alone_is_named(
+    snapshot: Snapshot, hosts: list[HostView]
+) -> None:
+    stream = io.StringIO()
+    idle = msgspec.structs.replace(snapshot, in_progress=0)
+    resting = [msgspec.structs.replace(one, next_in_s=3000.0) for one in hosts]
+    PlainLines(Outlet(stream)).tick(idle, resting, [])
+    assert f"  waiting 50m 00s for {hosts[0].host}, which is to rest" in stream.getvalue()
+    assert resting_words(snapshot, resting) is None, "there is something to do"
+    assert resting_words(idle, [msgspec.structs.replace(hosts[0], next_in_s=1.0)]) is None
