@@ -15,7 +15,7 @@ SECONDS ?= 60
 # Processes of a crawl start faster with the bytecode of the last one.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test chaos soak fuzz check format bench bench-redis eval-duplicates requirements docs clean
+.PHONY: help setup demo test chaos soak fuzz check format bench bench-peers bench-redis eval-duplicates requirements docs clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 24
@@ -70,13 +70,18 @@ format: $(READY)  ## put the code into its form
 bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=python of another version
 	$(BIN)/python tests/perf/bench_page.py
 	$(BIN)/python tests/perf/bench_similarity.py
-	PYTHONPATH=tools $(BIN)/python tests/perf/bench_crawl.py
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.peers --sites "small pages" --crawlers Gossamer \
+		"Gossamer, near duplicates too" "Scrapy, LinkExtractor"
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.outputs
 	PYTHONPATH=tools $(BIN)/python tests/perf/bench_processes.py $(BASELINE)
 
 bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, with a Redis of its own
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_redis
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_shared
+
+TURNS ?= 5
+bench-peers: $(READY) $(DOCS)  ## crawl the same sites as other crawlers, in turn: TURNS=5
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.peers --turns $(TURNS) --store
 
 eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recognised
 	$(BIN)/python tools/fetch_docs.py --manuals

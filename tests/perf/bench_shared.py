@@ -24,9 +24,11 @@ import time
 from collections.abc import Sequence
 
 import msgspec
-from tests.perf.bench_crawl import COMMAND, ENVIRONMENT, Server, serve
+from tests.perf.docs_server import Server, serve
 from tests.perf.idle import QUIET, idle_share
 from tests.perf.own_redis import own_redis
+from tests.perf.peers.counting import COMMAND
+from tests.perf.peers.measuring import ENVIRONMENT
 from tests.perf.redis_figures import bytes_by_kind
 
 from gossamer.stores.redis.address import parse_address

@@ -11,7 +11,10 @@ each of which all meet much the same weather, and the CPU of all processes.
 import sys
 from statistics import median
 
-from tests.perf.bench_crawl import GOSSAMER, SITE, Crawler, CrawlRun, count_gossamer, measure, serve
+from tests.perf.peers.crawlers import gossamer
+from tests.perf.peers.measuring import CrawlRun, measure
+from tests.perf.peers.nginx import serve
+from tests.perf.peers.sites import SMALL, site
 
 from gossamer.outputs.registry import OUTPUTS
 
@@ -21,15 +24,12 @@ WANTED_RATIOS = {".jsonl": 0.85, ".parquet": 0.7, ".warc.gz": 0.7}
 
 
 def main(turns: int = TURNS) -> int:
-    if not (SITE / "index.html").is_file():
-        sys.exit("no documentation site: run 'make bench', or set GOSSAMER_DOCS to a folder")
-    crawlers = [Crawler(WITHOUT, GOSSAMER, count_gossamer)]
+    crawlers = [gossamer(WITHOUT)]
     for ending in WANTED_RATIOS:
         assert ending in OUTPUTS
-        command = (*GOSSAMER, "-o", f"{{folder}}/pages{ending}")
-        crawlers.append(Crawler(ending, command, count_gossamer))
+        crawlers.append(gossamer(ending, "-o", f"{{folder}}/pages{ending}"))
     runs: dict[str, list[CrawlRun]] = {one.name: [] for one in crawlers}
-    with serve() as server:
+    with serve(site(SMALL)) as server:
         for crawler in crawlers:  # once for nothing: what is read from the disk is in memory then
             measure(crawler, server)
         for turn in range(turns):
@@ -46,7 +46,7 @@ def show(runs: dict[str, list[CrawlRun]]) -> None:
     columns = f"{'pages':>8}{'best pages/s':>14}{'CPU ms a page':>22}{'peak memory':>14}"
     print(f"\n{'':18}{columns}")
     for name, found in runs.items():
-        cpu = [run.cpu_s_per_1000 for run in found]
+        cpu = [run.cpu_ms for run in found]
         print(
             f"{name:18}{found[0].pages:>8,}{max(run.pages_per_s for run in found):>14,.0f}"
             f"{min(cpu):>8.2f}, median {median(cpu):.2f}"

@@ -2,12 +2,10 @@
 
 Every page is in memory and an answer is one write, so that the server takes as little as possible
 of the cores that it shares with the crawlers. With a delay, every answer takes so long. Prints its
-port; answers every line on its standard input with the paths that were asked for since the last
-one, as JSON; leaves at the end of the input.
+port; leaves at the end of its input.
 """
 
 import asyncio
-import json
 import sys
 import threading
 from pathlib import Path
@@ -22,9 +20,8 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Leng
 class Visitor(asyncio.Protocol):
     """One connection, kept open for any number of requests without a body."""
 
-    def __init__(self, answers: dict[str, bytes], asked: list[str], delay_s: float) -> None:
+    def __init__(self, answers: dict[str, bytes], delay_s: float) -> None:
         self._answers = answers
-        self._asked = asked
         self._delay_s = delay_s
         self._received = b""
         self._transport: asyncio.WriteTransport | None = None
@@ -37,7 +34,6 @@ class Visitor(asyncio.Protocol):
         *requests, self._received = (self._received + data).split(b"\r\n\r\n")
         for request in requests:
             path = request.split(b" ", 2)[1].decode("ascii")
-            self._asked.append(path)
             answer = self._answers.get(path, NOT_FOUND)
             if self._delay_s:
                 later = asyncio.get_running_loop().call_later
@@ -59,17 +55,14 @@ def answers_of(folder: Path) -> dict[str, bytes]:
 
 
 async def serve(folder: Path, delay_s: float) -> None:
-    answers, asked = answers_of(folder), list[str]()
+    answers = answers_of(folder)
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Visitor(answers, asked, delay_s), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: Visitor(answers, delay_s), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     done = asyncio.Event()
 
     def listen() -> None:
-        for _ in sys.stdin:
-            said = asked[:]
-            del asked[: len(said)]
-            print(json.dumps(said), flush=True)
+        sys.stdin.read()
         loop.call_soon_threadsafe(done.set)
 
     threading.Thread(target=listen, daemon=True).start()

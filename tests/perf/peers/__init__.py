@@ -1,0 +1,1 @@
+"""Gossamer beside other crawlers: one run, one machine, same sites, same work."""

@@ -1,0 +1,116 @@
+"""One crawl, measured: pages by the server's log, time, CPU and memory of all its processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from memory_watch import MemoryWatch
+from tests.perf.peers.nginx import SiteServer
+
+# Installed packages bring their bytecode; a checkout must be allowed to write its own.
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
+
+
+@dataclass(frozen=True)
+class Crawler:
+    """One who crawls: its command for a site, and how many pages it delivered into a folder."""
+
+    name: str
+    command: Callable[[SiteServer, Path], Sequence[str]]
+    delivered: Callable[[Path], int]
+    is_ours: bool = False
+
+
+class CrawlRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What one crawl took."""
+
+    pages: int
+    """Different pages of the independent list that were fetched, by the server's log."""
+    listed: int
+    requests: int
+    """All of them, with those for robots.txt, for pages that are missing, and repeated ones."""
+    delivered: int
+    """As the crawler sees it."""
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+    is_cut: bool
+    """Whether it was ended by the limit, and counts with what it had done until then."""
+
+    @property
+    def pages_per_s(self) -> float:
+        """Pages for each second of the whole command."""
+        return self.pages / self.wall_s
+
+    @property
+    def cpu_ms(self) -> float:
+        """CPU time for a page, of all processes."""
+        return 1e3 * self.cpu_s / max(self.pages, 1)
+
+
+def measure(crawler: Crawler, server: SiteServer, limit_s: float = 600) -> CrawlRun:
+    """Crawl the site once, from nothing."""
+    with tempfile.TemporaryDirectory(prefix="gossamer-bench-") as name:
+        folder = Path(name)
+        server.requests()
+        command = [*crawler.command(server, folder)]
+        started = time.perf_counter()
+        with (folder / "errors.log").open("wb") as errors:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=ENVIRONMENT,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+        cut = threading.Event()
+        timer = threading.Timer(limit_s, _end, (process.pid, cut))
+        memory = MemoryWatch(process.pid)
+        timer.start()
+        memory.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - started
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        memory.stop()
+        if process.returncode and not cut.is_set():
+            print((folder / "errors.log").read_text(errors="replace")[-2000:], file=sys.stderr)
+            raise SystemExit(f"{crawler.name} failed with exit code {process.returncode}")
+        asked = server.requests()
+        found = {server.site.page_of(one) for one, code in asked if code == 200}
+        return CrawlRun(
+            pages=len(found & server.site.pages),
+            listed=len(server.site.pages),
+            requests=len(asked),
+            delivered=-1 if cut.is_set() else crawler.delivered(folder),
+            wall_s=wall_s,
+            cpu_s=usage.ru_utime + usage.ru_stime,
+            peak_bytes=max(memory.peak_bytes, usage.ru_maxrss * 1024),
+            is_cut=cut.is_set(),
+        )
+
+
+def _end(group: int, cut: threading.Event) -> None:
+    """End a crawler with its processes: at first as Ctrl-C does, so that it reaps its own."""
+    cut.set()
+    os.killpg(group, signal.SIGINT)
+    deadline = time.monotonic() + 3
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+        if not Path(f"/proc/{group}").exists():
+            return
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return

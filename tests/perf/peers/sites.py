@@ -1,0 +1,170 @@
+"""The sites that everybody crawls, each with an independent list of its pages.
+
+Three manuals out of Debian packages, and the synthetic web written to files. The list of a manual
+is made by walking its files from the index, with another parser and other URL code than ours.
+"""
+
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import lxml.html
+from fetch_docs import unpacked
+from tests.perf.peers.places import CACHE, ROOT
+
+from gossamer.testing import GraphWeb
+
+SMALL, LARGE, MANY, HOSTS = "small pages", "large pages", "many pages", "many hosts"
+TITLES = {
+    SMALL: "PostgreSQL manual",
+    LARGE: "Python manual",
+    MANY: "Rust documentation",
+    HOSTS: "1,000 hosts of the synthetic web",
+}
+GRAPH = GraphWeb(
+    hosts=1000,
+    pages=20_000,
+    redirects=0,
+    missing=0,
+    failing=0,
+    reset=0,
+    silent=0,
+    robots_hosts=0,
+    slow_hosts=0,
+)
+"""Every page is found, as nobody is to be measured by how long it waits for the others."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A folder that is served, and what a crawl of it should fetch."""
+
+    name: str
+    folder: Path
+    pages: frozenset[str]
+    """Host, path and, on the synthetic web, query."""
+
+    @property
+    def has_many_hosts(self) -> bool:
+        """Whether the folder has one folder for each host."""
+        return self.name == HOSTS
+
+    def page_of(self, request: str) -> str:
+        """Return the page that was asked for by host and target."""
+        if self.has_many_hosts:
+            return request
+        return unquote(request.partition("?")[0])
+
+    @property
+    def average_bytes(self) -> int:
+        """The average size of a page."""
+        if self.has_many_hosts:
+            sizes = [file.stat().st_size for file in self.folder.rglob("*") if file.is_file()]
+        else:
+            paths = [page.partition("/")[2] for page in self.pages]
+            sizes = [(self.folder / path).stat().st_size for path in paths]
+        return round(sum(sizes) / len(sizes))
+
+
+def site(name: str) -> Site:
+    """Return the site of that name, fetched and listed if it was not yet."""
+    folder, make, walk = {
+        SMALL: (manual_folder(), _no_manual, _walk_manual),
+        LARGE: (CACHE / "python", _unpacker("python3.11-doc", "python3.11/html"), _walk_manual),
+        MANY: (CACHE / "rust", _unpacker("rust-doc", "rust-doc/html"), _walk_manual),
+        HOSTS: (CACHE / "graph", _write_graph, _walk_graph),
+    }[name]
+    if not folder.is_dir():
+        print(f"fetching the site {name}, once", flush=True)
+        make(folder)
+    listed = CACHE / f"{name.replace(' ', '-')}.txt"
+    if not listed.is_file():
+        print(f"listing the pages of {name}, once", flush=True)
+        listed.parent.mkdir(parents=True, exist_ok=True)
+        listed.write_text("\n".join(sorted(walk(folder))), encoding="utf-8")
+    return Site(name, folder, frozenset(listed.read_text(encoding="utf-8").splitlines()))
+
+
+def manual_folder() -> Path:
+    """Return the folder of the manual that the tests have as well."""
+    return Path(os.environ.get("GOSSAMER_DOCS") or ROOT / ".cache" / "docs" / "site")
+
+
+def _no_manual(folder: Path) -> None:
+    raise SystemExit(f"no documentation site in {folder}: run make, or set GOSSAMER_DOCS")
+
+
+def _unpacker(package: str, inside: str) -> Callable[[Path], None]:
+    def unpack(folder: Path) -> None:
+        with unpacked(package) as documents, _partial(folder) as partial:
+            # Links that lead out of the package are not part of the site.
+            shutil.copytree(
+                documents / inside, partial, symlinks=True, ignore=_symlinks, dirs_exist_ok=True
+            )
+
+    return unpack
+
+
+def _symlinks(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if Path(folder, name).is_symlink()]
+
+
+def _write_graph(folder: Path) -> None:
+    with _partial(folder) as partial:
+        for page in range(GRAPH.pages):
+            host, path = GRAPH.layout.locate(page)
+            name = path[1:] or "index.html"
+            file = partial / GRAPH.layout.host_names[host] / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(GRAPH.contents.html(page), encoding="utf-8")
+
+
+class _partial:  # noqa: N801 -- used as a function
+    """A folder that gets its name when it is whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._partial = folder.with_name(f".{folder.name}")
+
+    def __enter__(self) -> Path:
+        shutil.rmtree(self._partial, ignore_errors=True)
+        self._partial.mkdir(parents=True)
+        return self._partial
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._partial.rename(self._folder)
+
+
+def _walk_manual(folder: Path) -> set[str]:
+    """Return every HTML file that links lead to from the index."""
+    origin = "http://127.0.0.1/"
+    seen = {f"{origin}index.html"}
+    line, found = deque(seen), set[str]()
+    while line:
+        url = line.popleft()
+        path = unquote(urlsplit(url).path)
+        file = folder / path[1:]
+        if file.suffix != ".html" or not file.is_file():
+            continue
+        found.add(f"127.0.0.1{path}")
+        for link in _links(file, url):
+            if link.startswith(origin) and link not in seen:
+                seen.add(link)
+                line.append(link)
+    return found
+
+
+def _links(file: Path, url: str) -> Iterator[str]:
+    document = lxml.html.fromstring(file.read_bytes())
+    for href in {element.get("href") for element in document.iter("a", "area")}:
+        if href:
+            yield urljoin(url, href.strip()).partition("#")[0]
+
+
+def _walk_graph(_: Path) -> set[str]:
+    return {url.removeprefix("http://") for url in GRAPH.reachable()}
