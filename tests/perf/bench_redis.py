@@ -23,7 +23,7 @@ from tests.perf.redis_cost import Cost, CostPair, Memory, cost_table, joined, me
 from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
 from gossamer.codings import ContentPacker
-from gossamer.stores.redis import Opening, open_redis
+from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.nodes import connect
 
@@ -41,7 +41,7 @@ PICTURE = ROOT / "docs" / "redis-cost.svg"
 class RedisBench:
     """One server with one crawl in it."""
 
-    def __init__(self, client: Redis, crawl: GrowingCrawl) -> None:
+    def __init__(self, client: Redis, crawl: GrowingCrawl[RedisStore]) -> None:
         self.client = client
         self.crawl = crawl
 

@@ -1,8 +1,9 @@
 """A web of any size for benchmarks of a store, and one process that crawls it without a network.
 
-Every host has 200 URLs. Every page is unlike all others and has 32 links: two to pages that nobody
-knows yet, four anywhere, the others to pages of its own host. However many hosts are known, fifty
-are crawled at a time, and then the next: a worker stays with its hosts as long as they have URLs.
+Every host has 200 URLs, unless one says otherwise. Every page is unlike all others and has 32
+links: two to pages that nobody knows yet, four anywhere, the others to pages of its own host.
+However many hosts are known, fifty are crawled at a time, and then the next: a worker stays with
+its hosts as long as they have URLs.
 """
 
 import asyncio
@@ -12,15 +13,15 @@ import random
 import re
 import time
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
 from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import StoreRules
 from gossamer.stores.claim import KeptPage
-from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.contract import Link, Settlement, Store, Task
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.redis import RedisStore
 
 ON_A_HOST = 200
 AT_A_TIME = 50 * ON_A_HOST
@@ -36,11 +37,12 @@ RULES = StoreRules(
     similarity=SIMILARITY,
 )
 
+StoreT = TypeVar("StoreT", bound=Store)
 _NUMBER = re.compile(r"-(\d+)\.html$")
 
 
-def link(number: int) -> Link:
-    domain = f"example{number // ON_A_HOST}.test"
+def link(number: int, on_a_host: int = ON_A_HOST) -> Link:
+    domain = f"example{number // on_a_host}.test"
     url = f"https://www.{domain}/section/{number % 97}/article-with-a-title-{number}.html"
     key = hashlib.blake2b(url.encode(), digest_size=16).digest()
     return Link(Url(url), key, HostKey(f"www.{domain}"), domain)
@@ -62,21 +64,22 @@ def random_sketch() -> Sketch:
     return Sketch(bands, os.urandom(SAMPLE_BYTES))
 
 
-class GrowingCrawl:
+class GrowingCrawl(Generic[StoreT]):
     """Worker and frontier in one process; the web grows with every page."""
 
-    def __init__(self, store: RedisStore, bodies: Sequence[bytes]) -> None:
+    def __init__(self, store: StoreT, bodies: Sequence[bytes], on_a_host: int = ON_A_HOST) -> None:
         self.store = store
         self.known = 0
         self.pages = 0
         self._bodies = bodies
+        self._on_a_host = on_a_host
         self._random = random.Random(1)  # noqa: S311 -- repeatable
 
     async def discover(self, known: int) -> None:
         """Have so many URLs known, those that are new waiting in the priority queues."""
         while self.known < known:
             some = range(self.known, min(self.known + SEEDS_AT_ONCE, known))
-            await self.store.add_seeds([link(number) for number in some], time.time())
+            await self.store.add_seeds([self._link(number) for number in some], time.time())
             self.known = some.stop
             await self._score(SEEDS_AT_ONCE)
 
@@ -123,9 +126,12 @@ class GrowingCrawl:
 
     def _links(self, task: Task) -> list[Link]:
         draw = self._random.randrange
-        first = number_of(task.url) // ON_A_HOST * ON_A_HOST
+        first = number_of(task.url) // self._on_a_host * self._on_a_host
         new = range(self.known, self.known + NEW)
         self.known += NEW
         elsewhere = [draw(self.known) for _ in range(ELSEWHERE)]
-        near = [first + draw(ON_A_HOST) for _ in range(LINKS - NEW - ELSEWHERE)]
-        return [link(min(number, self.known - 1)) for number in (*new, *elsewhere, *near)]
+        near = [first + draw(self._on_a_host) for _ in range(LINKS - NEW - ELSEWHERE)]
+        return [self._link(min(number, self.known - 1)) for number in (*new, *elsewhere, *near)]
+
+    def _link(self, number: int) -> Link:
+        return link(number, self._on_a_host)

@@ -92,7 +92,8 @@ def _wget2(name: str) -> Crawler | None:
             *(*proxy, "--directory-prefix", f"{folder}/files", server.seed),
         )
 
-    return Crawler(name, command, count_files)
+    # 8: there were links to pages that are missing.
+    return Crawler(name, command, count_files, exit_codes=(0, 8))
 
 
 def _httrack(name: str) -> Crawler | None:

@@ -29,6 +29,8 @@ class Crawler:
     command: Callable[[SiteServer, Path], Sequence[str]]
     delivered: Callable[[Path], int]
     is_ours: bool = False
+    exit_codes: tuple[int, ...] = (0,)
+    """Those of a crawl that went well."""
 
 
 class CrawlRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,11 +86,11 @@ def measure(crawler: Crawler, server: SiteServer, limit_s: float = 600) -> Crawl
         timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         memory.stop()
-        if process.returncode and not cut.is_set():
+        if process.returncode not in crawler.exit_codes and not cut.is_set():
             print((folder / "errors.log").read_text(errors="replace")[-2000:], file=sys.stderr)
             raise SystemExit(f"{crawler.name} failed with exit code {process.returncode}")
         asked = server.requests()
-        found = {server.site.page_of(one) for one, code in asked if code == 200}
+        found = {server.site.page_of(one.page) for one in asked if one.status == 200}
         return CrawlRun(
             pages=len(found & server.site.pages),
             listed=len(server.site.pages),

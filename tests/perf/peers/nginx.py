@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from debian_program import find_program
 from tests.perf.peers.places import CACHE
-from tests.perf.peers.sites import GRAPH, Site
+from tests.perf.peers.sites import Site
 
 CONFIGURATION = """
 daemon off; {user} pid {home}/pid; error_log {home}/errors; worker_processes 1;
@@ -27,7 +28,7 @@ http {{
   types {{ text/html html; text/css css; application/javascript js; image/svg+xml svg;
            image/png png; text/plain txt py; }}
   default_type {default_type};
-  log_format asked "$host$request_uri $status";
+  log_format asked "$host$request_uri $status $msec";
   access_log {home}/log asked buffer=64k flush=100ms;
   gzip off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path {home}/body; proxy_temp_path {home}/proxy; fastcgi_temp_path {home}/fcgi;
@@ -41,6 +42,21 @@ http {{
 """
 END = "/-everything-before-this-is-in-the-log-"
 PATIENCE_S = 10
+
+
+class LoggedRequest(NamedTuple):
+    """A request that was answered."""
+
+    page: str
+    """Host and target."""
+    status: int
+    at: float
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Read a line of the log."""
+        page, status, at = line.rsplit(" ", 2)
+        return cls(page, int(status), float(at))
 
 
 class SiteServer:
@@ -57,10 +73,11 @@ class SiteServer:
     @property
     def seed(self) -> str:
         """The URL where everybody starts."""
-        return GRAPH.seed_url if self.site.has_many_hosts else f"{self.proxy}/index.html"
+        graph = self.site.graph
+        return f"{self.proxy}/index.html" if graph is None else graph.seed_url
 
-    def requests(self) -> list[tuple[str, int]]:
-        """Return host and target of each request since the last call, with the status."""
+    def requests(self) -> list[LoggedRequest]:
+        """Return the requests since the last call."""
         self._ends += 1
         end = f"{END}{self._ends}"
         connection = HTTPConnection(self.authority)
@@ -72,8 +89,7 @@ class SiteServer:
             lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
             if any(end in line for line in lines[-50:]):
                 new, self._read = lines[self._read :], len(lines)
-                split = [line.rsplit(" ", 1) for line in new]
-                return [(asked, int(status)) for asked, status in split if END not in asked]
+                return [LoggedRequest.parse(line) for line in new if END not in line]
             time.sleep(0.02)
         raise RuntimeError("nginx writes no log")
 

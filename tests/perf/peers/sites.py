@@ -25,18 +25,6 @@ TITLES = {
     MANY: "Rust documentation",
     HOSTS: "1,000 hosts of the synthetic web",
 }
-GRAPH = GraphWeb(
-    hosts=1000,
-    pages=20_000,
-    redirects=0,
-    missing=0,
-    failing=0,
-    reset=0,
-    silent=0,
-    robots_hosts=0,
-    slow_hosts=0,
-)
-"""Every page is found, as nobody is to be measured by how long it waits for the others."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +35,13 @@ class Site:
     folder: Path
     pages: frozenset[str]
     """Host, path and, on the synthetic web, query."""
+    graph: GraphWeb | None = None
+    """What the folder was made from; it has one folder for each host then."""
 
     @property
     def has_many_hosts(self) -> bool:
-        """Whether the folder has one folder for each host."""
-        return self.name == HOSTS
+        """Whether it is a part of the synthetic web."""
+        return self.graph is not None
 
     def page_of(self, request: str) -> str:
         """Return the page that was asked for by host and target."""
@@ -72,11 +62,12 @@ class Site:
 
 def site(name: str) -> Site:
     """Return the site of that name, fetched and listed if it was not yet."""
-    folder, make, walk = {
-        SMALL: (manual_folder(), _no_manual, _walk_manual),
-        LARGE: (CACHE / "python", _unpacker("python3.11-doc", "python3.11/html"), _walk_manual),
-        MANY: (CACHE / "rust", _unpacker("rust-doc", "rust-doc/html"), _walk_manual),
-        HOSTS: (CACHE / "graph", _write_graph, _walk_graph),
+    if name == HOSTS:
+        return synthetic_site(name, hosts=1000, pages=20_000)
+    folder, make = {
+        SMALL: (manual_folder(), _no_manual),
+        LARGE: (CACHE / "python", _unpacker("python3.11-doc", "python3.11/html")),
+        MANY: (CACHE / "rust", _unpacker("rust-doc", "rust-doc/html")),
     }[name]
     if not folder.is_dir():
         print(f"fetching the site {name}, once", flush=True)
@@ -85,8 +76,33 @@ def site(name: str) -> Site:
     if not listed.is_file():
         print(f"listing the pages of {name}, once", flush=True)
         listed.parent.mkdir(parents=True, exist_ok=True)
-        listed.write_text("\n".join(sorted(walk(folder))), encoding="utf-8")
+        listed.write_text("\n".join(sorted(_walk_manual(folder))), encoding="utf-8")
     return Site(name, folder, frozenset(listed.read_text(encoding="utf-8").splitlines()))
+
+
+def synthetic_site(name: str, *, hosts: int, pages: int, skew: float = 0.8) -> Site:
+    """Return a part of the synthetic web, written to files if it was not yet.
+
+    Every page is found: nobody is to be measured by how long it waits for the others.
+    """
+    graph = GraphWeb(
+        hosts=hosts,
+        pages=pages,
+        skew=skew,
+        redirects=0,
+        missing=0,
+        failing=0,
+        reset=0,
+        silent=0,
+        robots_hosts=0,
+        slow_hosts=0,
+    )
+    folder = CACHE / f"hosts-{hosts}-{pages}"
+    if not folder.is_dir():
+        print(f"writing {pages:,} pages of the synthetic web, once", flush=True)
+        _write_graph(graph, folder)
+    found = frozenset(url.removeprefix("http://") for url in graph.reachable())
+    return Site(name, folder, found, graph)
 
 
 def manual_folder() -> Path:
@@ -113,14 +129,14 @@ def _symlinks(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if Path(folder, name).is_symlink()]
 
 
-def _write_graph(folder: Path) -> None:
+def _write_graph(graph: GraphWeb, folder: Path) -> None:
     with _partial(folder) as partial:
-        for page in range(GRAPH.pages):
-            host, path = GRAPH.layout.locate(page)
+        for page in range(graph.pages):
+            host, path = graph.layout.locate(page)
             name = path[1:] or "index.html"
-            file = partial / GRAPH.layout.host_names[host] / name
+            file = partial / graph.layout.host_names[host] / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(GRAPH.contents.html(page), encoding="utf-8")
+            file.write_text(graph.contents.html(page), encoding="utf-8")
 
 
 class _partial:  # noqa: N801 -- used as a function
@@ -164,7 +180,3 @@ def _links(file: Path, url: str) -> Iterator[str]:
     for href in {element.get("href") for element in document.iter("a", "area")}:
         if href:
             yield urljoin(url, href.strip()).partition("#")[0]
-
-
-def _walk_graph(_: Path) -> set[str]:
-    return {url.removeprefix("http://") for url in GRAPH.reachable()}
