@@ -14,7 +14,7 @@ Ends: TypeAlias = tuple[str, int, str, int]
 """The local and the remote end of a connection, each as address and port."""
 
 _SHARED: Final = -1
-"""In place of the socket of a connection that requests share."""
+"""In place of the socket of a connection that requests share: nothing is read from it here."""
 
 _TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
 _BYTES_RECEIVED: Final = struct.Struct("=128xQ")
@@ -25,7 +25,7 @@ class ConnectionSockets:
     """The sockets of a client's connections, by their ends."""
 
     def __init__(self) -> None:
-        self._sockets: dict[Ends, int] = {}
+        self._sockets: dict[Ends, tuple[int, select.poll]] = {}
         self._ends: dict[int, Ends] = {}
         """The same, the other way round: a descriptor that is used anew replaces its old entry."""
 
@@ -35,29 +35,27 @@ class ConnectionSockets:
         previous = self._ends.get(fd)
         if previous is not None:
             self._sockets.pop(previous, None)
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
         self._ends[fd] = ends
-        self._sockets[ends] = fd
+        self._sockets[ends] = fd, poll
 
     def share(self, ends: Ends) -> None:
         """Note that a connection is one of HTTP/2: there, a server may send at any time."""
-        self._sockets[ends] = _SHARED
+        self._sockets[ends] = _SHARED, select.poll()
 
     def is_quiet(self, ends: Ends) -> bool:
         """Return whether a connection is known and nothing waits there to be read, nor its end."""
-        fd = self._sockets.get(ends)
-        if fd is None or fd == _SHARED:
-            return fd == _SHARED
-        poll = select.poll()
-        poll.register(fd, select.POLLIN)
-        return not poll.poll(0)
+        known = self._sockets.get(ends)
+        return known is not None and not known[1].poll(0)
 
     def received(self, ends: Ends) -> int | None:
         """Return how many bytes a connection has received; None where that is not known.
 
         Only Linux tells, and of HTTP/2 it says nothing about one request.
         """
-        fd = self._sockets.get(ends)
-        if fd is None or fd == _SHARED or _TCP_INFO is None:
+        fd, _ = self._sockets.get(ends, (_SHARED, None))
+        if fd == _SHARED or _TCP_INFO is None:
             return None
         # The family is not asked for, which would take three more system calls.
         borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)

@@ -48,13 +48,6 @@ class TransferProgress(msgspec.Struct):
     useless_since: float | None = None
     """When the rest of the answer was found to be useless."""
 
-    def note(self, size: int) -> None:
-        """Note that a piece of the answer has come."""
-        self.last_byte = time.monotonic()
-        self.received += size
-        if self.first_byte is None:
-            self.first_byte = self.last_byte
-
 
 class Transfer:
     """One request, from its first socket to the `Response`."""
@@ -88,7 +81,7 @@ class Transfer:
         self._stop: tuple[Cause, str] | None = None
         self._socket_error = ""
         self._address: str | None = None
-        self._sockets = ConnectionSockets()
+        self._sockets: ConnectionSockets
         self._opened: list[int] = []
         """The sockets that were opened since the request was last sent."""
         self._ends: Ends = ("", 0, "", 0)
@@ -188,6 +181,8 @@ class Transfer:
         When a kept connection breaks before the first byte of the answer, libcurl sends the
         request again. It may do so once, and on a new connection.
         """
+        if self.stopped:
+            return pycurl.PREREQFUNC_ABORT
         self._address = None if self._is_proxied else remote_ip
         self._ends = local_ip, local_port, remote_ip, remote_port
         is_repeated, was_kept = self.progress.connected is not None, self._is_on_kept
@@ -201,11 +196,15 @@ class Transfer:
             if is_repeated and not was_kept:
                 self.stop(Cause.CONNECTION_LOST)
         self.progress.connected = time.monotonic()
-        return pycurl.PREREQFUNC_ABORT if self.stopped else pycurl.PREREQFUNC_OK
+        return pycurl.PREREQFUNC_OK if self._stop is None else pycurl.PREREQFUNC_ABORT
 
     def on_header(self, line: bytes) -> int | None:
         """Parse a header line; decide about the body after the last one."""
-        self.progress.note(len(line))
+        progress = self.progress
+        progress.last_byte = time.monotonic()
+        progress.received += len(line)
+        if progress.first_byte is None:
+            progress.first_byte = progress.last_byte
         cause = self._header.feed(line)
         if cause is not None:
             self.stop(cause)
@@ -216,7 +215,8 @@ class Transfer:
 
     def on_body(self, data: bytes) -> int | None:
         """Take a piece of the body."""
-        self.progress.note(len(data))
+        self.progress.last_byte = time.monotonic()
+        self.progress.received += len(data)
         is_allowed = self._allowance.take(len(data))
         if self._body is None:
             self._drained_bytes += len(data)
