@@ -206,3 +206,15 @@ def test_a_crawl_delay_is_not_forgotten_while_the_host_has_nothing_to_do() -> No
         assert host.next_in_s == 30.0
 
     asyncio.run(program())
+
+
+@pytest.mark.req("B3", "D19")
+def test_many_names_of_one_address_are_asked_a_few_at_a_time(web: Web, crawl: Crawl) -> None:
+    """Those that have waited for a second are left for later, and all are fetched in the end."""
+    names = [f"n{number}.test" for number in range(7)]
+    for name in names:
+        web.site(name).reply("/", Reply(body=f"<p>{name}", delay_s=0.3))
+    seeds = [f"http://{name}/" for name in names]
+    crawled = crawl(*seeds, address_connections=1, workers=1)
+    assert {crawled.outcome(seed) for seed in seeds} == {Outcome.FETCHED}
+    assert most_at_once(web.requests) == 1

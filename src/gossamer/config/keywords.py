@@ -39,6 +39,7 @@ class CrawlKeywords(TypedDict, total=False):
 
     delay: Duration
     host_connections: int
+    address_connections: int | None
     user_agent: str | None
     contact: str | None
     ignore_robots: Texts

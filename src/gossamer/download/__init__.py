@@ -7,6 +7,7 @@ within the limits; `watchdog` cancels transfers of silent servers; `curl_errors`
 libcurl's errors. `RobotsCache` fetches each robots.txt once a day.
 """
 
+from gossamer.download.address_slots import AddressBusyError
 from gossamer.download.allowance import Allowance
 from gossamer.download.client import Client
 from gossamer.download.cookies import RequestCookies
@@ -16,6 +17,7 @@ from gossamer.download.robots import RobotsCache
 __all__ = [
     "PRODUCT",
     "Accept",
+    "AddressBusyError",
     "Allowance",
     "Client",
     "FetchOptions",

@@ -5,6 +5,7 @@ from typing import Self
 
 import pycurl
 
+from gossamer.download.address_slots import WAIT_S, AddressSlots
 from gossamer.download.allowance import Allowance
 from gossamer.download.cookies import RequestCookies, give_cookies
 from gossamer.download.curl_errors import CurlFailure
@@ -42,6 +43,7 @@ class Client:
         self._guard = ProxiedGuard(addresses, dns, options.connect_timeout_s)
         self._slots = asyncio.Semaphore(options.connections)
         self._sockets = ConnectionSockets()
+        self._address_slots = AddressSlots(options.address_connections, options.host_connections)
         self._watchdog = Watchdog(options)
 
     async def __aenter__(self) -> Self:
@@ -62,6 +64,7 @@ class Client:
 
         No more is received than the allowance has left; what does not fit is broken off. Without
         `cookies` none are sent or taken.
+        Raise `AddressBusyError` where its address has too much to do.
         A redirect is not followed. At most `connections` requests run at a time; the others wait
         here, and that time does not count for their timeouts.
         """
@@ -75,14 +78,11 @@ class Client:
                 url, accept, self._options, self._addresses, allowance, lane.settings
             )
             curl = lane.handles.take()
-            transfer.attach(curl, self._sockets)
+            transfer.attach(curl, self._sockets, self._address_slots)
             give_cookies(curl, cookies)
             failure = None
             if await self._may_be_asked(curl, url, transfer):
-                failure = await self._perform(curl, transfer, lane)
-                if transfer.is_unanswered(failure):
-                    transfer = transfer.again()
-                    failure = await self._perform_anew(curl, transfer, lane)
+                transfer, failure = await self._send(curl, transfer, lane)
             if cookies is not None:
                 cookies.collect(curl)
             response = transfer.response(failure)
@@ -102,16 +102,30 @@ class Client:
             transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
         return not transfer.stopped
 
-    async def _perform_anew(
+    async def _send(
         self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
-    ) -> CurlFailure | None:
-        """Send a request that was not answered on a kept connection on a new one, once."""
-        transfer.attach(curl, self._sockets)
-        curl.setopt(pycurl.FRESH_CONNECT, 1)
-        try:
-            return await self._perform(curl, transfer, lane)
-        finally:
+    ) -> tuple[Transfer, CurlFailure | None]:
+        """Send a request; return it, or the one that was sent in its place, and how it failed.
+
+        One that was not answered on a kept connection is sent on a new one, once; and one whose
+        address has too much to do is not sent before there is a slot.
+        """
+        is_anew, wait_until = False, 0.0
+        while True:
+            failure = await self._perform(curl, transfer, lane)
+            if transfer.busy_address is not None:
+                wait_until = wait_until or asyncio.get_running_loop().time() + WAIT_S
+                await self._address_slots.wait(transfer.busy_address, wait_until)
+            elif not is_anew and transfer.is_unanswered(failure):
+                is_anew = True
+                curl.setopt(pycurl.FRESH_CONNECT, 1)
+            else:
+                break
+            transfer = transfer.again()
+            transfer.attach(curl, self._sockets, self._address_slots)
+        if is_anew:
             curl.setopt(pycurl.FRESH_CONNECT, 0)
+        return transfer, failure
 
     async def _perform(
         self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
@@ -130,4 +144,5 @@ class Client:
         finally:
             lane.multi.remove(curl)
             self._watchdog.release(transfer)
+            transfer.leave()
         return None

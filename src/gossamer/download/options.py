@@ -65,6 +65,11 @@ class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The most header lines, these included."""
     connections: int = 100
     """How many requests run at a time, and how many connections are kept."""
+    address_connections: int | None = None
+    """How many of them may be to one address; None: a few, but any number to one that the operator
+    has allowed."""
+    host_connections: int = 1
+    """How many of them may be to one host: at least as many may be to one address."""
     ca_file: Path | None = None
     """Certificates (PEM) to trust instead of the system's."""
 

@@ -13,6 +13,7 @@ import msgspec
 import pycurl
 
 from gossamer.codings import Body
+from gossamer.download.address_slots import AddressSlots
 from gossamer.download.allowance import Allowance
 from gossamer.download.curl_errors import CurlFailure, cause_of, is_break, is_ours
 from gossamer.download.header import HeaderReader
@@ -82,6 +83,11 @@ class Transfer:
         self._socket_error = ""
         self._address: str | None = None
         self._sockets: ConnectionSockets
+        self._address_slots: AddressSlots
+        self._taken: list[str] = []
+        """The addresses of which it has a slot."""
+        self.busy_address: str | None = None
+        """The address that has no slot for it."""
         self._opened: list[int] = []
         """The sockets that were opened since the request was last sent."""
         self._ends: Ends = ("", 0, "", 0)
@@ -92,9 +98,10 @@ class Transfer:
         self._started = time.monotonic()
         self.progress = TransferProgress()
 
-    def attach(self, curl: pycurl.Curl, sockets: ConnectionSockets) -> None:
-        """Make a handle send this request and call back here; `sockets` are those of its client."""
+    def attach(self, curl: pycurl.Curl, sockets: ConnectionSockets, slots: AddressSlots) -> None:
+        """Make a handle send this request and call back here; the others are the client's."""
         self._sockets = sockets
+        self._address_slots = slots
         curl.setopt(pycurl.URL, self._url)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self.on_open)
         curl.setopt(pycurl.SOCKOPTFUNCTION, self.on_opened)
@@ -162,6 +169,10 @@ class Transfer:
             verdict = self._addresses.judge(f"{remote[0]}{scope}", remote[1], host_key(self._url))
             if not verdict.allowed:
                 self.stop(Cause.ADDRESS_REFUSED, verdict.reason)
+            elif not self.stopped:
+                if verdict.is_own:
+                    self._address_slots.note_own(remote[0])
+                self._take_slot(remote[0])
         if self.stopped:
             return pycurl.SOCKET_BAD
         try:
@@ -187,6 +198,8 @@ class Transfer:
         self._ends = local_ip, local_port, remote_ip, remote_port
         is_repeated, was_kept = self.progress.connected is not None, self._is_on_kept
         self._is_on_kept = not self._opened
+        if self._is_on_kept and not self._is_proxied:
+            self._take_slot(remote_ip)
         if self._is_on_kept:
             if is_repeated or not self._sockets.is_quiet(self._ends):
                 self._lose_kept()
@@ -273,6 +286,22 @@ class Transfer:
             started=self._started,
             ended=time.monotonic(),
         )
+
+    def leave(self) -> None:
+        """Free the slots of its addresses."""
+        for ip in self._taken:
+            self._address_slots.release(ip)
+        self._taken = []
+
+    def _take_slot(self, ip: str) -> None:
+        """Take a slot of an address, of which it has none yet; stop if there is none."""
+        if ip in self._taken:
+            return
+        if self._address_slots.take(ip):
+            self._taken.append(ip)
+        else:
+            self.busy_address = ip
+            self.stop(Cause.CONNECTION_REFUSED)
 
     def _lose_kept(self) -> None:
         self._is_kept_lost = True

@@ -154,7 +154,14 @@ class Plan:
             max_body_bytes=options.max_page_bytes,
             max_file_bytes=options.max_file_bytes,
             connections=options.connections,
+            address_connections=options.address_connections,
+            host_connections=self._most_host_connections(),
         )
+
+    def _most_host_connections(self) -> int:
+        """Return how many requests at once any host may get."""
+        ruled = (rule.connections or 1 for rule in limit_rules(self._hosts))
+        return max(self.options.host_connections, *ruled, 1)
 
     def analysis_rules(self) -> AnalysisRules:
         """Return how pages are read."""

@@ -36,9 +36,12 @@ class AddressVerdict(msgspec.Struct, frozen=True):
 
     allowed: bool
     reason: str = ""
+    is_own: bool = False
+    """Whether it is allowed because the operator named it, or its host."""
 
 
 _ALLOWED = AddressVerdict(allowed=True)
+_OWN = AddressVerdict(allowed=True, is_own=True)
 
 
 class AddressPolicy(msgspec.Struct, frozen=True):
@@ -88,7 +91,7 @@ class AddressPolicy(msgspec.Struct, frozen=True):
             return AddressVerdict(allowed=False, reason=f"{shown(ip)} is not an IP address")
         address = unmapped(address)
         if host.removesuffix(".") in self.host_names or self._names(address, port):
-            return _ALLOWED
+            return _OWN
         use = self._special_use(address, port)
         return _ALLOWED if use is None else AddressVerdict(False, f"{ip} is {use}")
 

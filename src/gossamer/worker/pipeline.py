@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.codings import ContentPacker
 from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage
-from gossamer.download import PRODUCT, Client
+from gossamer.download import PRODUCT, AddressBusyError, Client
 from gossamer.errors import PageRefusedError
 from gossamer.model import Cause, Event, EventKind, Outcome, Receipt, Response, Url
 from gossamer.policy import RobotsVerdict, may_follow
@@ -95,7 +95,7 @@ class Pipeline:
         """Take one task to its end; None if it was given back undone."""
         try:
             return await self._work(guard, guard.task)
-        except (LeaseLostError, PageRefusedError, TooLittleLeftError) as end:
+        except (LeaseLostError, PageRefusedError, TooLittleLeftError, AddressBusyError) as end:
             await self._release(guard, None, short=isinstance(end, TooLittleLeftError))
             return None
 

@@ -7,7 +7,9 @@ import pycurl
 import pytest
 
 from gossamer.download import Accept, FetchOptions
+from gossamer.download.address_slots import AddressSlots
 from gossamer.download.curl_errors import CurlFailure
+from gossamer.download.sockets import ConnectionSockets
 from gossamer.download.transfer import Transfer
 from gossamer.model import Cause, Url
 from gossamer.policy.addresses import AddressPolicy
@@ -25,7 +27,9 @@ REFUSED = CurlFailure(pycurl.E_COULDNT_CONNECT, "Could not connect to server")
 
 @pytest.fixture
 def transfer() -> Transfer:
-    return Transfer(Url("http://a.test/"), Accept.PAGE, FetchOptions(), AddressPolicy())
+    transfer = Transfer(Url("http://a.test/"), Accept.PAGE, FetchOptions(), AddressPolicy())
+    transfer.attach(pycurl.Curl(), ConnectionSockets(), AddressSlots(None))
+    return transfer
 
 
 def open_socket(transfer: Transfer, ip: str, family: int = socket.AF_INET) -> object:
