@@ -26,6 +26,11 @@ class Body:
         # bomb inside a bomb could expand for ever and yield nothing at the last step.
         self._sizes = [0] * (len(decoders) + 1)
 
+    @property
+    def held(self) -> int:
+        """How many bytes are kept so far, decoded and as they were received."""
+        return self._sizes[-1] + (self._sizes[0] if self._decoders else 0)
+
     def feed(self, data: bytes) -> Cause | None:
         """Decode received bytes; return the reason to stop, if there is one."""
         if self._decoders:

@@ -1,6 +1,7 @@
 """The HTTP client: every request to the web goes through it."""
 
 import asyncio
+from functools import partial
 from typing import Self
 
 import pycurl
@@ -10,6 +11,7 @@ from gossamer.download.allowance import Allowance
 from gossamer.download.cookies import RequestCookies, give_cookies
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.lanes import Lane, Lanes
+from gossamer.download.large_bodies import LargeBodies
 from gossamer.download.names import direct
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.proxied import ProxiedGuard, tell_address
@@ -45,6 +47,8 @@ class Client:
         self._sockets = ConnectionSockets()
         self._address_slots = AddressSlots(options.address_connections, options.host_connections)
         self._watchdog = Watchdog(options)
+        largest = max(options.max_body_bytes, options.max_file_bytes)
+        self._large_bodies = LargeBodies(largest, options.max_held_bytes)
 
     async def __aenter__(self) -> Self:
         return self
@@ -131,6 +135,7 @@ class Client:
         self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
     ) -> CurlFailure | None:
         future = lane.multi.add(curl)
+        transfer.room = room = self._large_bodies.room(curl, partial(_break, future))
         self._watchdog.watch(transfer, future)
         try:
             await future
@@ -145,4 +150,10 @@ class Client:
             lane.multi.remove(curl)
             self._watchdog.release(transfer)
             transfer.leave()
+            room.leave()
         return None
+
+
+def _break(future: asyncio.Future[None], error: pycurl.error) -> None:
+    if not future.done():
+        future.set_exception(error)

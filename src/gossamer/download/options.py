@@ -59,6 +59,8 @@ class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The largest page, counted after decoding."""
     max_file_bytes: int = 10_000_000
     """The largest body of another kind."""
+    max_held_bytes: int = 256_000_000
+    """What all bodies over 1 MB may take at once while they arrive."""
     max_header_bytes: int = 64 * 1024
     """The largest header, interim answers (1xx) and trailers included."""
     max_header_count: int = 500

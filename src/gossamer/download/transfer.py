@@ -7,6 +7,7 @@ printed and lost, so none of them raises; they end the transfer by what they ret
 import socket
 import time
 from http import HTTPStatus
+from math import inf
 from typing import TypeAlias
 
 import msgspec
@@ -17,6 +18,7 @@ from gossamer.download.address_slots import AddressSlots
 from gossamer.download.allowance import Allowance
 from gossamer.download.curl_errors import CurlFailure, cause_of, is_break, is_ours
 from gossamer.download.header import HeaderReader
+from gossamer.download.large_bodies import BodyRoom
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.request import page_fields, request_bytes
 from gossamer.download.request_settings import PLAIN, RequestSettings
@@ -97,6 +99,8 @@ class Transfer:
         """What the connection had received before, as far as that is known."""
         self._started = time.monotonic()
         self.progress = TransferProgress()
+        self.room: BodyRoom | None = None
+        """What the body may take; None: any size."""
 
     def attach(self, curl: pycurl.Curl, sockets: ConnectionSockets, slots: AddressSlots) -> None:
         """Make a handle send this request and call back here; the others are the client's."""
@@ -227,7 +231,10 @@ class Transfer:
         return None
 
     def on_body(self, data: bytes) -> int | None:
-        """Take a piece of the body."""
+        """Take a piece of the body, unless there is no room for it yet."""
+        if self._body and self.room and not self.room.admits(self._body.held + len(data)):
+            self.progress.last_byte = inf  # it is us whom the server waits for
+            return pycurl.WRITEFUNC_PAUSE
         self.progress.last_byte = time.monotonic()
         self.progress.received += len(data)
         is_allowed = self._allowance.take(len(data))
