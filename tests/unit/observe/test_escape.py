@@ -1,10 +1,13 @@
+import json
 import unicodedata
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.observe import printable
+from gossamer.observe.escape import printable_json
 
 
 @pytest.mark.req("D19")
@@ -37,3 +40,19 @@ def test_nothing_that_steers_a_terminal_gets_through(text: str) -> None:
 def test_long_text_is_cut() -> None:
     assert printable("x" * 100, limit=100) == "x" * 100
     assert printable("x" * 101, limit=100) == "x" * 99 + "…"
+
+
+@pytest.mark.req("D19")
+@given(st.text(st.characters(codec="utf-8"), max_size=100))
+@settings(max_examples=200, deadline=None)
+def test_json_keeps_its_value_and_steers_nothing(text: str) -> None:
+    for encoded in (msgspec.json.encode({text: text}), json.dumps({text: text}).encode()):
+        shown = printable_json(encoded)
+        assert shown.decode().isprintable()
+        assert json.loads(shown) == {text: text}
+
+
+@pytest.mark.req("D19")
+@pytest.mark.parametrize("one", ["\x1b", "\x7f", "\x9b", "\u202e", "\u2028", "\U000e0041", "\r\n"])
+def test_controls_in_json_are_escapes(one: str) -> None:
+    assert printable_json(msgspec.json.encode(one)).decode().isascii()

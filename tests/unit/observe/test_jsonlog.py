@@ -137,3 +137,12 @@ def test_a_field_cannot_pass_for_the_time_or_the_event() -> None:
     log(stream).say("info", "x", time="yesterday", event="summary")
     assert written(stream)[0]["event"] == "message"
     assert written(stream)[0]["time"].startswith("2023-")
+
+
+@pytest.mark.req("D19")
+def test_no_control_character_is_written() -> None:
+    stream = io.StringIO()
+    log(stream).say("info", "a\x7fb\x9bc\u202ed\x1be", host="\x7f")
+    line = stream.getvalue()
+    assert line.rstrip("\n").isprintable()
+    assert written(stream)[0]["message"] == "a\x7fb\x9bc\u202ed\x1be"

@@ -20,7 +20,7 @@ SLOW = (
     Fault("silent-body", "stops after half of its page", raw(_HEAD + b"<p>half", KeepOpen())),
     Fault(
         "slow-header",
-        "sends a byte of its header a second",
+        "sends a line of its header every half second, for ever",
         raw(OK, Repeat(b"X: a\r\n", every_s=0.5)),
     ),
     Fault("slow-body", "sends a byte of its page every half second", raw(_HEAD, Repeat(b".", 0.5))),
