@@ -71,3 +71,41 @@ def test_whoever_has_lost_its_lease_changes_nothing(open_store: OpenStore) -> No
     assert not keep(driver, task, "one", links=["a/1"]).accepted
     assert driver.page_numbers() == []
     assert sorted(driver.records()) == ["a/"]
+
+
+def test_a_page_that_is_visited_again_keeps_its_number_and_is_compared_as_it_is_now(
+    open_store: OpenStore, make_sketch: MakeSketch
+) -> None:
+    driver = open_store(similarity=0.9, revisit_s=100.0)
+    driver.add_seeds("a/", "b/")
+    first, finder = driver.take()
+    assert keep(driver, first, "one", make_sketch("news")).accepted
+    driver.now += 100
+    driver.renew(finder)
+    assert keep(driver, finder, "links", links=["a/"]).new_links == [link("a/").key]
+    assert keep(driver, driver.take_one("a/"), "two", make_sketch("sports")).accepted
+    driver.add_seeds("c/", "d/", "e/")
+    before, now, alike = driver.take()
+    assert keep(driver, before, "one", make_sketch("news")).accepted
+    assert keep(driver, now, "two", make_sketch("sports")).accepted
+    assert keep(driver, alike, "three", make_sketch("sports", 10)).unread == (THIS_PAGE, 1)
+    records = driver.records()
+    assert [records[name].page_id for name in ("a/", "b/", "c/", "d/")] == [1, 2, 3, None]
+    assert records["d/"].duplicate_of == 1
+    driver.assert_counts_agree()
+
+
+def test_a_page_repeats_one_that_is_only_claimed_and_is_tried_again_if_that_is_given_up(
+    open_store: OpenStore,
+) -> None:
+    driver = open_store(similarity=1.0, delay_s=0.0)
+    driver.add_seeds("a/", "b/")
+    claims, repeats = driver.take()
+    assert driver.claim(claims, "one").page_id == 1
+    assert keep(driver, repeats, "one").accepted
+    assert driver.records()["b/"].duplicate_of == 1
+    driver.miss(claims)
+    assert driver.state("b/") is not UrlState.DONE
+    assert keep(driver, driver.take_one("b/"), "one").accepted
+    assert driver.records()["b/"].page_id == 1
+    driver.assert_counts_agree()

@@ -23,6 +23,7 @@ from tests.perf.redis_cost import Cost, CostPair, Memory, cost_table, joined, me
 from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
 from gossamer.codings import ContentPacker
+from gossamer.stores.bodies.reference import BodyReference
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.nodes import connect
@@ -104,19 +105,28 @@ async def beside(
     return CostPair(joined(large), joined(small), url_bytes)
 
 
-async def measure(url: str, other_url: str, sizes: Sequence[int]) -> tuple[list[CostPair], Memory]:
-    """Measure at every size, in one store that grows."""
+async def measure(
+    url: str, other_url: str, sizes: Sequence[int], kept: Sequence[bytes] = ()
+) -> tuple[list[CostPair], Memory]:
+    """Measure at every size, in one store that grows; `kept` is kept there instead of bodies."""
     bodies = real_bodies()
     async with AsyncExitStack() as stack:
-        bench = await RedisBench.begin(url, bodies, stack)
+        bench = await RedisBench.begin(url, kept or bodies, stack)
         pairs = [await beside(bench, known, other_url, bodies) for known in sizes]
         kinds = await bytes_by_kind(bench.client, CRAWL)
         return pairs, Memory(kinds, bench.crawl.known, bench.crawl.pages)
 
 
-def show(pairs: Sequence[CostPair], memory: Memory, durable: CostPair) -> None:
+def show(pairs: Sequence[CostPair], memory: Memory, durable: CostPair, apart: CostPair) -> None:
     """Print what was found out."""
     print("\n" + cost_table(pairs), end="\n\n")
+    print(
+        f"with bodies outside of it {apart.cost.cpu_us:.0f} µs of the server's CPU for a page, with "
+        f"them {apart.small.cpu_us:.0f} µs in the same seconds: "
+        f"{apart.cost.cpu_us / apart.small.cpu_us:.2f} x, and {apart.cost.page_bytes:,.0f} bytes "
+        f"instead of {apart.small.page_bytes:,.0f} for a page and its new URLs",
+        end="\n\n",
+    )
     with_file, without = durable.cost.cpu_us, durable.small.cpu_us
     print(
         f"with an append-only file {with_file:.0f} µs of the server's CPU for a page, without "
@@ -142,8 +152,11 @@ def main() -> int:
         with own_redis(*DURABLE) as url:
             (durable,), _ = asyncio.run(measure(url, other_url, sizes[:1]))
         with own_redis() as url:
+            reference = BodyReference("0-0123456789ab-1", 10**7, 4000, 2**63).pack()
+            (apart,), _ = asyncio.run(measure(url, other_url, sizes[:1], [reference]))
+        with own_redis() as url:
             pairs, memory = asyncio.run(measure(url, other_url, sizes))
-    show(pairs, memory, durable)
+    show(pairs, memory, durable, apart)
     if given.draw:
         PICTURE.write_text(picture(pairs), encoding="utf-8")
     growth = pairs[-1].growth()["all"]

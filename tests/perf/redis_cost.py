@@ -9,7 +9,7 @@ from tests.perf.redis_figures import STEPS, Work
 
 OF_URLS = {"known", "urls", "queued:", "url-queue"}
 OF_PAGES = {"targets", "pages", "content:", "digest:", "band:", "sample:"}
-COLOURS = {"settle": "#06c", "claim": "#0b6", "lease": "#c60", "frontier": "#939", "all": "#444"}
+COLOURS = {"keep": "#06c", "lease": "#c60", "frontier": "#939", "all": "#444"}
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -33,8 +33,7 @@ class Cost(msgspec.Struct, frozen=True):
     def shares(self) -> dict[str, float]:
         """Return the server's time for a page, in µs."""
         return {
-            "settle": self.us("settle"),
-            "claim": self.us("claim"),
+            "keep": self.us("keep"),
             "lease": self.us("lease"),
             "frontier": self.us("candidates", "prioritise", "route"),
             "all": self.us(*STEPS),

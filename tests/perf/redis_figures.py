@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from gossamer.stores.redis.keys import NAMES, prefix
 from gossamer.stores.redis.library import function_name
 
-STEPS = ("candidates", "prioritise", "route", "lease", "claim", "settle")
+STEPS = ("candidates", "prioritise", "route", "lease", "keep")
 MOST_CALLS = 1_000_000
 SHORTEST_US = 20
 """Every step takes longer, and hardly anything that a step calls: to note that as well would make
