@@ -121,8 +121,8 @@ def show(pairs: Sequence[CostPair], memory: Memory, durable: CostPair, apart: Co
     """Print what was found out."""
     print("\n" + cost_table(pairs), end="\n\n")
     print(
-        f"with bodies outside of it {apart.cost.cpu_us:.0f} µs of the server's CPU for a page, with "
-        f"them {apart.small.cpu_us:.0f} µs in the same seconds: "
+        f"without bodies {apart.cost.cpu_us:.0f} µs of the server's CPU for a page, with them "
+        f"{apart.small.cpu_us:.0f} µs in the same seconds: "
         f"{apart.cost.cpu_us / apart.small.cpu_us:.2f} x, and {apart.cost.page_bytes:,.0f} bytes "
         f"instead of {apart.small.page_bytes:,.0f} for a page and its new URLs",
         end="\n\n",
