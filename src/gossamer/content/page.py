@@ -81,6 +81,7 @@ def parse(
     # These load the HTML parser, which a process that leaves parsing to another does not need.
     from gossamer.content.charset import decode  # noqa: PLC0415
     from gossamer.content.reader import PageReader  # noqa: PLC0415
+    from gossamer.content.scan import scan  # noqa: PLC0415
 
     text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
     if kind is ContentKind.TEXT:
@@ -91,7 +92,8 @@ def parse(
             take_text=lambda: text,
             take_run=lambda: text,
         )
-    reader = PageReader(text, rules.markers, rules.follow)
+    reader = scan(text, rules.follow) if rules.may_be_scanned else None
+    reader = reader or PageReader(text, rules.markers, rules.follow)
     base = base_url(url, reader.bases)
     resolved = resolved or ResolvedLinks()
     links, left_out = resolve_links(reader.hrefs, reader.kinds, base, encoding, resolved)
@@ -103,7 +105,7 @@ def parse(
         links=in_header + links + refresh if in_header or refresh else links,
         links_left_out=left_out,
         redirect=redirect if redirect != url else None,
-        language=reader.language(),
+        language=reader.language,
         metas=tuple(reader.metas),
         markers_missing=reader.markers_missing,
         take_text=reader.take_text,

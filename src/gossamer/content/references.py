@@ -3,15 +3,29 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
-
-from turbohtml import Element
+from typing import Final, Protocol, TypeAlias
 
 from gossamer.content.relations import kind_of_relation
 from gossamer.kinds import LinkKind
 
 Reference: TypeAlias = tuple[LinkKind, str]
 """The kind of a link, and where it leads as the page has it."""
+
+
+class Tag(Protocol):
+    """An element, as far as it is a tag with attributes."""
+
+    @property
+    def tag(self) -> str:
+        """Its name, in lower case."""
+
+    @property
+    def text(self) -> str:
+        """The text in it."""
+
+    def attr(self, name: str, /) -> str | None:
+        """Return the value of an attribute; None if there is none of this name."""
+
 
 _MAX_CANDIDATES: Final = 100
 # HTML standard, "parse a srcset attribute": a URL, which a comma at its end ends; or a descriptor,
@@ -62,7 +76,7 @@ def tags_for(follow: frozenset[LinkKind]) -> list[str]:
     return [tag for tag, kinds in _ELEMENTS.items() if not kinds.isdisjoint(follow)]
 
 
-def references_of(element: Element) -> Iterator[Reference]:
+def references_of(element: Tag) -> Iterator[Reference]:
     """Yield all references of an element that has no `rel`, of whatever kind."""
     tag = element.tag
     special = _SPECIAL.get(tag)
@@ -73,7 +87,7 @@ def references_of(element: Element) -> Iterator[Reference]:
         yield kind, source
 
 
-def relation_of(element: Element) -> LinkKind | None:
+def relation_of(element: Tag) -> LinkKind | None:
     """Return the kind of an element with `rel`; None if that says nothing that we know."""
     rel = element.attr("rel")
     if not rel:
@@ -81,28 +95,28 @@ def relation_of(element: Element) -> LinkKind | None:
     return kind_of_relation(rel, element.attr("as") if "preload" in rel.lower() else None)
 
 
-def _images(element: Element) -> Iterator[Reference]:
+def _images(element: Tag) -> Iterator[Reference]:
     for candidate in _candidates(element.attr("srcset") or ""):
         yield LinkKind.IMAGE, candidate
 
 
-def _poster(element: Element) -> Iterator[Reference]:
+def _poster(element: Tag) -> Iterator[Reference]:
     if poster := element.attr("poster"):
         yield LinkKind.IMAGE, poster
 
 
-def _button(element: Element) -> Iterator[Reference]:
+def _button(element: Tag) -> Iterator[Reference]:
     source = element.attr("src")
     if source and (element.attr("type") or "").strip().lower() == "image":
         yield LinkKind.IMAGE, source
 
 
-def _data(element: Element) -> Iterator[Reference]:
+def _data(element: Tag) -> Iterator[Reference]:
     if data := element.attr("data"):
         yield LinkKind.OBJECT, data
 
 
-_SPECIAL: Final[Mapping[str, Callable[[Element], Iterator[Reference]]]] = MappingProxyType(
+_SPECIAL: Final[Mapping[str, Callable[[Tag], Iterator[Reference]]]] = MappingProxyType(
     {
         "img": _images,
         "source": _images,
