@@ -6,8 +6,8 @@ from a scan of its text (`scan.py`). What is noted of an element is said here, o
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Final, TypeAlias
+from functools import cache, partial
+from typing import Any, Final, TypeAlias
 
 from gossamer.content.language import first_language
 from gossamer.content.references import Tag, references_of, relation_of, tags_for
@@ -124,25 +124,23 @@ class PageContents(ABC):
             self.title = " ".join(words)[:MAX_TITLE_LENGTH]
 
 
-Handler: TypeAlias = Callable[[PageContents, Tag], None]
+Handler: TypeAlias = Callable[[Any, Tag], None]
+"""What is done with an element of a page, as a method of the page."""
 
 
 @cache
-def handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, Handler]:
+def handlers_for(page: type[PageContents], follow: frozenset[LinkKind]) -> Mapping[str, Handler]:
     """Return what is done with which elements; a crawl has one or two such sets."""
     handlers: dict[str, Handler] = {
-        "base": lambda page, element: page.note_base(element),
-        "meta": lambda page, element: page.note_meta(element),
-        "title": lambda page, element: page.note_title(element),
+        "base": page.note_base,
+        "meta": page.note_meta,
+        "title": page.note_title,
     }
-    handlers |= dict.fromkeys(tags_for(follow), lambda page, element: page.note_references(element))
-    is_related = "link" in handlers
-    related: dict[str, Handler] = dict.fromkeys(
-        ("link", "a", "area"), lambda page, element: page.note_related(element)
-    )
-    handlers |= related if is_related else {}
+    handlers |= dict.fromkeys(tags_for(follow), page.note_references)
+    if "link" in handlers:
+        handlers |= dict.fromkeys(("link", "a", "area"), page.note_related)
     if LinkKind.A in follow:
-        handlers["a"] = lambda page, element: page.note_link(element)
+        handlers["a"] = page.note_link
     if LinkKind.AREA in follow:
-        handlers["area"] = lambda page, element: page.note_link(element, LinkKind.AREA)
+        handlers["area"] = partial(page.note_link, kind=LinkKind.AREA)
     return handlers

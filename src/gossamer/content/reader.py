@@ -38,7 +38,7 @@ class PageReader(PageContents):
         self._borders = None if markers is None else markers.borders_in(source)
         self._link_positions: set[Position | None] = set()
         self._document = turbohtml.parse(source, allow_declarative_shadow_roots=False)
-        self._element: Element | None = None
+        self._element: Element
         """The one at hand."""
         self._read(_handlers_for(follow))
 
@@ -73,22 +73,19 @@ class PageReader(PageContents):
         if href is None:
             return
         # The tree repeats an unclosed link in every paragraph; the page has it once.
-        position = self._position()
+        position = self._element.position
         if position not in self._link_positions:
             self._link_positions.add(position)
             self.add_link(href, kind)
 
     def add_link(self, href: str, kind: LinkKind) -> None:
         """Add a link if it is between markers, or if there are none."""
-        if self._borders is None or is_between(self._borders, self._position()):
+        if self._borders is None or is_between(self._borders, self._element.position):
             super().add_link(href, kind)
 
     def is_in_noscript(self) -> bool:
         """Return whether the element at hand is in a `noscript`."""
-        return self._element is not None and self._element.closest("noscript") is not None
-
-    def _position(self) -> Position | None:
-        return None if self._element is None else self._element.position
+        return self._element.closest("noscript") is not None
 
     def _as_written(self, text: str) -> str:
         return as_written(text) if self._is_renamed else text
@@ -112,5 +109,5 @@ class _Renamed:
 
 @cache
 def _handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, Handler]:
-    handlers = handlers_for(follow)
+    handlers = handlers_for(PageReader, follow)
     return {**handlers, f"{PREFIX}a": handlers["a"]} if "a" in handlers else handlers

@@ -49,19 +49,22 @@ _DRAWN: Final = (
 )
 """Elements of drawings that would mean nothing in HTML either."""
 
-_MAX_LENGTH: Final = 1_000_000
-_MAX_TEXT: Final = 5_000
+_MAX_LENGTH: Final = 500_000
+_MAX_TEXT: Final = 3_000
 """Every `>` of a text is followed up to the next tag, which must not take too long."""
 
 _SPACE: Final = r"[\t\n\f\r\ ]*+"
 
 
 def _named(names: Iterable[str]) -> str:
-    """Return an expression for names. Each alternative begins with a letter: that is quicker."""
+    """Return an expression for names. Each alternative begins with a letter: that is quicker.
+
+    Capitals after the first letter are found, so that they are not taken for another name.
+    """
     letters: dict[str, list[str]] = {}
     for name in sorted(names):
         letters.setdefault(name[0], []).append(name[1:])
-    alternatives = (f"{letter}(?:{'|'.join(rest)})" for letter, rest in letters.items())
+    alternatives = (f"{letter}(?i:{'|'.join(rest)})" for letter, rest in letters.items())
     return " | ".join(rf"{one}(?=[\t\n\f\r\ />])" for one in alternatives)
 
 
@@ -93,6 +96,8 @@ _SKIPPED: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
         for name in _RAW
     }
 )
+# Beginnings of tags that do not matter, told apart at once.
+_FREQUENT: Final = "/[abd-su-z] | span | div"
 # The most frequent form: attributes in double quotes, and nothing to decode in the URL.
 _PLAIN_LINK: Final = r"""
     a (?: \ (?!href=)[a-z-]++="[^"<>]*+" )*+ \ href="( [^"<>&\t\n\f\r\ ]*+ )" [^>]*+
@@ -109,22 +114,6 @@ _DOUBTFUL_VALUE: Final = re.compile(
 _SCRIPT_IN_COMMENT: Final = re.compile("<!--.*?<script", re.DOTALL | re.IGNORECASE | re.ASCII)
 
 
-@cache
-def _handlers(follow: frozenset[LinkKind]) -> Mapping[str, Handler]:
-    return {name: done for name, done in handlers_for(follow).items() if name not in _LEFT}
-
-
-@cache
-def _pattern(follow: frozenset[LinkKind]) -> re.Pattern[str]:
-    """Return the expression for the next tag that matters, from the `>` before it."""
-    names = {*_handlers(follow), "html", *_SKIPPED, *_LEFT} - {"!--"}
-    plain_link = _PLAIN_LINK if LinkKind.A in follow else "(?!)()"
-    alternatives = (plain_link, _named(names), _OUT_OF_CELLS, _ODD)
-    return re.compile(
-        rf"> [^<]{{0,{_MAX_TEXT}}}+ (?: [^<] | < (?: {' | '.join(alternatives)} ) )", re.VERBOSE
-    )
-
-
 class ScannedPage(PageContents):
     """The contents of a page, from a scan; a tree is made if its text is asked for."""
 
@@ -139,6 +128,26 @@ class ScannedPage(PageContents):
     def take_run(self) -> str:
         """Return the visible text as one run of characters."""
         return PageReader(self._text).take_run()
+
+
+@cache
+def _handlers(follow: frozenset[LinkKind]) -> Mapping[str, Handler]:
+    handlers = handlers_for(ScannedPage, follow)
+    return {name: handler for name, handler in handlers.items() if name not in _LEFT}
+
+
+@cache
+def _pattern(follow: frozenset[LinkKind]) -> re.Pattern[str]:
+    """Return the expression for the next tag that matters, from the `>` before it."""
+    names = {*_handlers(follow), "html", *_SKIPPED, *_LEFT} - {"!--"}
+    plain_link = _PLAIN_LINK if LinkKind.A in follow else "(?!)()"
+    alternatives = (plain_link, _named(names), _OUT_OF_CELLS, _ODD)
+    return re.compile(
+        rf"""
+        > [^<]{{0,{_MAX_TEXT}}}+ (?: [^<] | < (?!{_FREQUENT}) (?: {" | ".join(alternatives)} ) )
+        """,
+        re.VERBOSE,
+    )
 
 
 def scan(text: str, follow: frozenset[LinkKind]) -> PageContents | None:

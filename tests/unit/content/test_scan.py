@@ -53,6 +53,7 @@ LEFT = {
     "an unclosed title": "<title><a href=x>",
     "a script in a script": "<script><!--<script></script><a href=x>--></script>",
     "capitals": "<A HREF=x>",
+    "capitals in a name": "<scrIPt><a href=no></scrIPt>",
     "a null character": "<a href=x\0>",
     "a reference that is cut": "<a href='?a&copy'>",
     "a reference to another character": "<a href='&#128;'>",
@@ -119,8 +120,8 @@ HOSTILE = ["<a ", ">", '="', "='x ", "<!--", "<script>", "&", "<svg>", "<tr>", "
 @pytest.mark.req("D19")
 @pytest.mark.parametrize("part", HOSTILE)
 def test_hostile_pages_take_time_in_proportion(part: str) -> None:
-    scan(part * (900_000 // len(part)), USUAL)
-    scan("<p>" + part * (900_000 // len(part)) + "</p>", USUAL)
+    scan(part * (490_000 // len(part)), USUAL)
+    scan("<p>" + part * (490_000 // len(part)) + "</p>", USUAL)
 
 
 @pytest.mark.req("C10")
