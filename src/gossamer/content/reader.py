@@ -8,14 +8,13 @@ count; links in a noscript do, since we run no scripts.
 from collections.abc import Mapping
 from functools import cache
 
-import turbohtml
 from turbohtml import Element, Namespace
 
 from gossamer.content.contents import Handler, PageContents, handlers_for
 from gossamer.content.limits import PREFIX, as_written, rename_formatting
 from gossamer.content.markers import Markers, Position, is_between
 from gossamer.content.references import Tag
-from gossamer.content.tree import drop_invisible, visible_text
+from gossamer.content.tree import drop_invisible, parse_in_pieces, visible_text
 from gossamer.kinds import LinkKind
 from gossamer.policy.link_kinds import HYPERLINKS
 
@@ -37,7 +36,7 @@ class PageReader(PageContents):
         self._is_renamed = source is not text
         self._borders = None if markers is None else markers.borders_in(source)
         self._link_positions: set[Position | None] = set()
-        self._document = turbohtml.parse(source, allow_declarative_shadow_roots=False)
+        self._document = parse_in_pieces(source)
         self._element: Element
         """The one at hand."""
         self._read(_handlers_for(follow))

@@ -20,6 +20,8 @@ _WITHIN_WORDS: Final = ", ".join(_INLINE.split())
 _WITHIN_WORDS_RENAMED: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
 """The same on a page with renamed elements; a list of its own, because each name costs time."""
 
+PIECE: Final = 65_536
+"""Characters that are parsed at once: the parser keeps other threads waiting for a millisecond."""
 _WITHOUT_MEANING: Final = ", ".join(f"{PREFIX}{name}" for name in ("html", "body"))
 """Renamed elements of which a tree has one of its own."""
 _RAW_TEXT: Final = frozenset(
@@ -27,6 +29,19 @@ _RAW_TEXT: Final = frozenset(
 )
 """Elements in which tags are text."""
 _RENAMED_ATTRIBUTE: Final = f'//*[@*[contains(., "{PREFIX}")]]'
+
+
+def parse_in_pieces(source: str, piece: int = PIECE) -> Document:
+    """Return the tree of a page; other threads have their turn while that of a large one grows.
+
+    What is in a template does not count, and is left aside or to be removed.
+    """
+    if len(source) <= piece:
+        return turbohtml.parse(source, allow_declarative_shadow_roots=False)
+    parser = turbohtml.IncrementalParser()
+    for start in range(0, len(source), piece):
+        parser.feed(source[start : start + piece])
+    return parser.close()
 
 
 def parse_tree(source: str) -> Document:

@@ -26,6 +26,7 @@ from gossamer.worker.comparison import read_own_contents
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.hooks import Modules, end_of, offered, report_depths, with_delivered
+from gossamer.worker.large_pages import LARGE_BYTES, LargePages
 from gossamer.worker.lease_guard import LeaseGuard, LeaseLostError
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.page_fetcher import PageFetcher
@@ -35,6 +36,9 @@ from gossamer.worker.robots import PoliteRobots, TooLittleLeftError
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.telling import tell_end, tell_links
 from gossamer.worker.traps import TrapWatch, is_deferred
+
+FILTERED_AT_ONCE = 500
+"""How many links of a page are judged before others have their turn."""
 
 
 class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +94,7 @@ class Pipeline:
         )
         self._packer = ContentPacker()
         self._bodies = BodyReader(context.store.note)
+        self._large_pages = LargePages(context.analyser.rules)
 
     async def work(self, guard: LeaseGuard) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
@@ -214,7 +219,10 @@ class Pipeline:
         raw = RawPage(url, headers.get("content-type"), response.body, headers)
         traps = self._context.traps
         is_examined = traps is not None and traps.examines(guard.task)
-        parsed = analyser.analyse(raw, with_wording=is_examined)
+        if len(response.body) > LARGE_BYTES:
+            parsed = await self._large_pages.analyse(raw, with_wording=is_examined)
+        else:
+            parsed = analyser.analyse(raw, with_wording=is_examined)
         if parsed.kind not in analyser.rules.accept:
             return await self._settle(
                 guard, settlements.unaccepted(guard.task, response, parsed.kind, feedback)
@@ -224,7 +232,7 @@ class Pipeline:
         if target is not None and not self._context.link_filter.is_same(url, target):
             response = msgspec.structs.replace(response, target=target)
             return await self._settle_redirect(guard, response, feedback)
-        links = self._links(parsed) if follow else None
+        links = await self._links(parsed) if follow else None
         settled = await self._keep(guard, response, parsed, feedback, links)
         if traps is not None and settled is not None and settled.accepted:
             words = parsed.wording if is_examined else None
@@ -306,8 +314,16 @@ class Pipeline:
         own = await read_own_contents(store, self._bodies, response, unread)
         return await store.claim(task, parsed.digest, parsed.sketch, clock(), own)
 
-    def _links(self, parsed: Analysis) -> list[Link]:
-        return self._context.link_filter.in_scope(link.url for link in parsed.links if link.url)
+    async def _links(self, parsed: Analysis) -> list[Link]:
+        """Return the links in scope, each once; others have their turn after every few hundred."""
+        found: dict[bytes, Link] = {}
+        for start in range(0, len(parsed.links), FILTERED_AT_ONCE):
+            if start:
+                await asyncio.sleep(0)
+            some = parsed.links[start : start + FILTERED_AT_ONCE]
+            for link in self._context.link_filter.in_scope(one.url for one in some if one.url):
+                found.setdefault(link.key, link)
+        return list(found.values())
 
     def _tell_links(
         self, settlement: Settlement, parsed: Analysis, settled: Settled, *, follow: bool
