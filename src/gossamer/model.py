@@ -379,6 +379,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """How many URLs this run has finished in a second, with a page or without."""
     listed: int = 0
     """How many URLs were found in sitemaps."""
+    over_host_urls: int = 0
+    """How many links were left out, because their host has as many URLs as it may have."""
     ended_by: str | None
     """What ended the crawl; None while it runs."""
     max_pages: int

@@ -197,3 +197,23 @@ def test_a_shorter_path_counts_for_the_limit_of_its_host(open_store: OpenStore) 
     keep_all(driver, {"d/0": ["a/2"]})
     assert too_deep(driver) == set()
     assert driver.depths()["b/3"] == 2
+
+
+@pytest.mark.req("D19")
+def test_finding_2_a_host_has_a_bounded_number_of_urls(open_store: OpenStore) -> None:
+    driver = open_store(delay_s=0.0, max_host_urls=5)
+    driver.add_seeds("a/1", "b/1")
+    first = next(task for task in driver.take() if task.host == "a.test")
+    driver.keep(first, links=[*(f"a/{number}" for number in range(1, 9)), "b/2", "c/1"])
+    known = {name for name in driver.records() if name.startswith("a/")}
+    assert known == {f"a/{number}" for number in range(1, 6)}
+    assert {"b/2", "c/1"} < driver.records().keys(), "the others go on"
+    assert driver.snapshot().over_host_urls == 3
+    driver.reopen()
+    second = driver.take_one("a/2")
+    driver.keep(second, links=["a/1", "a/8", "a/9", "c/2"])
+    assert {name for name in driver.records() if name.startswith("a/")} == known
+    assert driver.snapshot().over_host_urls == 5
+    driver.add_seeds("a/10")
+    assert "a/10" in driver.records(), "what a person names is no flood"
+    driver.assert_counts_agree()

@@ -107,3 +107,21 @@ def test_finding_2_what_is_left_out_of_a_page_is_told(
     place = in_directory(tmp_path / "crawl")
     told = " ".join(explanation_lines(explained(place, Url("http://a.test/"))))
     assert "fetched: 750 of its links are left out: a page may have 10,000 links and 2 MB" in told
+
+
+@pytest.mark.req("D19")
+def test_finding_2_what_a_host_has_too_much_of_is_told(
+    web: Web, crawl: Crawl, tmp_path: Path
+) -> None:
+    links = [f"/{number}" for number in range(9)]
+    for path in ("/", *links):
+        web.site("a.test").page(path, links)
+    crawled = crawl("http://a.test/", max_host_urls=4)
+    assert (len(crawled.pages), crawled.summary.ended_by) == (4, "complete")
+    left_out = "24 links to hosts with too many URLs; raise --max-host-urls"
+    assert left_out in summary_text(crawled.summary)
+    place = in_directory(tmp_path / "crawl")
+    assert f"or it is one of {left_out}" in "\n".join(
+        explanation_lines(explained(place, Url("http://a.test/8")))
+    )
+    assert not broken(place)

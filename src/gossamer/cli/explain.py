@@ -11,6 +11,7 @@ from gossamer.config.host_table import shown_table
 from gossamer.model import Url
 from gossamer.observe import printable
 from gossamer.observe.figures import counted, size, span
+from gossamer.observe.reasons import left_out_words
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
@@ -98,6 +99,8 @@ def _state(found: Explanation) -> Iterator[str]:
                     if left
                     else "no page of the crawl links to it"
                 )
+                if found.over_host_urls:
+                    yield f"or it is one of {left_out_words(found.over_host_urls)}"
         case "waiting":
             yield "waiting to be visited again" if found.page else "waiting"
         case "in_progress":

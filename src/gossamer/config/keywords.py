@@ -63,6 +63,7 @@ class CrawlKeywords(TypedDict, total=False):
     max_bytes: Size
     max_time: Duration | None
     max_host_pages: int | None
+    max_host_urls: int
     traps: OnOff
     max_page_bytes: Size
     max_file_bytes: Size

@@ -167,6 +167,8 @@ class CrawlOptions:
     again."""
     max_host_pages: Annotated[int | None, or_none(MAX_PAGES), Group.LIMITS] = None
     """Ask a host for no more after this many pages; a rule for the host may say another number."""
+    max_host_urls: Annotated[int, integer(1, MANY), Group.LIMITS] = 1_000_000
+    """Know at most this many URLs of a host; links to more of them are counted and left out."""
     traps: Annotated[OnOff, choice(*get_args(OnOff)), Group.LIMITS] = "on"
     """Recognise URLs without end that lead to nothing new, such as calendars and mazes: fetch them
     after the other pages of their host, and after a while not at all. off fetches them all."""

@@ -50,6 +50,13 @@ def sitemap_words(listed: int, outcomes: Mapping[str, int]) -> str:
     return f"{counted(listed, 'URL')} found in {counted(read, 'sitemap')}"
 
 
+def left_out_words(links: int) -> str:
+    """Return how many links were left out; nothing if none were."""
+    if not links:
+        return ""
+    return f"{counted(links, 'link')} to hosts with too many URLs; raise --max-host-urls"
+
+
 def _words(name: str, urls: int, causes: Sequence[CauseCount], max_page_bytes: int | None) -> str:
     """Return `too large: over 10 MB; raise --max-page-bytes`."""
     words = printable(name.replace("_", " "))

@@ -12,7 +12,13 @@ from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.modules import ModuleReport
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, rate, size, span, visited
-from gossamer.observe.reasons import SEEDS_SHOWN, outcome_reasons, seed_reasons, sitemap_words
+from gossamer.observe.reasons import (
+    SEEDS_SHOWN,
+    left_out_words,
+    outcome_reasons,
+    seed_reasons,
+    sitemap_words,
+)
 from gossamer.outputs.contract import OutputReport
 
 WORDS_WIDTH = 60
@@ -105,6 +111,7 @@ def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
     last = summary.snapshot
     yield "Seeds", [line for words in seed_reasons(summary.seeds) for line in _hanging(words)]
     yield "Sitemaps", _wrapped(sitemap_words(last.listed, last.outcomes))
+    yield "Left out", _wrapped(left_out_words(last.over_host_urls))
     yield "Outcomes", _columns(outcome_reasons(last.outcomes, last.causes, summary.max_page_bytes))
     yield (
         "Slowest hosts",

@@ -204,6 +204,7 @@ class Plan:
             max_depth=options.depth,
             max_pages=options.max_pages,
             max_bytes=options.max_bytes,
+            max_host_urls=options.max_host_urls,
             max_task_bytes=most_received(options.max_body_bytes),
             revisit_s=math.inf if options.revisit_s is None else options.revisit_s,
             keep_s=keep_seconds(options.keep_s, shared=options.store.is_shared),

@@ -84,6 +84,8 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     """1 while seeds are still to be added."""
     listed: int = 0
     """How many URLs were found in sitemaps."""
+    over_host_urls: int = 0
+    """How many links were left out, because their host has as many URLs as it may have."""
     url_queue_peak: int = 0
     """How many URLs have waited for their score at most."""
     hosts: int

@@ -26,5 +26,7 @@ class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
     """How long the body of a page, and what others are compared by, are kept."""
     similarity: float | None = 0.9
     """From which similarity on a page is dropped; None: all are kept, also identical ones."""
+    max_host_urls: int = 1_000_000
+    """Links to a host that has so many URLs already are left out, if they lead to others."""
     relaxed_at_once: int = 200
     """How many links one step follows at most when a shorter path was found: others wait."""

@@ -118,6 +118,7 @@ class Restoration:
         self._outcomes: Counter[str] = Counter()
         self._depths: Counter[str] = Counter()
         self._queues: Counter[int] = Counter()
+        self._host_urls: Counter[EncodableT] = Counter()
         self._counts: Fields = {}
 
     async def urls(self, tell: Callable[[int, int], None]) -> None:
@@ -131,6 +132,8 @@ class Restoration:
             await self._write(portion)
             done, last = done + len(some), some[-1].id
             tell(done, total)
+        if self._host_urls:
+            await self._client.hset(self._key("host_urls"), mapping={**self._host_urls})
         self._counts |= {
             "urls": last,
             "line": total,
@@ -163,6 +166,7 @@ class Restoration:
         if url.links:
             portion.targets[url.id] = write_targets(url.links)
         self._states[record.state] += 1
+        self._host_urls[record.host] += 1
         self._depths[f"urls:{record.depth}"] += 1
         if record.page:
             self._depths[f"pages:{record.depth}"] += 1

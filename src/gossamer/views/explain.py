@@ -89,6 +89,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: float | None = None
     path: list[Step] = []
     """The shortest path from a seed."""
+    over_host_urls: int = 0
+    """How many links of the crawl were left out, because their hosts have too many URLs."""
     relaxing: bool = False
     """Whether depths may still decrease: a shorter path was found, and is being followed."""
     attempts: list[Attempt] = []
@@ -113,6 +115,7 @@ async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
             scope, known.url if known else url, is_seed=known is not None and known.parent is None
         ),
         relaxing=counts.relaxing,
+        over_host_urls=counts.over_host_urls,
     )
     if known is None:
         return found

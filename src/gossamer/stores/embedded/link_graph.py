@@ -23,7 +23,7 @@ import msgspec
 from gossamer.frontier.host_limits import depth_limit
 from gossamer.model import HostKey
 from gossamer.stores.contract import MAX_ATTEMPTS, Link
-from gossamer.stores.embedded.rows import RelaxingUrl, UrlPath
+from gossamer.stores.embedded.rows import KnownUrl, RelaxingUrl, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.listing import MAX_SITEMAPS
 from gossamer.stores.reasons import Reason
@@ -56,6 +56,7 @@ class LinkGraph:
         self._max_depth = rules.max_depth
         self._depth_rules = [one for one in rules.scheduler.host_rules if one.max_depth is not None]
         self._revisit_s = rules.revisit_s
+        self._max_host_urls = rules.max_host_urls
         self._at_once = rules.relaxed_at_once
         self._line: list[RelaxingUrl] = []
         """The URLs whose links this step is to follow, as a heap; between steps they are stored."""
@@ -81,17 +82,9 @@ class LinkGraph:
         touched: list[tuple[int, bytes]] = []
         for link, known in zip(links, backend.cached([one.key for one in links]), strict=True):
             if known is None:
-                is_within = self._within(depth, link.host)
-                state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
-                new = backend.insert(link, state, found, now)
-                if new is not None:
-                    ids.append(new)
-                    self.has_sitemaps = self.has_sitemaps or is_sitemap(link)
-                    if state is UrlState.UNSCORED:
-                        growth.new_keys.append(link.key)
+                known = self._add_new(link, found, now, growth)  # noqa: PLW2901 -- the same URL
+                if known is None:
                     continue
-                known = backend.known(link.key)  # noqa: PLW2901 -- it was only not cached
-                assert known is not None
             ids.append(known.id)
             if (
                 depth < known.depth
@@ -110,6 +103,31 @@ class LinkGraph:
 
             self._touch(touched, found, is_due, growth)
         return growth
+
+    def _add_new(self, link: Link, found: UrlPath, now: float, growth: Growth) -> KnownUrl | None:
+        """Add a URL that is not in the cache; return it if it was known nevertheless."""
+        backend = self._backend
+        if found.parent is not None and self._is_full(link):
+            known = backend.known(link.key)
+            backend.figures.over_host_urls += known is None
+            return known
+        is_within = self._within(found.depth, link.host)
+        state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
+        new = backend.insert(link, state, found, now)
+        if new is None:
+            known = backend.known(link.key)
+            assert known is not None
+            return known
+        growth.ids.append(new)
+        self.has_sitemaps = self.has_sitemaps or is_sitemap(link)
+        if state is UrlState.UNSCORED:
+            growth.new_keys.append(link.key)
+        return None
+
+    def _is_full(self, link: Link) -> bool:
+        """Tell whether the host of a link has as many URLs as it may have."""
+        backend, most = self._backend, self._max_host_urls
+        return backend.last_id >= most and backend.urls_of(link.host) >= most
 
     def within_limit(self, sitemaps: Iterable[Link]) -> list[Link]:
         """Return the sitemaps of one domain that are known, or fit into its limit."""

@@ -110,6 +110,8 @@ class Figures(msgspec.Struct):
     """1 while seeds are still to be added."""
     listed: int = 0
     """How many URLs were found in sitemaps."""
+    over_host_urls: int = 0
+    """How many links were left out, because their host has as many URLs as it may have."""
     url_queue_peak: int = 0
     """How many URLs have waited for their score at most."""
 

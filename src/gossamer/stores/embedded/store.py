@@ -330,6 +330,7 @@ class EmbeddedStore:
             bytes=self.backend.figures.bytes,
             received=self._budget.received,
             listed=self.backend.figures.listed,
+            over_host_urls=self.backend.figures.over_host_urls,
             outcomes=outcome_sums(ended.items()),
             causes=cause_counts(ended.items()),
             hosts=self.backend.host_count,

@@ -28,6 +28,7 @@ NAMES: Final = {
     # hosts and domains
     "hosts": "hosts",  # hash: number -> record (lua/hosts.lua)
     "host_ids": "host-ids",  # hash: name -> number
+    "host_urls": "host-urls",  # hash: number -> how many URLs are known
     "domains": "domains",  # hash: name -> who serves it, until when, how much
     "credits": "credits",  # hash: domain -> importance
     "slow": "slow",  # sorted set: the slowest hosts
@@ -97,6 +98,7 @@ COUNTERS: Final = (
     "short_at",  # under which limit of bytes the rest was too little for a task
     "reading",  # 1 while seeds are still to be added
     "listed",  # how many URLs were found in sitemaps
+    "over_host_urls",  # how many links were left out, as their hosts have too many URLs
     "url_queue_peak",  # how many URLs have waited for their score at most
     "lease",  # the number of the last lease
     "rows_dropped",  # up to which result the rows were dropped

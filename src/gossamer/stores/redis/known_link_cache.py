@@ -57,9 +57,13 @@ class KnownLinkCache:
         return found
 
     def meet(self, keys: Sequence[bytes], learnt: Sequence[float], now: float) -> None:
-        """Remember links: for each its id, when it was done (0: it is not), depth and hops."""
+        """Remember links: for each its id (0: it has none), when it was done (0: it is not), depth
+        and hops.
+        """
         parts = (learnt[first::4] for first in range(4))
         for key, url_id, finished, depth, hops in zip(keys, *parts, strict=True):
+            if not url_id:  # it was left out
+                continue
             until = (finished or now) + self._revisit_s
             self._known.pop(key, None)
             self._known[key] = KnownLink(int(url_id), int(depth), int(hops), until)

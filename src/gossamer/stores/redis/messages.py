@@ -70,6 +70,7 @@ class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     received: int
     listed: int
+    over_host_urls: int
     hosts: int
     ended_by: str | None = None
     resting_s: float = 0.0

@@ -51,6 +51,7 @@ async def read_counts(crawl: CrawlClient, lease_s: float) -> CrawlCounts:
         received=int(counts["received"]),
         reading=int(counts["reading"]),
         listed=int(counts["listed"]),
+        over_host_urls=int(counts["over_host_urls"]),
         short_at=int(counts["short_at"]),
         url_queue_peak=int(counts["url_queue_peak"]),
         hosts=int(counts["met"]),

@@ -261,6 +261,7 @@ class RedisStore:
             bytes=counts.bytes,
             received=counts.received,
             listed=counts.listed,
+            over_host_urls=counts.over_host_urls,
             outcomes=outcome_sums(ended),
             causes=cause_counts(ended),
             hosts=counts.hosts,

@@ -161,6 +161,7 @@ class SqliteBackend(SqlitePages):
         if not added:
             return None
         self._next_id += 1
+        self._count_urls(host)
         if link.listing is not None:
             self.add_listing(url_id, link.listing)
         self._cache.keep(KnownUrl(url_id, key, found.depth, found.hops, state))

@@ -1,6 +1,7 @@
 """The part of the SQLite backend for hosts, domains and notes."""
 
 import sqlite3
+from array import array
 from collections.abc import Collection, Iterable
 from operator import attrgetter
 
@@ -26,6 +27,10 @@ class SqliteHosts:
         self._batch = Batch(db)
         self._host_ids: dict[HostKey, int] = {}
         """The ids of recently used hosts."""
+        self._url_counts = array("Q")
+        """How many URLs are known of each host, by its id."""
+        for host, urls in db.execute("SELECT host, count(*) FROM urls GROUP BY host"):
+            self._count_urls(host, urls)
         self.host_count = read_number(db, "SELECT count(*) FROM hosts")
         self.figures = read_figures(self.get)
 
@@ -45,6 +50,19 @@ class SqliteHosts:
         found = read_number(self._db, "SELECT id FROM hosts WHERE key = ?", key)
         self._host_ids[key] = found
         return found
+
+    def _count_urls(self, host_id: int, urls: int = 1) -> None:
+        if host_id >= len(self._url_counts):
+            self._url_counts.extend([0] * (host_id + 1 - len(self._url_counts)))
+        self._url_counts[host_id] += urls
+
+    def urls_of(self, key: HostKey) -> int:
+        """Return how many URLs of a host are known."""
+        found = self._host_ids.get(key)
+        if found is None:
+            row = self._db.execute("SELECT id FROM hosts WHERE key = ?", (key,)).fetchone()
+            found = 0 if row is None else row[0]
+        return self._url_counts[found] if found < len(self._url_counts) else 0
 
     def host(self, key: HostKey) -> HostRecord | None:
         """Return a host as it was last saved."""

@@ -37,6 +37,44 @@ local function scores_of(message)
   return scores
 end
 
+-- Tells whether another URL of a host may become known, and counts it in `hosts_met`. While there
+-- are few URLs in all, no host can have too many.
+local function has_room(ctx, hosts_met, hid, path, may_be_full)
+  local host = hosts_met[hid]
+  if not host then
+    local before = may_be_full and ctx.call('HGET', ctx.prefix .. K.host_urls, text(hid))
+    host = { before = tonumber(before or 0), added = 0 }
+    hosts_met[hid] = host
+  end
+  if path.parent > 0 and may_be_full and host.before + host.added >= ctx.rules.max_host_urls then
+    ctx.counts.over_host_urls = ctx.counts.over_host_urls + 1
+    return false
+  end
+  host.added = host.added + 1
+  return true
+end
+
+local function count_urls(ctx, hosts_met)
+  for hid, host in pairs(hosts_met) do
+    if host.added > 0 then
+      ctx.call('HINCRBY', ctx.prefix .. K.host_urls, text(hid), text(host.added))
+    end
+  end
+end
+
+-- Adds a URL that nobody knew; `j` is its place among those that came as URLs.
+local function add_new(ctx, message, j, hid, path, scores)
+  local state = paths.within(ctx, path.depth, hid) and const.UNSCORED or const.TOO_DEEP
+  local u = urls.new(ctx, message.urls[j], hid, path, state)
+  if scores[j] then
+    urls.give_score(ctx, u, scores[j])
+  end
+  if message.listings[j] then
+    urls.keep_listing(ctx, u, message.listings[j])
+  end
+  return u
+end
+
 -- Looks the links up by their keys, adds those that are new, and returns the places and ids of those
 -- that are known.
 local function look_up(ctx, message, keys, path, growth)
@@ -44,8 +82,9 @@ local function look_up(ctx, message, keys, path, growth)
   local names, at = keys_of(growth.ids, keys, growth), growth.at
   local ids, fresh, before, hids = get_many(ctx, ctx.prefix .. K.known, names), {}, {}, nil
   local named, count = {}, 0
-  local known, line = {}, {}
+  local known, line, hosts_met = {}, {}, {}
   local counts, scores = ctx.counts, scores_of(message)
+  local may_be_full = counts.urls + #names > ctx.rules.max_host_urls
   for j = 1, #names do
     local i, name = at[j], names[j]
     local id = ids[j] and tonumber(ids[j]) or fresh[name]
@@ -56,18 +95,15 @@ local function look_up(ctx, message, keys, path, growth)
     else
       hids = hids or hosts.meet(ctx, message.hosts)
       local hid = hids[message.host_indexes[j]]
-      local state = paths.within(ctx, path.depth, hid) and const.UNSCORED or const.TOO_DEEP
-      local u = urls.new(ctx, message.urls[j], hid, path, state)
-      fresh[name], growth.ids[i] = u.id, u.id
-      if scores[j] then
-        urls.give_score(ctx, u, scores[j])
+      local u = has_room(ctx, hosts_met, hid, path, may_be_full)
+        and add_new(ctx, message, j, hid, path, scores)
+      growth.ids[i] = u and u.id or 0 -- 0: it is left out
+      if u then
+        fresh[name] = u.id
+        known[#known + 1] = name
+        known[#known + 1] = text(u.id)
       end
-      if message.listings[j] then
-        urls.keep_listing(ctx, u, message.listings[j])
-      end
-      known[#known + 1] = name
-      known[#known + 1] = text(u.id)
-      if u.state == const.UNSCORED then
+      if u and u.state == const.UNSCORED then
         counts.unscored = counts.unscored + 1
         counts.line = counts.line + 1
         line[#line + 1] = text(counts.line)
@@ -76,6 +112,7 @@ local function look_up(ctx, message, keys, path, growth)
       end
     end
   end
+  count_urls(ctx, hosts_met)
   write(ctx, 'HSET', ctx.prefix .. K.known, known)
   write(ctx, 'ZADD', ctx.prefix .. K.url_queue, line)
   return before, named

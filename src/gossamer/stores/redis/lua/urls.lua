@@ -308,16 +308,18 @@ function urls.targets(ctx, u)
   return ids
 end
 
--- Keeps where the links of a URL lead, as steps from id to id.
+-- Keeps where the links of a URL lead, as steps from id to id; 0 stands for one that was left out.
 function urls.keep_targets(ctx, u, ids)
-  if #ids == 0 then
-    ctx.call('HDEL', ctx.prefix .. K.targets, text(u.id))
-    return
-  end
   local steps, last = {}, 0
   for i = 1, #ids do
-    steps[i] = ids[i] - last
-    last = ids[i]
+    if ids[i] > 0 then
+      steps[#steps + 1] = ids[i] - last
+      last = ids[i]
+    end
+  end
+  if #steps == 0 then
+    ctx.call('HDEL', ctx.prefix .. K.targets, text(u.id))
+    return
   end
   ctx.call('HSET', ctx.prefix .. K.targets, text(u.id), cmsgpack.pack(steps))
 end

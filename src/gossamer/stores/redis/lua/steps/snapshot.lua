@@ -12,7 +12,7 @@ end
 
 local COUNTERS = {
   'unscored', 'queued', 'assigned', 'in_progress', 'pages', 'visits', 'bytes', 'received',
-  'short_at', 'listed', 'reading', 'met', 'page', 'broken', 'relaxing',
+  'short_at', 'listed', 'over_host_urls', 'reading', 'met', 'page', 'broken', 'relaxing',
 }
 
 steps.reading('snapshot', COUNTERS, function(ctx)
@@ -29,7 +29,7 @@ steps.reading('snapshot', COUNTERS, function(ctx)
   return {
     waiting = waiting, in_progress = counts.in_progress, pages = counts.pages,
     visits = counts.visits, bytes = counts.bytes, received = counts.received,
-    listed = counts.listed, hosts = counts.met, ended_by = ended_by(ctx, waiting),
+    listed = counts.listed, over_host_urls = counts.over_host_urls, hosts = counts.met, ended_by = ended_by(ctx, waiting),
     resting_s = math.max(0, counts.unsure - ctx.now), relaxing = counts.relaxing > 0,
     outcomes = outcomes, last_page = counts.page, gaps = gaps, quarantined = counts.broken,
   }
