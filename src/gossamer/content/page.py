@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from gossamer.content.kind import kind_of, parse_content_type
+from gossamer.content.limits import is_harmless
 from gossamer.content.links import (
     FoundLink,
     ResolvedLinks,
@@ -92,7 +93,8 @@ def parse(
             take_text=lambda: text,
             take_run=lambda: text,
         )
-    reader = scan(text, rules.follow) if rules.may_be_scanned else None
+    is_scanned = rules.may_be_scanned and not is_harmless(text)
+    reader = scan(text, rules.follow) if is_scanned else None
     reader = reader or PageReader(text, rules.markers, rules.follow)
     base = base_url(url, reader.bases)
     resolved = resolved or ResolvedLinks()

@@ -24,7 +24,7 @@ class AnalysisRules(msgspec.Struct, frozen=True):
 
     @property
     def may_be_scanned(self) -> bool:
-        """Whether pages are read without a tree where that is possible.
+        """Whether large pages are read without a tree where that is possible.
 
         The text comes from the tree, and so do the places of links and markers.
         """
