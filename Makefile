@@ -16,7 +16,7 @@ SECONDS ?= 60
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test chaos soak fuzz fuzz-scan check format bench bench-growth bench-peers bench-redis \
-	bench-scheduler eval-duplicates requirements docs clean
+	eval-duplicates requirements docs clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 24
@@ -83,6 +83,10 @@ bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, 
 TURNS ?= 5
 bench-peers: $(READY) $(DOCS)  ## crawl the same sites as other crawlers, in turn: TURNS=5
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.peers --turns $(TURNS) --store
+
+bench-growth: $(READY) $(DOCS)  ## measure the store as it grows, and the scheduler with 10,000 hosts
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.growth --store
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.scheduler --store
 
 eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recognised
 	$(BIN)/python tools/fetch_docs.py --manuals

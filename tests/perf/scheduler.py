@@ -108,7 +108,7 @@ async def crawl(server: SiteServer, one: Polite) -> None:
         seeds = Path(folder) / "seeds.txt"
         seeds.write_text("\n".join(map(graph.layout.url, pages)), encoding="utf-8")
         await gossamer.crawl(
-            seeds=[str(seeds)],
+            seed_files=[str(seeds)],
             dns=dict.fromkeys(graph.layout.host_names, server.authority),
             allow_network=["127.0.0.1"],
             dir=f"{folder}/crawl",

@@ -17,7 +17,7 @@ from tests.perf.peers.crawlers import NAMES, crawlers
 from tests.perf.peers.measuring import Crawler, CrawlRun, measure
 from tests.perf.peers.nginx import SiteServer, serve
 from tests.perf.peers.report import store, tables
-from tests.perf.peers.sites import TITLES, Site, site
+from tests.perf.peers.sites import TITLES, CrawledSite, site
 from tests.perf.peers.targets import Best
 
 LIMIT_S = 120
@@ -68,7 +68,7 @@ def main() -> int:
     parser.add_argument("--store", action="store_true", help="write JSON, picture and page")
     given = parser.parse_args()
     takers = [*crawlers(given.crawlers)]
-    sites: dict[str, Site] = {name: site(name) for name in given.sites}
+    sites: dict[str, CrawledSite] = {name: site(name) for name in given.sites}
     best: Best = {}
     for name, place in sites.items():
         with serve(place) as server:

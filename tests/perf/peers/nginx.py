@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 from debian_program import find_program
 from tests.perf.peers.places import CACHE
-from tests.perf.peers.sites import Site
+from tests.perf.peers.sites import CrawledSite
 
 CONFIGURATION = """
 daemon off; {user} pid {home}/pid; error_log {home}/errors; worker_processes 1;
@@ -62,7 +62,7 @@ class LoggedRequest(NamedTuple):
 class SiteServer:
     """A running nginx, as the benchmark sees it."""
 
-    def __init__(self, site: Site, port: int, log: Path) -> None:
+    def __init__(self, site: CrawledSite, port: int, log: Path) -> None:
         self.site = site
         self.authority = f"127.0.0.1:{port}"
         self.proxy = f"http://{self.authority}"
@@ -95,7 +95,7 @@ class SiteServer:
 
 
 @contextmanager
-def serve(site: Site) -> Iterator[SiteServer]:
+def serve(site: CrawledSite) -> Iterator[SiteServer]:
     """Serve the site inside the `with` statement."""
     program = find_program("nginx", "nginx", CACHE)
     if program is None:
@@ -113,7 +113,7 @@ def serve(site: Site) -> Iterator[SiteServer]:
                 process.terminate()
 
 
-def _configuration(site: Site, home: Path, port: int) -> str:
+def _configuration(site: CrawledSite, home: Path, port: int) -> str:
     if site.has_many_hosts:
         root, files = f"{site.folder}/$host", "$uri$is_args$args ${uri}index.html"
     else:

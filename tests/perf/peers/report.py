@@ -9,7 +9,7 @@ from tests.perf.drawing import Drawing
 from tests.perf.peers import crawlers as by
 from tests.perf.peers.measuring import CrawlRun
 from tests.perf.peers.places import DOCS, PAGE, RESULTS
-from tests.perf.peers.sites import MANY, TITLES, Site
+from tests.perf.peers.sites import MANY, TITLES, CrawledSite
 from tests.perf.peers.targets import CPU_MS_WANTED, Best, ratios
 from tests.perf.written_page import write_part
 
@@ -20,7 +20,7 @@ HEAD = (
 LABELS, BARS, ROW = 210, 380, 20
 
 
-def tables(best: Best, sites: dict[str, Site]) -> str:
+def tables(best: Best, sites: dict[str, CrawledSite]) -> str:
     """Return the figures of every site, and the ratios, as Markdown."""
     parts = []
     for name, runs in best.items():
@@ -56,7 +56,7 @@ def machine() -> str:
     return f"{cores} cores, Python {python}, {datetime.now(UTC):%Y-%m-%d}"
 
 
-def store(best: Best, sites: dict[str, Site], turns: int) -> None:
+def store(best: Best, sites: dict[str, CrawledSite], turns: int) -> None:
     """Write the JSON, the picture, and the tables into the page."""
     RESULTS.mkdir(exist_ok=True)
     record = {

@@ -28,7 +28,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Site:
+class CrawledSite:
     """A folder that is served, and what a crawl of it should fetch."""
 
     name: str
@@ -60,7 +60,7 @@ class Site:
         return round(sum(sizes) / len(sizes))
 
 
-def site(name: str) -> Site:
+def site(name: str) -> CrawledSite:
     """Return the site of that name, fetched and listed if it was not yet."""
     if name == HOSTS:
         return synthetic_site(name, hosts=1000, pages=20_000)
@@ -77,10 +77,10 @@ def site(name: str) -> Site:
         print(f"listing the pages of {name}, once", flush=True)
         listed.parent.mkdir(parents=True, exist_ok=True)
         listed.write_text("\n".join(sorted(_walk_manual(folder))), encoding="utf-8")
-    return Site(name, folder, frozenset(listed.read_text(encoding="utf-8").splitlines()))
+    return CrawledSite(name, folder, frozenset(listed.read_text(encoding="utf-8").splitlines()))
 
 
-def synthetic_site(name: str, *, hosts: int, pages: int, skew: float = 0.8) -> Site:
+def synthetic_site(name: str, *, hosts: int, pages: int, skew: float = 0.8) -> CrawledSite:
     """Return a part of the synthetic web, written to files if it was not yet.
 
     Every page is found: nobody is to be measured by how long it waits for the others.
@@ -102,7 +102,7 @@ def synthetic_site(name: str, *, hosts: int, pages: int, skew: float = 0.8) -> S
         print(f"writing {pages:,} pages of the synthetic web, once", flush=True)
         _write_graph(graph, folder)
     found = frozenset(url.removeprefix("http://") for url in graph.reachable())
-    return Site(name, folder, found, graph)
+    return CrawledSite(name, folder, found, graph)
 
 
 def manual_folder() -> Path:

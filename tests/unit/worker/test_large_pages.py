@@ -8,7 +8,7 @@ from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage
 from gossamer.model import Url
 from gossamer.worker.large_pages import LargePages
 
-RULES = AnalysisRules(similarity=0.9, with_wording=True)
+RULES = AnalysisRules(similarity=0.9)
 
 
 @pytest.mark.req("D19")
@@ -18,7 +18,7 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
     page = RawPage(Url("http://a.example/"), "text/html", html.encode())
 
     async def analyse() -> tuple[Analysis, int]:
-        turns, reading = 0, asyncio.create_task(LargePages(RULES).analyse(page))
+        turns, reading = 0, asyncio.create_task(LargePages(RULES).analyse(page, with_wording=True))
         while not reading.done():
             await asyncio.sleep(0.001)
             turns += 1
@@ -26,4 +26,4 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
 
     analysis, turns = asyncio.run(analyse())
     assert turns > 3, "it would be one"
-    assert analysis == Analyser(RULES).analyse(page)
+    assert analysis == Analyser(RULES).analyse(page, with_wording=True)
