@@ -57,7 +57,7 @@ class KnownLinkCache:
         return found
 
     def meet(self, keys: Sequence[bytes], learnt: Sequence[float], now: float) -> None:
-        """Remember links: for each its id, when it was done, depth and hops; 0: none, or not done."""
+        """Remember links: for each its id, when it was done, depth and hops; 0: there is none."""
         parts = (learnt[first::4] for first in range(4))
         for key, url_id, finished, depth, hops in zip(keys, *parts, strict=True):
             if not url_id:  # it was left out
