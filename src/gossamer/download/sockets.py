@@ -27,7 +27,7 @@ class ConnectionSockets:
     def __init__(self) -> None:
         self._sockets: dict[Ends, tuple[int, select.poll]] = {}
         self._ends: dict[int, Ends] = {}
-        """The same, the other way round: a descriptor that is used anew replaces its old entry."""
+        """The same, the other way round: a descriptor that is used again replaces its old entry."""
 
     def note(self, ends: Ends, opened: list[int]) -> None:
         """Note that a new connection has one of these sockets, the others having failed."""
@@ -58,13 +58,13 @@ class ConnectionSockets:
         if fd == _SHARED or _TCP_INFO is None:
             return None
         # The family is not asked for, which would take three more system calls.
-        borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
+        same = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
         try:
-            info = borrowed.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
+            info = same.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
         except OSError:
             return None
         finally:
-            borrowed.detach()
+            same.detach()
         return _BYTES_RECEIVED.unpack(info)[0] if len(info) == _BYTES_RECEIVED.size else None
 
 

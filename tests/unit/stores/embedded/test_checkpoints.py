@@ -18,7 +18,7 @@ LOG_BYTES = 300_000
 STEPS = 2_000
 
 
-class Crawl:
+class GrowingFile:
     """A store that is filled, ten URLs at a time, each time durably."""
 
     def __init__(self, path: Path) -> None:
@@ -59,7 +59,7 @@ def count(path: Path) -> int:
 @pytest.mark.req("B1", "D10")
 def test_the_log_is_emptied_again_and_again_and_nothing_is_lost(path: Path) -> None:
     async def main() -> int:
-        crawl = Crawl(path)
+        crawl = GrowingFile(path)
         for _ in range(3):
             await crawl.add_until(lambda: crawl.log_bytes() > LOG_BYTES)
             await crawl.add_until(lambda: crawl.log_bytes() < LOG_BYTES / 2)
@@ -73,7 +73,7 @@ def test_the_log_is_emptied_again_and_again_and_nothing_is_lost(path: Path) -> N
 @pytest.mark.req("B1", "D10")
 def test_a_reader_keeps_the_log_from_being_emptied_and_the_crawl_goes_on(path: Path) -> None:
     async def main() -> int:
-        crawl = Crawl(path)
+        crawl = GrowingFile(path)
         await crawl.add_until(lambda: crawl.added >= 10)
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN")
@@ -94,7 +94,7 @@ def test_an_error_of_the_disk_ends_the_crawl(path: Path, monkeypatch: pytest.Mon
         raise sqlite3.OperationalError("disk I/O error")
 
     async def main() -> None:
-        crawl = Crawl(path)
+        crawl = GrowingFile(path)
         monkeypatch.setattr(Checkpoints, "_run", fail)
         with pytest.raises(CrawlError, match="disk I/O error"):
             await crawl.add_until(lambda: False)

@@ -298,7 +298,7 @@ class SqliteBackend(SqlitePages):
             (score, queue, url_id),
         )
         self._update_cache(url_id, UrlState.QUEUED)
-        self._batch.attempts.append(_attempt_row(url_id, attempt))
+        self._batch.add_attempt(url_id, attempt)
 
     def attempts_at(self, url_id: int) -> int:
         """Return how often a URL was tried."""
@@ -358,7 +358,7 @@ class SqliteBackend(SqlitePages):
             ),
         )
         self._update_cache(url_id, UrlState.DONE, attempt.at)
-        self._batch.attempts.append(_attempt_row(url_id, attempt))
+        self._batch.add_attempt(url_id, attempt)
 
     # -- reading, durability ---------------------------------------------------------------------
 
@@ -397,8 +397,3 @@ class SqliteBackend(SqlitePages):
         if self._checkpoints is not None:
             self._checkpoints.close()
         self._db.close()
-
-
-def _attempt_row(url_id: int, attempt: Attempt) -> tuple[object, ...]:
-    cause = attempt.cause.name if attempt.cause else None
-    return (url_id, attempt.at, attempt.outcome, cause, attempt.detail, attempt.status)

@@ -2,6 +2,8 @@
 
 import sqlite3
 
+from gossamer.stores.url_record import Attempt
+
 
 class Batch:
     """Rows to be written: as a batch they take half the time of one by one."""
@@ -19,6 +21,12 @@ class Batch:
         """Time and number of the pages with these digests."""
         self.sketches: dict[int, tuple[float, bytes, bytes, bytes | None]] = {}
         """Time, bands and samples of the pages with these numbers."""
+
+    def add_attempt(self, url_id: int, attempt: Attempt) -> None:
+        """Add a row about a visit."""
+        cause = attempt.cause.name if attempt.cause else None
+        row = (url_id, attempt.at, attempt.outcome, cause, attempt.detail, attempt.status)
+        self.attempts.append(row)
 
     def write(self) -> None:
         """Write all rows."""

@@ -42,9 +42,9 @@ def test_it_is_forgotten_when_the_store_may_have() -> None:
 def test_the_oldest_are_forgotten_first() -> None:
     known = KnownLinkCache(revisit_s=100.0, most=8)
     for number in range(9):
-        known.meet([bytes([number]) * 16], [number, 0, 1, 0], START)
+        known.meet([bytes([number]) * 16], [number + 1, 0, 1, 0], START)
     links = [Link(LINK.url, bytes([n]) * 16, LINK.host, LINK.domain) for n in range(9)]
-    assert sorted(known.recognise(links, 1, 0, START).values()) == [3, 4, 5, 6, 7, 8]
+    assert sorted(known.recognise(links, 1, 0, START).values()) == [4, 5, 6, 7, 8, 9]
 
 
 @pytest.mark.req("B2")
