@@ -75,7 +75,7 @@ IMPATIENT = {
     "scope": "any",
     "depth": 2,
     "delay": "0s",
-    "timeout": "3s",
+    "timeout": "8s",
     "retries": 0,
     "max_page_bytes": "2MB",
     "max_bytes": "1GB",

@@ -1,6 +1,7 @@
 """Faults of content codings: false, cut, unknown and nested ones, and bombs."""
 
 import gzip
+import struct
 import zlib
 from functools import cache
 
@@ -10,7 +11,8 @@ from gossamer.testing.replies import Reply
 from gossamer.testing.simulator.fault import Fault, FaultRequest
 
 _PAGE = b"<!doctype html><title>Packed</title><p>A page that was packed with care.</p>"
-_BOMB_BYTES = 200_000_000
+_ZEROS = bytes(1_000_000)
+_BLOCKS = 200
 
 
 def _packed(coding: str, body: bytes) -> Reply:
@@ -43,16 +45,19 @@ def _codings_many(_request: FaultRequest) -> Reply:
 
 @cache
 def gzip_bomb() -> bytes:
-    """Return 200 kB that unpack to 200 MB."""
-    packer = zlib.compressobj(9, wbits=31)
-    piece = bytes(1_000_000)
-    pieces = [packer.compress(piece) for _ in range(_BOMB_BYTES // len(piece))]
-    return b"".join([*pieces, packer.flush()])
+    """Return 200 kB that unpack to 200 MB: one block of zeros, again and again."""
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(_ZEROS) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(_BLOCKS):
+        checksum = zlib.crc32(_ZEROS, checksum)
+    head, end = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff", b"\x03\x00"
+    return head + block * _BLOCKS + end + struct.pack("<LL", checksum, _BLOCKS * len(_ZEROS))
 
 
 @cache
 def _brotli_bomb() -> bytes:
-    return bytes(brotli.compress(bytes(_BOMB_BYTES), quality=1))
+    return bytes(brotli.compress(_ZEROS * 50, quality=1))
 
 
 CODINGS = (
@@ -63,5 +68,5 @@ CODINGS = (
     Fault("coding-unknown", "has a coding that nobody knows", _coding_unknown),
     Fault("codings-many", "names twenty codings", _codings_many),
     Fault("gzip-bomb", "unpacks to 200 MB of gzip", lambda _: _packed("gzip", gzip_bomb())),
-    Fault("brotli-bomb", "unpacks to 200 MB of brotli", lambda _: _packed("br", _brotli_bomb())),
+    Fault("brotli-bomb", "unpacks to 50 MB of brotli", lambda _: _packed("br", _brotli_bomb())),
 )
