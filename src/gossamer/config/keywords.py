@@ -84,6 +84,7 @@ class CrawlKeywords(TypedDict, total=False):
     similar_links: SimilarLinks
     revisit: Duration | Literal["never"] | None
     keep: Duration | Literal["forever", "auto"] | None
+    bodies: str | Path
 
     output: Texts
     fields: Texts

@@ -64,7 +64,7 @@ def body_place() -> OptionKind[str]:
     """Return the kind of places for bodies: the store, a directory or an object store."""
 
     def take(value: object) -> str:
-        place = text().take(value)
+        place = str(value) if isinstance(value, Path) else text().take(value)
         if place.startswith("s3://"):
             return place.rstrip("/")
         if "://" in place:
