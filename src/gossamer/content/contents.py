@@ -21,7 +21,7 @@ _MAX_BASES: Final = 100
 _MAX_METAS: Final = 1_000
 _MAX_META_LENGTH: Final = 1_000
 
-_WHITE_SPACE: Final = "\t\n\f\r "
+WHITE_SPACE: Final = "\t\n\f\r "
 
 
 class PageContents(ABC):
@@ -86,14 +86,14 @@ class PageContents(ABC):
     def add_link(self, href: str, kind: LinkKind) -> None:
         """Add a link, up to the limit."""
         if len(self.hrefs) < MAX_HREFS:
-            self.hrefs.append(href.strip(_WHITE_SPACE))
+            self.hrefs.append(href.strip(WHITE_SPACE))
             self.kinds.append(kind)
 
     def note_base(self, element: Tag) -> None:
         """Note what links are relative to."""
         href = element.attr("href")
         if href is not None and len(self.bases) < _MAX_BASES:
-            self.bases.append(href.strip(_WHITE_SPACE))
+            self.bases.append(href.strip(WHITE_SPACE))
 
     def note_meta(self, element: Tag) -> None:
         """Note a name with its content, and a refresh."""
@@ -106,7 +106,7 @@ class PageContents(ABC):
             self._note_pragma(element, content)
 
     def _note_pragma(self, element: Tag, content: str) -> None:
-        name = (element.attr("http-equiv") or "").strip(_WHITE_SPACE).lower()
+        name = (element.attr("http-equiv") or "").strip(WHITE_SPACE).lower()
         if name == "content-language" and self._meta_language is None:
             self._meta_language = content
         # In a noscript it sends people away who would miss the scripts; we want the text.

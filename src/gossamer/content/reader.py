@@ -10,7 +10,13 @@ from functools import cache
 
 from turbohtml import Element, Namespace
 
-from gossamer.content.contents import Handler, PageContents, handlers_for
+from gossamer.content.contents import (
+    MAX_HREFS,
+    WHITE_SPACE,
+    Handler,
+    PageContents,
+    handlers_for,
+)
 from gossamer.content.limits import PREFIX, as_written, rename_formatting
 from gossamer.content.markers import Markers, Position, is_between
 from gossamer.content.references import Tag
@@ -61,21 +67,27 @@ class PageReader(PageContents):
             self._document.remove("template")
         if self._document.root is not None:
             self.note_root(self._document.root)
+        tag = _RenamedTag() if self._is_renamed else None
         for element in self._document.iter_elements(handlers):
             if element.namespace is Namespace.HTML:
                 self._element = element
-                handlers[element.tag](self, _Renamed(element) if self._is_renamed else element)
+                if tag is not None:
+                    tag.element = element
+                handlers[element.tag](self, tag or element)
 
     def note_link(self, element: Tag, kind: LinkKind = LinkKind.A) -> None:
         """Note an element with `href`."""
         href = element.attr("href")
-        if href is None:
+        if href is None or len(self.hrefs) >= MAX_HREFS:
             return
         # The tree repeats an unclosed link in every paragraph; the page has it once.
         position = self._element.position
-        if position not in self._link_positions:
-            self._link_positions.add(position)
-            self.add_link(href, kind)
+        if position in self._link_positions:
+            return
+        self._link_positions.add(position)
+        if self._borders is None or is_between(self._borders, position):
+            self.hrefs.append(href.strip(WHITE_SPACE))
+            self.kinds.append(kind)
 
     def add_link(self, href: str, kind: LinkKind) -> None:
         """Add a link if it is between markers, or if there are none."""
@@ -90,19 +102,21 @@ class PageReader(PageContents):
         return as_written(text) if self._is_renamed else text
 
 
-class _Renamed:
-    """An element of a page in which elements were renamed, as it was written."""
+class _RenamedTag:
+    """The element at hand in a page in which elements were renamed, as it was written."""
 
-    def __init__(self, element: Element) -> None:
-        self.tag = element.tag
-        self._element = element
+    element: Element
+
+    @property
+    def tag(self) -> str:
+        return self.element.tag
 
     @property
     def text(self) -> str:
-        return as_written(self._element.text)
+        return as_written(self.element.text)
 
     def attr(self, name: str, /) -> str | None:
-        value = self._element.attr(name)
+        value = self.element.attr(name)
         return as_written(value) if value and "<" in value else value
 
 
