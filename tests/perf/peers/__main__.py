@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from tests.perf.idle import QUIET, idle_share
 from tests.perf.peers.crawlers import NAMES, crawlers
 from tests.perf.peers.measuring import Crawler, CrawlRun, measure
 from tests.perf.peers.nginx import SiteServer, serve
@@ -67,6 +68,8 @@ def main() -> int:
     parser.add_argument("--crawlers", nargs="+", choices=NAMES, default=[*NAMES])
     parser.add_argument("--store", action="store_true", help="write JSON, picture and page")
     given = parser.parse_args()
+    idle = idle_share()
+    print(f"the machine is {idle:.0%} idle{'' if idle >= QUIET else ': too busy to judge ratios'}")
     takers = [*crawlers(given.crawlers)]
     sites: dict[str, CrawledSite] = {name: site(name) for name in given.sites}
     best: Best = {}
@@ -75,7 +78,7 @@ def main() -> int:
             best[name] = compare(takers, server, given.turns, given.limit)
     print("\n" + tables(best, sites))
     if given.store:
-        store(best, sites, given.turns)
+        store(best, sites, given.turns, idle)
     incomplete = missing(best, takers)
     for one in incomplete:
         print(f"NOT COMPLETE: {one}")

@@ -114,9 +114,10 @@ def _httrack(name: str) -> Crawler | None:
 
 
 def _colly(name: str) -> Crawler | None:
-    """Return the program that COLLY names, as our environments have no modules of Go."""
+    """Return the program that COLLY names: no package has one, and modules of Go are elsewhere."""
     program = ENVIRONMENT.get("COLLY")
     if program is None:
+        print("no package has Colly; COLLY=PROGRAM names a program made with it")
         return None
 
     def command(server: SiteServer, folder: Path) -> Sequence[str]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 from tests.perf.drawing import Drawing
+from tests.perf.idle import QUIET
 from tests.perf.peers import crawlers as by
 from tests.perf.peers.measuring import CrawlRun
 from tests.perf.peers.places import DOCS, PAGE, RESULTS
@@ -16,6 +17,10 @@ from tests.perf.written_page import write_part
 HEAD = (
     "| | pages | requests | s | pages/s | CPU ms a page | peak MB | |",
     "|---|---:|---:|---:|---:|---:|---:|---|",
+)
+RATIO_HEAD = (
+    "| Gossamer against | on | ratio | wanted | | by CPU |",
+    "|---|---|---:|---:|---|---:|",
 )
 LABELS, BARS, ROW = 210, 380, 20
 
@@ -28,10 +33,16 @@ def tables(best: Best, sites: dict[str, CrawledSite]) -> str:
         size = f"{len(site.pages):,} pages of {site.average_bytes / 1000:.0f} kB"
         rows = [_row(crawler, run) for crawler, run in runs.items()]
         parts += [f"**{TITLES[name]}** ({name}: {size})", "", *HEAD, *rows, ""]
-    parts += ["| Gossamer against | on | ratio | wanted | |", "|---|---|---:|---:|---|"]
+    parts += [
+        "| Gossamer against | on | ratio | wanted | | by CPU |",
+        "|---|---|---:|---:|---|---:|",
+    ]
     for one in ratios(best):
         wanted = "" if one.wanted is None else f"{one.wanted:g} x"
-        parts.append(f"| {one.whose} | {one.site} | {one.ratio:.2f} x | {wanted} | {one.verdict} |")
+        parts.append(
+            f"| {one.whose} | {one.site} | {one.ratio:.2f} x | {wanted} | {one.verdict} | "
+            f"{one.by_cpu:.2f} x |"
+        )
     if by.GOSSAMER in best.get(MANY, {}):
         ms = best[MANY][by.GOSSAMER].cpu_ms
         verdict = "holds" if ms <= CPU_MS_WANTED else "MISSED"
@@ -56,28 +67,35 @@ def machine() -> str:
     return f"{cores} cores, Python {python}, {datetime.now(UTC):%Y-%m-%d}"
 
 
-def store(best: Best, sites: dict[str, CrawledSite], turns: int) -> None:
+def store(best: Best, sites: dict[str, CrawledSite], turns: int, idle: float) -> None:
     """Write the JSON, the picture, and the tables into the page."""
     RESULTS.mkdir(exist_ok=True)
     record = {
         "measured": machine(),
         "turns": turns,
+        "idle_before": idle,
         "sites": {
             name: {"title": TITLES[name], "pages": len(site.pages), "bytes": site.average_bytes}
             for name, site in sites.items()
         },
         "fastest": best,
         "ratios": [
-            {"site": one.site, "against": one.whose, "ratio": one.ratio, "wanted": one.wanted}
+            {
+                "site": one.site,
+                "against": one.whose,
+                "ratio": one.ratio,
+                "by_cpu": one.by_cpu,
+                "wanted": one.wanted,
+            }
             for one in ratios(best)
         ],
     }
     encoded = msgspec.json.format(msgspec.json.encode(record))
     (RESULTS / "peers.json").write_bytes(encoded + b"\n")
     (DOCS / "peers.svg").write_text(picture(best), encoding="utf-8")
-    write_part(
-        PAGE, "peers", f"{machine()}; the fastest of {turns} turns.\n\n{tables(best, sites)}"
-    )
+    others = "" if idle >= QUIET else f" **Others used {1 - idle:.0%} of the machine.**"
+    head = f"{machine()}; the fastest of {turns} turns.{others}"
+    write_part(PAGE, "peers", f"{head}\n\n{tables(best, sites)}")
 
 
 def picture(best: Best) -> str:

@@ -29,6 +29,9 @@ class Ratio:
     site: str
     whose: str
     ratio: float
+    """Of the pages a second."""
+    by_cpu: float
+    """Of the pages for a second of CPU: it changes less with what else the machine does."""
     wanted: float | None
 
     @property
@@ -45,12 +48,16 @@ def ratios(best: Best) -> list[Ratio]:
     for site, runs in best.items():
         if by.GOSSAMER not in runs:
             continue
-        ours = runs[by.GOSSAMER].pages_per_s
+        ours = runs[by.GOSSAMER]
         for name, run in runs.items():
             if name in by.PEERS and run.pages:
-                wanted = WANTED.get(name, {}).get(site)
-                found.append(Ratio(site, name, ours / run.pages_per_s, wanted))
+                found.append(_ratio(site, name, ours, run, WANTED.get(name, {}).get(site)))
             elif name in WANTED_OF_OURS:
                 wanted = WANTED_OF_OURS[name] if site == MANY else None
-                found.append(Ratio(site, name, run.pages_per_s / ours, wanted))
+                found.append(_ratio(site, name, run, ours, wanted))
     return found
+
+
+def _ratio(site: str, whose: str, one: CrawlRun, other: CrawlRun, wanted: float | None) -> Ratio:
+    rate, cpu = one.pages_per_s / other.pages_per_s, other.cpu_ms / one.cpu_ms
+    return Ratio(site, whose, rate, cpu, wanted)
