@@ -13,7 +13,8 @@ from pathlib import Path
 
 import msgspec
 from memory_watch import MemoryWatch
-from tests.perf.peers.nginx import SiteServer
+from tests.perf.peers.nginx import LoggedRequest, SiteServer
+from tests.perf.peers.sites import CrawledSite
 
 # Installed packages bring their bytecode; a checkout must be allowed to write its own.
 ENVIRONMENT = {
@@ -48,11 +49,18 @@ class CrawlRun(msgspec.Struct, frozen=True, kw_only=True):
     peak_bytes: int
     is_cut: bool
     """Whether it was ended by the limit, and counts with what it had done until then."""
+    progress: dict[int, float]
+    """Seconds until so many pages were fetched, for some numbers of pages."""
 
     @property
     def pages_per_s(self) -> float:
         """Pages for each second of the whole command."""
         return self.pages / self.wall_s
+
+    def rate_until(self, pages: int) -> float:
+        """Return the pages a second of the first pages, about so many."""
+        count = max(one for one in self.progress if one <= max(pages, 1))
+        return count / self.progress[count]
 
     @property
     def cpu_ms(self) -> float:
@@ -66,7 +74,7 @@ def measure(crawler: Crawler, server: SiteServer, limit_s: float = 600) -> Crawl
         folder = Path(name)
         server.requests()
         command = [*crawler.command(server, folder)]
-        started = time.perf_counter()
+        started, started_at = time.perf_counter(), time.time()
         with (folder / "errors.log").open("wb") as errors:
             process = subprocess.Popen(
                 command,
@@ -90,9 +98,9 @@ def measure(crawler: Crawler, server: SiteServer, limit_s: float = 600) -> Crawl
             print((folder / "errors.log").read_text(errors="replace")[-2000:], file=sys.stderr)
             raise SystemExit(f"{crawler.name} failed with exit code {process.returncode}")
         asked = server.requests()
-        found = {server.site.page_of(one.page) for one in asked if one.status == 200}
+        first = first_moments(asked, server.site)
         return CrawlRun(
-            pages=len(found & server.site.pages),
+            pages=len(first),
             listed=len(server.site.pages),
             requests=len(asked),
             delivered=-1 if cut.is_set() else crawler.delivered(folder),
@@ -100,7 +108,24 @@ def measure(crawler: Crawler, server: SiteServer, limit_s: float = 600) -> Crawl
             cpu_s=usage.ru_utime + usage.ru_stime,
             peak_bytes=max(memory.peak_bytes, usage.ru_maxrss * 1024),
             is_cut=cut.is_set(),
+            progress={count: first[count - 1] - started_at for count in _some_numbers(len(first))},
         )
+
+
+def first_moments(asked: Sequence[LoggedRequest], site: CrawledSite) -> list[float]:
+    """Return when each page of the list was fetched for the first time, in order."""
+    first: dict[str, float] = {}
+    for one in asked:
+        page = site.page_of(one.page)
+        if one.status == 200 and page in site.pages:
+            first.setdefault(page, one.at)
+    return sorted(first.values())
+
+
+def _some_numbers(most: int) -> list[int]:
+    """Return numbers up to the most, each about a tenth larger than the one before."""
+    found = {round(1.1**power) for power in range(150)}
+    return [*sorted(one for one in found if one < most), *([most] if most else [])]
 
 
 def _end(group: int, cut: threading.Event) -> None:

@@ -41,7 +41,7 @@ def tables(best: Best, sites: dict[str, CrawledSite]) -> str:
         wanted = "" if one.wanted is None else f"{one.wanted:g} x"
         parts.append(
             f"| {one.whose} | {one.site} | {one.ratio:.2f} x | {wanted} | {one.verdict} | "
-            f"{one.by_cpu:.2f} x |"
+            f"{f'{one.by_cpu:.2f} x' if one.by_cpu else 'first pages'} |"
         )
     if by.GOSSAMER in best.get(MANY, {}):
         ms = best[MANY][by.GOSSAMER].cpu_ms

@@ -8,12 +8,13 @@ import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
-from fetch_docs import unpacked
+from fetch_docs import is_available, unpacked
 from tests.perf.peers.places import CACHE, ROOT
 
 from gossamer.testing import GraphWeb
@@ -25,6 +26,8 @@ TITLES = {
     MANY: "Rust documentation",
     HOSTS: "1,000 hosts of the synthetic web",
 }
+
+PYTHON_MANUALS = [(f"python3.{minor}-doc", f"python3.{minor}/html") for minor in (11, 12, 13, 14)]
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,15 @@ def site(name: str) -> CrawledSite:
         return synthetic_site(name, hosts=1000, pages=20_000)
     folder, make = {
         SMALL: (manual_folder(), _no_manual),
-        LARGE: (CACHE / "python", _unpacker("python3.11-doc", "python3.11/html")),
-        MANY: (CACHE / "rust", _unpacker("rust-doc", "rust-doc/html")),
+        LARGE: (CACHE / "python", _unpacker(*PYTHON_MANUALS)),
+        MANY: (CACHE / "rust", _unpacker(("rust-doc", "rust-doc/html"))),
     }[name]
     if not folder.is_dir():
         print(f"fetching the site {name}, once", flush=True)
         make(folder)
-    listed = CACHE / f"{name.replace(' ', '-')}.txt"
+    listed = CACHE / f"{folder.name}.txt"
+    if name == SMALL:  # which may be another folder the next time
+        return CrawledSite(name, folder, frozenset(_walk_manual(folder)))
     if not listed.is_file():
         print(f"listing the pages of {name}, once", flush=True)
         listed.parent.mkdir(parents=True, exist_ok=True)
@@ -114,8 +119,14 @@ def _no_manual(folder: Path) -> None:
     raise SystemExit(f"no documentation site in {folder}: run make, or set GOSSAMER_DOCS")
 
 
-def _unpacker(package: str, inside: str) -> Callable[[Path], None]:
+def _unpacker(*manuals: tuple[str, str]) -> Callable[[Path], None]:
+    """Return what unpacks the first of these packages that apt offers, from a folder inside."""
+
     def unpack(folder: Path) -> None:
+        found = [manual for manual in manuals if is_available(manual[0])]
+        if not found:
+            raise FileNotFoundError(f"apt offers none of {', '.join(one for one, _ in manuals)}")
+        package, inside = found[0]
         with unpacked(package) as documents, _partial(folder) as partial:
             # Links that lead out of the package are not part of the site.
             shutil.copytree(
@@ -139,21 +150,14 @@ def _write_graph(graph: GraphWeb, folder: Path) -> None:
             file.write_text(graph.contents.html(page), encoding="utf-8")
 
 
-class _partial:  # noqa: N801 -- used as a function
-    """A folder that gets its name when it is whole."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._partial = folder.with_name(f".{folder.name}")
-
-    def __enter__(self) -> Path:
-        shutil.rmtree(self._partial, ignore_errors=True)
-        self._partial.mkdir(parents=True)
-        return self._partial
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._partial.rename(self._folder)
+@contextmanager
+def _partial(folder: Path) -> Iterator[Path]:
+    """Give a folder that gets its name when it is whole."""
+    partial = folder.with_name(f".{folder.name}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    partial.rename(folder)
 
 
 def _walk_manual(folder: Path) -> set[str]:

@@ -30,7 +30,7 @@ class Ratio:
     whose: str
     ratio: float
     """Of the pages a second."""
-    by_cpu: float
+    by_cpu: float | None
     """Of the pages for a second of CPU: it changes less with what else the machine does."""
     wanted: float | None
 
@@ -59,5 +59,9 @@ def ratios(best: Best) -> list[Ratio]:
 
 
 def _ratio(site: str, whose: str, one: CrawlRun, other: CrawlRun, wanted: float | None) -> Ratio:
+    if one.is_cut or other.is_cut:  # the first pages of a site are not like all: the same number
+        pages = min(one.pages, other.pages)
+        rate = one.rate_until(pages) / other.rate_until(pages)
+        return Ratio(site, whose, rate, None, wanted)
     rate, cpu = one.pages_per_s / other.pages_per_s, other.cpu_ms / one.cpu_ms
     return Ratio(site, whose, rate, cpu, wanted)
