@@ -114,20 +114,20 @@ class Client:
         One that was not answered on a kept connection is sent on a new one, once; and one whose
         address has too much to do is not sent before there is a slot.
         """
-        is_repeated, wait_until = False, 0.0
+        is_fresh, wait_until = False, 0.0
         while True:
             failure = await self._perform(curl, transfer, lane)
             if transfer.busy_address is not None:
                 wait_until = wait_until or asyncio.get_running_loop().time() + WAIT_S
                 await self._address_slots.wait(transfer.busy_address, wait_until)
-            elif not is_repeated and transfer.is_unanswered(failure):
-                is_repeated = True
+            elif not is_fresh and transfer.is_unanswered(failure):
+                is_fresh = True
                 curl.setopt(pycurl.FRESH_CONNECT, 1)
             else:
                 break
             transfer = transfer.again()
             transfer.attach(curl, self._sockets, self._address_slots)
-        if is_repeated:
+        if is_fresh:
             curl.setopt(pycurl.FRESH_CONNECT, 0)
         return transfer, failure
 

@@ -58,13 +58,13 @@ class ConnectionSockets:
         if fd == _SHARED or _TCP_INFO is None:
             return None
         # The family is not asked for, which would take three more system calls.
-        same = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
+        wrapped = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
         try:
-            info = same.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
+            info = wrapped.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
         except OSError:
             return None
         finally:
-            same.detach()
+            wrapped.detach()
         return _BYTES_RECEIVED.unpack(info)[0] if len(info) == _BYTES_RECEIVED.size else None
 
 
