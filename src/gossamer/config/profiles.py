@@ -22,6 +22,7 @@ SHIPPED: Final[Mapping[str, Profile]] = {
         "max-page-bytes": "64MB",
         "timeout": "1m",
         "similarity": "off",
+        "traps": "off",
         "scorer": "depth",
         "module": ["save"],
     },

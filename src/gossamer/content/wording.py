@@ -1,7 +1,7 @@
-"""The wording of a page: a number for the set of its words, without digits and those of its URL.
+"""The wording of a page: a number for its words, without digits and the words of its URL.
 
 Of a calendar, every month of a year has the same words in every year, and of an error page for
-every URL: such pages differ in digits, in the order of words and in words of their own URL.
+every URL: such pages differ in digits, and in words of their own URL.
 """
 
 from typing import Final
@@ -12,6 +12,7 @@ from gossamer.model import Url
 
 MAX_CHARACTERS: Final = 20_000
 """The rest of a text is ignored: two pages that differ only there are rare."""
+MAX_URL_CHARACTERS: Final = 200
 MIN_WORDS: Final = 5
 """A page with fewer says nothing: it may be a picture."""
 
@@ -24,9 +25,10 @@ _LOWER: Final = bytes(
 
 def wording(text: str, url: Url) -> int:
     """Return a number that pages with the same words have in common; 0: too few to tell."""
-    words = frozenset(_words(text[:MAX_CHARACTERS]))
-    own = words.difference(_words(url))
-    return xxh3_64_intdigest(b" ".join(sorted(own))) if len(own) >= MIN_WORDS else 0
+    run = b" " + b" ".join(_words(text[:MAX_CHARACTERS])) + b" "
+    for word in {*_words(url[:MAX_URL_CHARACTERS])}:
+        run = run.replace(b" " + word + b" ", b" ")
+    return xxh3_64_intdigest(run) if run.count(b" ") > MIN_WORDS else 0
 
 
 def _words(text: str) -> list[bytes]:
