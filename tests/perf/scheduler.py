@@ -11,6 +11,7 @@ of the store is timed: while it runs, nobody else does.
 """
 
 import argparse
+import gc
 import sys
 import tempfile
 import time
@@ -32,6 +33,7 @@ from gossamer.stores.embedded.store import EmbeddedStore
 
 HOSTS, PAGES = 10_000, 60_000
 STEPS = ("add_seeds", "prioritise", "route", "lease", "claim", "keep", "settle", "commit", "reap")
+GARBAGE = "garbage collection"
 MOST_HELD_MS = 20
 MOST_LATE_MS = 50
 SPARE = 4
@@ -67,11 +69,24 @@ class HeldTimes:
     def __init__(self) -> None:
         self.wall_s: defaultdict[str, list[float]] = defaultdict(list)
         self.cpu_s: defaultdict[str, list[float]] = defaultdict(list)
+        self._collecting = 0.0, 0.0
 
     def watch(self) -> None:
         """Time the steps of the embedded store from now on."""
         for name in STEPS:
             setattr(EmbeddedStore, name, self._timed(name, getattr(EmbeddedStore, name)))
+        gc.callbacks.append(self._collected)
+        gc.set_threshold(20_000, 20, 20)  # as the command has it
+        gc.freeze()
+
+    def _collected(self, phase: str, _: dict[str, int]) -> None:
+        """Time the collections of garbage, which happen inside any step."""
+        if phase == "start":
+            self._collecting = time.perf_counter(), time.thread_time()
+        else:
+            wall, cpu = self._collecting
+            self.wall_s[GARBAGE].append(time.perf_counter() - wall)
+            self.cpu_s[GARBAGE].append(time.thread_time() - cpu)
 
     def _timed(
         self, name: str, step: Callable[..., Awaitable[Any]]
@@ -164,7 +179,7 @@ def table(runs: Sequence[SchedulerRun]) -> str:
         lines.append(f"| {hosts:,} | {delay:g} s | {allowed} | {run.rate:,.0f} | {late} |")
     lines += ["", "| held the loop for | " + " | ".join(map(_name, runs)) + " |"]
     lines.append("|---" + "|---:" * len(runs) + "|")
-    for name in STEPS:
+    for name in (*STEPS, GARBAGE):
         cells = [
             "{:.2f}, at most {:.0f} ({:.0f} of CPU)".format(*run.held_ms[name])
             if name in run.held_ms
