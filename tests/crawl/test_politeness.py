@@ -144,6 +144,7 @@ def test_a_request_that_a_kept_connection_did_not_answer_is_repeated_within_its_
     assert repeated.connection != kept.connection
     assert home.started - robots.ended >= DELAY_S
     assert kept.started - home.ended >= DELAY_S
+    assert repeated.started - kept.ended >= DELAY_S, "it was seen"
     assert second.started - repeated.ended >= DELAY_S, "the attempt after the first"
 
 

@@ -65,7 +65,7 @@ def test_a_request_that_a_kept_connection_does_not_answer_is_repeated_on_a_new_o
 
 
 @pytest.mark.parametrize("give_up", [close, reset])
-def test_it_is_repeated_once_and_at_once(
+def test_it_is_repeated_once(
     give_up: Callable[[socket.socket], None], patient: FetchOptions
 ) -> None:
     def script(server: ScriptedServer, connection: socket.socket, number: int) -> None:

@@ -63,12 +63,15 @@ class Client:
         accept: Accept = Accept.PAGE,
         allowance: Allowance | None = None,
         cookies: RequestCookies | None = None,
+        pause_s: float | None = 0.0,
     ) -> Response:
         """Return the result of one GET, whatever the server or the network does.
 
         No more is received than the allowance has left; what does not fit is broken off. Without
         `cookies` none are sent or taken.
         Raise `AddressBusyError` where its address has too much to do.
+        A request that a kept connection did not answer is repeated on a new one: after a pause if
+        the server may have seen it, and then not at all if `pause_s` is None.
         A redirect is not followed. At most `connections` requests run at a time; the others wait
         here, and that time does not count for their timeouts.
         """
@@ -86,7 +89,7 @@ class Client:
             give_cookies(curl, cookies)
             failure = None
             if await self._may_be_asked(curl, url, transfer):
-                transfer, failure = await self._send(curl, transfer, lane)
+                transfer, failure = await self._send(curl, transfer, lane, pause_s)
             if cookies is not None:
                 cookies.collect(curl)
             response = transfer.response(failure)
@@ -107,7 +110,7 @@ class Client:
         return not transfer.stopped
 
     async def _send(
-        self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
+        self, curl: pycurl.Curl, transfer: Transfer, lane: Lane, pause_s: float | None
     ) -> tuple[Transfer, CurlFailure | None]:
         """Send a request; return it, or the one that was sent in its place, and how it failed.
 
@@ -121,6 +124,9 @@ class Client:
                 wait_until = wait_until or asyncio.get_running_loop().time() + WAIT_S
                 await self._address_slots.wait(transfer.busy_address, wait_until)
             elif not is_fresh and transfer.is_unanswered(failure):
+                if transfer.was_sent and pause_s is None:
+                    break
+                await asyncio.sleep(pause_s if transfer.was_sent and pause_s else 0.0)
                 is_fresh = True
                 curl.setopt(pycurl.FRESH_CONNECT, 1)
             else:

@@ -95,6 +95,8 @@ class Transfer:
         self._ends: Ends = ("", 0, "", 0)
         self._is_on_kept = False
         self._is_kept_lost = False
+        self.was_sent = False
+        """Whether the server may have seen the request."""
         self._wire_start: int | None = None
         """What the connection had received before, as far as that is known."""
         self._started = time.monotonic()
@@ -169,7 +171,9 @@ class Transfer:
         """
         family, kind, protocol, remote = address
         scope = f"%{remote[3]}" if len(remote) == 4 and remote[3] else ""
-        if not self._is_proxied:
+        if self.was_sent:
+            self._refuse_repeat()
+        elif not self._is_proxied:
             verdict = self._addresses.judge(f"{remote[0]}{scope}", remote[1], host_key(self._url))
             if not verdict.allowed:
                 self.stop(Cause.ADDRESS_REFUSED, verdict.reason)
@@ -193,25 +197,26 @@ class Transfer:
     def on_connected(self, remote_ip: str, local_ip: str, remote_port: int, local_port: int) -> int:
         """Note that the request is about to be sent, on a new connection or a kept one.
 
-        When a kept connection breaks before the first byte of the answer, libcurl sends the
-        request again. It may do so once, and on a new connection.
+        When a kept connection breaks before the first byte of the answer, libcurl would send the
+        request again at once. It must not: the server may have seen the first one.
         """
         if self.stopped:
             return pycurl.PREREQFUNC_ABORT
         self._address = None if self._is_proxied else remote_ip
         self._ends = local_ip, local_port, remote_ip, remote_port
-        is_repeated, was_kept = self.progress.connected is not None, self._is_on_kept
+        if self.was_sent:
+            self._refuse_repeat()
+            return pycurl.PREREQFUNC_ABORT
         self._is_on_kept = not self._opened
-        if self._is_on_kept and not self._is_proxied:
-            self._take_slot(remote_ip)
         if self._is_on_kept:
-            if is_repeated or not self._sockets.is_quiet(self._ends):
+            if not self._is_proxied:
+                self._take_slot(remote_ip)
+            if not self._sockets.is_quiet(self._ends):
                 self._lose_kept()
         else:
             self._sockets.note(self._ends, self._opened)
             self._opened = []
-            if is_repeated and not was_kept:
-                self.stop(Cause.CONNECTION_LOST)
+        self.was_sent = self._stop is None
         self.progress.connected = time.monotonic()
         return pycurl.PREREQFUNC_OK if self._stop is None else pycurl.PREREQFUNC_ABORT
 
@@ -309,6 +314,13 @@ class Transfer:
         else:
             self.busy_address = ip
             self.stop(Cause.CONNECTION_REFUSED)
+
+    def _refuse_repeat(self) -> None:
+        """Keep libcurl from sending the request again: when is not its decision."""
+        if self._is_on_kept:
+            self._lose_kept()
+        else:
+            self.stop(Cause.CONNECTION_LOST)
 
     def _lose_kept(self) -> None:
         self._is_kept_lost = True

@@ -37,7 +37,7 @@ class PageFetcher:
         """
         spellings = [task.url]
         while True:
-            response, has_set_cookie = await self._request(spellings[-1], allowance)
+            response, has_set_cookie = await self._request(task, spellings[-1], allowance)
             target = response.target
             if (
                 response.outcome is not Outcome.REDIRECTED
@@ -50,12 +50,12 @@ class PageFetcher:
             verdict = self._robots.known(target)
             if verdict is not None and not verdict.allowed:
                 return spellings[-1], response
-            await asyncio.sleep(max(task.delay_s, self._robots.known_delay_s(target) or 0.0))
+            await asyncio.sleep(self._pause_s(task, target))
             spellings.append(target)
 
     async def fetch_sitemap(self, task: Task, allowance: Allowance) -> Response:
         """Fetch a sitemap, as a page of its origin is asked for."""
-        response, _ = await self._request(task.url, allowance, Accept.SITEMAP)
+        response, _ = await self._request(task, task.url, allowance, Accept.SITEMAP)
         return response
 
     async def has_cookies(self, target: Url | None) -> bool:
@@ -63,13 +63,17 @@ class PageFetcher:
         cookies = self._cookies
         return cookies is not None and target is not None and await cookies.has_any(target)
 
+    def _pause_s(self, task: Task, url: Url) -> float:
+        return max(task.delay_s, self._robots.known_delay_s(url) or 0.0)
+
     async def _request(
-        self, url: Url, allowance: Allowance, accept: Accept = Accept.PAGE
+        self, task: Task, url: Url, allowance: Allowance, accept: Accept = Accept.PAGE
     ) -> tuple[Response, bool]:
         """Send a request; return the answer, and whether it has set a cookie."""
         jar = await self._cookies.open(url) if self._cookies is not None else None
         cookies = jar.cookies if jar is not None else None
-        response = await self._client.fetch(url, accept, allowance, cookies)
+        pause_s = self._pause_s(task, url)
+        response = await self._client.fetch(url, accept, allowance, cookies, pause_s)
         if self._on_response is not None:
             self._on_response(response)
         if self._cookies is None or jar is None:

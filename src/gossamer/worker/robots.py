@@ -121,7 +121,9 @@ class PoliteRobots:
         if slot.feedback is not None:
             await self._sleep_until(slot.feedback.ended + slot.delay_s)
         try:
-            response = await self._client.fetch(url, Accept.ANYTHING, allowance)
+            response = await self._client.fetch(
+                url, Accept.ANYTHING, allowance, pause_s=slot.delay_s
+            )
         except BaseException:
             slot.feedback = HostFeedback(ended=self._clock())
             raise
@@ -138,7 +140,7 @@ class PoliteRobots:
         feedback = HostFeedback(ended=0.0)
         try:
             async with asyncio.timeout(asked_at + self._lease_s - self._clock()):
-                response = await self._client.fetch(url, Accept.ANYTHING, allowance)
+                response = await self._client.fetch(url, Accept.ANYTHING, allowance, pause_s=None)
             feedback = feedback_of(response, self._clock())
         except TimeoutError as error:
             raise LeaseLostError from error
