@@ -21,7 +21,7 @@ MAX_HOSTS: Final = 500
 ASK_AFTER: Final = 10
 """Hosts with fewer pages are not asked about in the store, and not kept there."""
 SAVE_EVERY: Final = 50
-MAX_LINKS: Final = 1000
+MAX_LINKS: Final = 100
 """How many links of a page are considered."""
 
 
