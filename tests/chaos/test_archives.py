@@ -40,6 +40,7 @@ def mirrored(folder: Path, urls: list[str]) -> int:
     return len(pages)
 
 
+@pytest.mark.req("B9")
 @pytest.mark.parametrize("output_crawl", ["sqlite"], indirect=True)
 def test_killed_at_random_moments_archives_are_exact(
     output_crawl: OutputCrawl,

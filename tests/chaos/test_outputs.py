@@ -92,7 +92,7 @@ FIND: dict[str, Callable[[int], list[int]]] = {
 }
 
 
-@pytest.mark.req("B1", "D16")
+@pytest.mark.req("B1", "B9", "D16")
 def test_killed_at_random_moments_outputs_are_exact(
     output_crawl: OutputCrawl, chaos_seed: int
 ) -> None:
