@@ -57,7 +57,7 @@ def main() -> int:
     checks = {
         f"the crawl was ended by us, not by itself (exit code {ended})": ended == 130,
         f"{memory:+.2f} MB a minute after the warm-up": memory < MAX_GROWTH_MB,
-        f"{files:+.1f} open files a minute": abs(files) < MAX_GROWTH_FILES,
+        f"{files:+.1f} open files a minute": files < MAX_GROWTH_FILES,
         f"{status['in_progress']} URLs in progress at the end": status["in_progress"] == 0,
         f"honest hosts had {pace:.0%} of their pace": pace >= LEAST_PACE,
         f"verify: {', '.join(broken) or 'sound'}": verified["sound"],
