@@ -66,7 +66,7 @@ class WorkerHandle:
         self.started = self.heard_at = services.clock()
         """When it was started, and when it was last heard of."""
         self.busy = 1.0
-        """The share of a core that it used lately; until it tells, it has enough to do."""
+        """How busy it was lately (`WorkerReport`); until it tells, it has enough to do."""
         self.module_reports: Sequence[ModuleReport] = ()
         self.failure: GossamerError | None = None
         """Why it says that the crawl cannot go on."""

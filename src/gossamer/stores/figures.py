@@ -29,7 +29,7 @@ class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
     memory: int
     """Its resident memory in bytes."""
     busy: float
-    """The share of one core that it used lately, from 0 to 1."""
+    """The share of the time in which it ran or waited for a core lately, from 0 to 1."""
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):

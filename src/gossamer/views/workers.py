@@ -21,7 +21,7 @@ class WorkerEntry(msgspec.Struct, frozen=True, kw_only=True):
     memory: int | None
     """Its resident memory in bytes."""
     busy: float | None
-    """The share of one core that it used lately, from 0 to 1."""
+    """The share of the time in which it ran or waited for a core lately, from 0 to 1."""
     silent_s: float
     """How long ago it last gave a sign of life."""
     dead_in_s: float

@@ -30,5 +30,5 @@ def test_busy_counts_from_one_report_to_the_next() -> None:
         pass
     share = 0.1 / (time.monotonic() - begun)  # others may use the machine
     assert share / 2 < signs.report().busy <= 1.0
-    time.sleep(0.2)
+    time.sleep(1.0)  # doing nothing; on a busy machine to wake up takes a while, which counts
     assert signs.report().busy < 0.15
