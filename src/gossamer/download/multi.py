@@ -40,6 +40,8 @@ class Multi:
         self._due = inf
         """When libcurl wants to be called, by the clock of the loop."""
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = inf
+        """When the timer ends: uvloop's does not tell that if it was due already."""
         self._is_starting = False
         self._multi = pycurl.CurlMulti()
         open_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -95,7 +97,7 @@ class Multi:
             self._start()
             return
         self._due = inf if wait_ms < 0 else self._loop.time() + wait_ms / 1e3
-        if self._due < inf and (self._timer is None or self._timer.when() > self._due):
+        if self._due < inf and (self._timer is None or self._timer_at > self._due):
             self._set_timer()
 
     def _start(self) -> None:
@@ -107,7 +109,7 @@ class Multi:
     def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(self._due, self._on_time)
+        self._timer, self._timer_at = self._loop.call_at(self._due, self._on_time), self._due
 
     # -- what the loop has for it ----------------------------------------------------------------
 

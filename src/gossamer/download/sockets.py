@@ -58,7 +58,10 @@ class ConnectionSockets:
         if fd == _SHARED or _TCP_INFO is None:
             return None
         # The family is not asked for, which would take three more system calls.
-        wrapped = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
+        try:
+            wrapped = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
+        except OSError:  # it was closed a moment ago
+            return None
         try:
             info = wrapped.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED.size)
         except OSError:

@@ -1,8 +1,10 @@
+import asyncio
 import resource
 
 import pytest
+import uvloop
 
-from gossamer.download.multi import connections_to_keep
+from gossamer.download.multi import Multi, connections_to_keep
 
 
 @pytest.mark.parametrize(
@@ -19,3 +21,16 @@ def test_as_many_connections_are_kept_as_the_system_has_files_for(
     connections: int, open_files: int, kept: int
 ) -> None:
     assert connections_to_keep(connections, open_files) == kept
+
+
+def test_a_timer_that_is_due_already_may_be_followed_by_another() -> None:
+    """uvloop gives no timer for it, but a handle that has no time."""
+
+    async def story() -> None:
+        multi = Multi(1)
+        multi._due = asyncio.get_running_loop().time() - 1
+        multi._set_timer()
+        multi._on_timer(1)
+        multi.close()
+
+    uvloop.run(story())
