@@ -15,7 +15,7 @@ SECONDS ?= 60
 # Processes of a crawl start faster with the bytecode of the last one.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test chaos soak fuzz fuzz-scan check format bench bench-growth bench-peers bench-redis \
+.PHONY: help setup demo test chaos soak fuzz check format bench bench-growth bench-peers bench-redis \
 	eval-duplicates requirements docs clean
 
 help:  ## say what there is
@@ -91,10 +91,6 @@ bench-growth: $(READY) $(DOCS)  ## measure the store as it grows, and the schedu
 eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recognised
 	$(BIN)/python tools/fetch_docs.py --manuals
 	$(BIN)/python -m tests.eval.duplicates
-
-fuzz-scan: $(READY) $(DOCS)  ## compare reading a page by a scan and by its tree, on 150,000 pages
-	$(BIN)/python tools/fetch_docs.py --manuals
-	$(BIN)/python -m tests.fuzz.scan
 
 requirements: $(READY) $(DOCS) $(SERVERS)  ## print the table of requirements and write docs/requirements.md
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements write

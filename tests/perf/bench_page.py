@@ -13,9 +13,7 @@ from lxml import html as lxml_html
 from gossamer.content import parse
 from gossamer.content.charset import decode
 from gossamer.content.reader import PageReader
-from gossamer.content.scan import scan
 from gossamer.model import Url
-from gossamer.policy.link_kinds import HYPERLINKS
 from gossamer.urls import Scope, resolve
 
 LIMIT_US = 400
@@ -102,7 +100,6 @@ def main() -> None:
     rows = [
         ("decode", cpu_us(lambda: decode(BODY, "utf-8"))),
         ("tree to links", cpu_us(lambda: PageReader(TEXT))),
-        ("scan to links", cpu_us(lambda: scan(TEXT, HYPERLINKS))),
         ("resolve and normalise", cpu_us(lambda: [resolve(href, PAGE) for href in HREFS])),
         ("judge by scope", cpu_us(lambda: [SCOPE.judge(url) for url in URLS])),
         ("lxml alone", cpu_us(lambda: lxml_html.document_fromstring(BODY))),

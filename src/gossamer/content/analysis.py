@@ -3,7 +3,7 @@
 import msgspec
 import xxhash
 
-from gossamer.content.links import FoundLink, ResolvedLinks
+from gossamer.content.links import FoundLink, PageLinks, ResolvedLinks
 from gossamer.content.page import parse
 from gossamer.content.rules import AnalysisRules
 from gossamer.content.similarity import Sketch, sketch
@@ -30,7 +30,8 @@ class Analysis(msgspec.Struct, frozen=True, array_like=True):
     """The hash of the bytes, by which identical content is recognised."""
     encoding: str
     title: str
-    links: tuple[FoundLink, ...]
+    found: PageLinks
+    """The links of the kinds to follow."""
     redirect: Url | None
     """What the page is to be replaced by at once."""
     metas: tuple[tuple[str, str], ...]
@@ -46,6 +47,11 @@ class Analysis(msgspec.Struct, frozen=True, array_like=True):
     """How many more links there are than a page may have."""
     wording: int = 0
     """For recognising pages that repeat each other in all but numbers."""
+
+    @property
+    def links(self) -> tuple[FoundLink, ...]:
+        """All links in their order, repeated ones too."""
+        return self.found.all
 
 
 class Analyser:
@@ -76,7 +82,7 @@ class Analyser:
             encoding=parsed.encoding,
             title=parsed.title,
             language=parsed.language,
-            links=parsed.links,
+            found=parsed.found,
             links_left_out=parsed.links_left_out,
             redirect=parsed.redirect,
             metas=parsed.metas,

@@ -1,6 +1,9 @@
 """The links of a page, resolved to URLs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -22,6 +25,7 @@ MAX_CACHED_URL_LENGTH: Final = 500
 """Hardly any URL is longer, and a hostile base would fill the memory."""
 
 _UNKNOWN: Final = Url("")
+_NOWHERE: Final[Mapping[str, Url | None]] = MappingProxyType({})
 
 
 class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -34,6 +38,37 @@ class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     kind: LinkKind = LinkKind.A
 
 
+@dataclass(frozen=True)
+class PageLinks:
+    """The links of a page in their order, repeated ones too.
+
+    Most crawls want to know only where they lead, so each link is made when it is asked for.
+    """
+
+    hrefs: Sequence[str] = ()
+    kinds: Sequence[LinkKind] = ()
+    leading_to: Mapping[str, Url | None] = field(default_factory=dict)
+    """Where links without their fragments lead; others are left out."""
+    before: tuple[FoundLink, ...] = ()
+    """Those of the header."""
+    after: tuple[FoundLink, ...] = ()
+
+    @cached_property
+    def all(self) -> tuple[FoundLink, ...]:
+        """Every link."""
+        found = [
+            FoundLink(href[:MAX_URL_LENGTH], self.leading_to[target], kind)
+            for href, kind in zip(self.hrefs, self.kinds, strict=True)
+            if (target := href.partition("#")[0]) in self.leading_to
+        ]
+        return self.before + tuple(found) + self.after
+
+    def urls(self) -> list[Url]:
+        """Return the URLs that the links lead to, each once."""
+        around = [link.url for link in (*self.before, *self.after)]
+        return [*filter(None, dict.fromkeys([*self.leading_to.values(), *around]))]
+
+
 class ResolvedLinks:
     """A cache of resolved links: most links of a page were on the page before, too.
 
@@ -42,47 +77,52 @@ class ResolvedLinks:
     """
 
     def __init__(self, max_size: int = 50_000) -> None:
-        self._urls: dict[tuple[str, str], Url | None] = {}
+        self._folders: dict[str, dict[str, Url | None]] = {}
         self._max_size = max_size
+        self._size = 0
+
+    def of_folder(self, folder: str) -> Mapping[str, Url | None]:
+        """Return the links that are known of pages in that folder."""
+        return self._folders.get(folder, _NOWHERE)
 
     def resolve(self, target: str, base: Url, folder: str, encoding: str) -> Url | None:
         """Return where a link without its fragment leads, like `resolve`."""
-        key = folder, target
-        if (known := self._urls.get(key, _UNKNOWN)) is not _UNKNOWN:
-            return known
+        if not target:
+            return base
         if not _depends_on_folder(target):
             return resolve(target, base, encoding)
         url = resolve_plain(target, base) or resolve(target, base)
         if len(url or folder) <= MAX_CACHED_URL_LENGTH:
-            if len(self._urls) >= self._max_size:
-                self._urls.clear()
-            self._urls[key] = url
+            if self._size >= self._max_size:
+                self._folders.clear()
+                self._size = 0
+            self._folders.setdefault(folder, {})[target] = url
+            self._size += 1
         return url
 
 
 def resolve_links(
-    hrefs: Iterable[str],
-    kinds: Iterable[LinkKind],
-    base: Url,
-    encoding: str,
-    resolved: ResolvedLinks,
-) -> tuple[tuple[FoundLink, ...], int]:
-    """Return the links of a page in their order, up to the limits, and how many are beyond."""
+    hrefs: Sequence[str], base: Url, encoding: str, resolved: ResolvedLinks
+) -> tuple[dict[str, Url | None], int]:
+    """Return where links lead, by what they are without fragments, up to the limits.
+
+    The number is that of the links that are beyond.
+    """
     folder = base[: base.partition("?")[0].rfind("/")]
-    known: dict[str, Url | None] = {}
-    links, size, left_out = [], 0, 0
-    for href, kind in zip(hrefs, kinds, strict=True):
-        # Links that differ only in the fragment lead to the same page.
-        target = href.partition("#")[0] if "#" in href else href
+    known = resolved.of_folder(folder)
+    leading_to: dict[str, Url | None] = {}
+    size = 0
+    # Links that differ only in the fragment lead to the same page.
+    targets = [href.partition("#")[0] for href in hrefs]
+    for target in dict.fromkeys(targets):
+        if len(leading_to) >= MAX_LINKS or size >= MAX_LINK_BYTES:
+            return leading_to, sum(target not in leading_to for target in targets)
         url = known.get(target, _UNKNOWN)
         if url is _UNKNOWN:
-            if len(known) >= MAX_LINKS or size >= MAX_LINK_BYTES:
-                left_out += 1
-                continue
-            url = known[target] = resolved.resolve(target, base, folder, encoding)
-            size += len(url or "")
-        links.append(FoundLink(href[:MAX_URL_LENGTH], url, kind))
-    return tuple(links), left_out
+            url = resolved.resolve(target, base, folder, encoding)
+        leading_to[target] = url
+        size += len(url or "")
+    return leading_to, 0
 
 
 def links_in_header(

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Final
 
 from gossamer.content.kind import kind_of, parse_content_type
-from gossamer.content.limits import is_harmless
 from gossamer.content.links import (
     FoundLink,
+    PageLinks,
     ResolvedLinks,
     base_url,
     links_in_header,
@@ -36,9 +36,8 @@ class ParsedPage:
     """The character encoding, by its name in the Encoding Standard in lower case."""
     title: str = ""
     """The title on one line, cut if it is too long."""
-    links: tuple[FoundLink, ...] = ()
-    """The links of the kinds to follow: those of the header, then those of the page in their order,
-    repeated ones too."""
+    found: PageLinks = field(default_factory=PageLinks)
+    """The links of the kinds to follow: those of the header, then those of the page."""
     links_left_out: int = 0
     """How many more links there are than a page may have."""
     redirect: Url | None = None
@@ -53,6 +52,11 @@ class ParsedPage:
     """Extracts the text for `text`, on first use."""
     take_run: Callable[[], str] = field(default=str, repr=False, compare=False)
     """Extracts the text for comparing pages: one run of characters, without the tags."""
+
+    @property
+    def links(self) -> tuple[FoundLink, ...]:
+        """All of them, in their order, repeated ones too."""
+        return self.found.all
 
     @cached_property
     def text(self) -> str:
@@ -82,29 +86,26 @@ def parse(
     # These load the HTML parser, which a process that leaves parsing to another does not need.
     from gossamer.content.charset import decode  # noqa: PLC0415
     from gossamer.content.reader import PageReader  # noqa: PLC0415
-    from gossamer.content.scan import scan  # noqa: PLC0415
 
     text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
     if kind is ContentKind.TEXT:
         return ParsedPage(
             kind=kind,
             encoding=encoding,
-            links=in_header,
+            found=PageLinks(before=in_header),
             take_text=lambda: text,
             take_run=lambda: text,
         )
-    is_scanned = rules.may_be_scanned and not is_harmless(text)
-    reader = scan(text, rules.follow) if is_scanned else None
-    reader = reader or PageReader(text, rules.markers, rules.follow)
+    reader = PageReader(text, rules.markers, rules.follow)
     base = base_url(url, reader.bases)
     resolved = resolved or ResolvedLinks()
-    links, left_out = resolve_links(reader.hrefs, reader.kinds, base, encoding, resolved)
+    leading_to, left_out = resolve_links(reader.hrefs, base, encoding, resolved)
     refresh, redirect = _judge_refresh(headers, reader.refresh, base, rules)
     return ParsedPage(
         kind=kind,
         encoding=encoding,
         title=reader.title or "",
-        links=in_header + links + refresh if in_header or refresh else links,
+        found=PageLinks(reader.hrefs, reader.kinds, leading_to, before=in_header, after=refresh),
         links_left_out=left_out,
         redirect=redirect if redirect != url else None,
         language=reader.language,

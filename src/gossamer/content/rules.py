@@ -21,12 +21,3 @@ class AnalysisRules(msgspec.Struct, frozen=True):
     """Which kinds of content are kept."""
     with_text: bool = False
     """Whether the visible text is wanted."""
-
-    @property
-    def may_be_scanned(self) -> bool:
-        """Whether large pages are read without a tree where that is possible.
-
-        The text comes from the tree, and so do the places of links and markers.
-        """
-        is_compared = self.similarity is not None and self.similarity < 1
-        return self.markers is None and not is_compared and not self.with_text

@@ -1,9 +1,16 @@
+import json
+from pathlib import Path
+
 import pytest
 
-from gossamer.content import ParsedPage, parse
+from gossamer.content import ParsedPage, limits, parse
 from gossamer.content.limits import HARMLESS, PREFIX, as_written, rename_formatting
+from gossamer.content.reader import PageReader
 from gossamer.model import Url
+from gossamer.policy.link_kinds import USUAL
 
+TREE_TESTS = Path(__file__).parents[2] / "spec/data/html/tree_construction.json"
+"""The inputs of the tree construction tests of html5lib and the web platform."""
 PADDING = "<p>x" * 3_000
 """Makes every page large enough to have its elements renamed."""
 
@@ -52,6 +59,22 @@ def test_renaming_changes_neither_links_nor_text() -> None:
     assert [link.href for link in found.links] == ["x?<u >", "y"]
     assert found.links[0].url == "http://a.example/b/x?%3Cu%20%3E"
     assert found.text.startswith("one unbelievable two <s > x x x")
+
+
+@pytest.mark.req("C9", "D9", "D19")
+def test_however_odd_a_page_renaming_changes_nothing_but_its_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs = json.loads(TREE_TESTS.read_text("ascii"))["inputs"]
+    as_it_is = [facts_of(html) for html in inputs]
+    monkeypatch.setattr(limits, "HARMLESS", 0)
+    assert [facts_of(html) for html in inputs] == as_it_is
+
+
+def facts_of(html: str) -> list[object]:
+    page = PageReader(html, None, USUAL)
+    links = [*zip(page.hrefs, page.kinds, strict=True)]
+    return [links, page.title, page.bases, page.metas, page.refresh, page.language]
 
 
 @pytest.mark.req("D9")

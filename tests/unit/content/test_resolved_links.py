@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.content.links import ResolvedLinks, resolve_links
-from gossamer.kinds import LinkKind
 from gossamer.model import Url
 from gossamer.urls import normalise, resolve
 
@@ -25,11 +24,10 @@ def test_what_was_resolved_before_changes_nothing(
 ) -> None:
     url = normalise(page)
     assert url is not None
-    kinds = [LinkKind.A] * len(hrefs)
     resolved = ResolvedLinks(max_size=5)
     for before in pages_before:
-        resolve_links(hrefs, kinds, Url(before), "utf-8", resolved)
-    remembered, _ = resolve_links(hrefs, kinds, url, "windows-1252", resolved)
-    assert remembered == resolve_links(hrefs, kinds, url, "windows-1252", ResolvedLinks())[0]
-    expected = [resolve(href.partition("#")[0], url, "windows-1252") for href in hrefs]
-    assert [link.url for link in remembered] == expected
+        resolve_links(hrefs, Url(before), "utf-8", resolved)
+    remembered, _ = resolve_links(hrefs, url, "windows-1252", resolved)
+    assert remembered == resolve_links(hrefs, url, "windows-1252", ResolvedLinks())[0]
+    targets = [href.partition("#")[0] for href in hrefs]
+    assert remembered == {one: resolve(one, url, "windows-1252") for one in targets}
