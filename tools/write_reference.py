@@ -25,6 +25,7 @@ class Section(NamedTuple):
     """A part of the page: classes of one file, all public ones unless they are named."""
 
     title: str
+    """Empty: the section before goes on."""
     file: str
     classes: tuple[str, ...] = ()
     with_words: bool = False
@@ -32,12 +33,13 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section("Pages", "model.py", ("Page", "Headers", "Exchange")),
+    Section("Pages", "model/page.py"),
+    Section("", "model/response.py", ("Headers", "Exchange")),
     Section("What a page says", "document.py", ("Metadata", "MicrodataItem", "Table")),
     Section("Modules and their hooks", "modules/contract.py", with_words=True),
     Section("What hooks are given", "modules/hooks.py", ("FollowedLink", "FinishedUrl")),
     Section("Results", "stores/results.py", with_words=True),
-    Section("How a URL ends", "model.py", ("Outcome",)),
+    Section("How a URL ends", "model/outcome.py", ("Outcome",)),
 )
 INTERNAL = {"Page.document", "Page.coded_body", "Headers.read", "Module"}
 """What is public in the code and not for modules."""
@@ -51,7 +53,8 @@ def text() -> str:
 
 def _section(section: Section) -> Iterator[str]:
     tree = ast.parse((SOURCE / section.file).read_text(encoding="utf-8"))
-    yield f"## {section.title}"
+    if section.title:
+        yield f"## {section.title}"
     if section.with_words:
         yield cleandoc(ast.get_docstring(tree) or "")
     classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}

@@ -28,8 +28,8 @@ from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
-from gossamer.worker.context import ProcessContext, open_worker_context
 from gossamer.worker.links import LinkFilter
+from gossamer.worker.open_context import ProcessContext, open_worker_context
 
 WEB = GraphWeb(hosts=8, pages=160, seed=3, reset=1, silent=0, slow_hosts=0)
 

@@ -8,7 +8,6 @@ import msgspec
 
 T = TypeVar("T")
 
-Encode = Callable[[object], bytes]
 Decode = Callable[[bytes | memoryview], Any]
 
 

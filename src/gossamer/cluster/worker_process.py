@@ -30,8 +30,8 @@ from gossamer.plugins import describe
 from gossamer.stores.contract import Store
 from gossamer.stores.local import STORE
 from gossamer.stores.registry import kind_of, open_to_join
-from gossamer.worker.context import ProcessContext, open_worker_context
 from gossamer.worker.crash_note import CrashNote
+from gossamer.worker.open_context import ProcessContext, open_worker_context
 
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12

@@ -3,9 +3,9 @@
 import asyncio
 
 from gossamer.cluster.poll_interval import PollInterval
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import report_pending_depths
 from gossamer.worker.loop import Worker
-from gossamer.worker.pipeline import WorkerContext
 
 END_EVERY_S = 0.25
 """How often a shared store is asked whether the crawl is over."""

@@ -7,7 +7,8 @@ from contextlib import suppress
 import msgspec
 
 from gossamer.cluster.contracts import WorkerOrder
-from gossamer.cluster.launcher import Launcher, ProcessEnded
+from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.launcher_process import ProcessEnded
 from gossamer.cluster.staffing import Staffing, shares
 from gossamer.cluster.worker_handle import WorkerHandle, WorkerServices
 from gossamer.errors import CrawlError

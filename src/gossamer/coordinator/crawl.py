@@ -7,39 +7,32 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Protocol
 
-import msgspec
-
 from gossamer.cluster.frontier_role import FrontierRole
 from gossamer.cluster.launcher import Launcher
+from gossamer.coordinator.beginning import begin, has_begun, retry_failed
 from gossamer.coordinator.bodies import CrawlBodies
 from gossamer.coordinator.engine import Engine, Workers
 from gossamer.coordinator.observer import Observer, SeedReport, Summary
 from gossamer.coordinator.outputs import CrawlOutputs, OutputSite, check_outputs, open_outputs
 from gossamer.coordinator.processes import ProcessSetting, open_processes
+from gossamer.coordinator.run_progress import RunProgress
 from gossamer.coordinator.seed_files import SeedFiles
 from gossamer.coordinator.seeds import read_seeds
 from gossamer.coordinator.shared_engine import SharedEngine
 from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.model import NameTable, Snapshot
+from gossamer.model import NameTable
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
 from gossamer.plan import Plan, steady_clock
-from gossamer.plan.continuing import command_to_continue, crawl_words, module_changes
-from gossamer.plan.origin import ORIGIN_NOTE, origin_of, read_origin
+from gossamer.plan.continuing import command_to_continue
 from gossamer.plan.scoring import load_scorer
-from gossamer.plan.stored_options import read_options
 from gossamer.plan.watched_scorer import WatchedScorer, read_report
-from gossamer.stores.contract import Store
-from gossamer.stores.listing import ANY_DOMAIN
-from gossamer.stores.opening import OPTIONS_NOTE, OpenedCrawl, OpenRequest
+from gossamer.stores.opening import OpenedCrawl, OpenRequest
 from gossamer.stores.registry import kind_of, open_for_work
 from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rules import StoreRules
-from gossamer.worker.links import LinkFilter
-from gossamer.worker.sitemaps import as_sitemap
 
-HOSTS_SHOWN = 5
 FOREVER_S = 3e8
 """Ten years: without a limit a crawl has all the time there is."""
 
@@ -93,8 +86,7 @@ class Crawl:
         self._engine: CrawlEngine | None = None
         self._stopped = False
         self._is_time_over = False
-        self._started = self._clock()
-        self._pages_before = self._visits_before = self._finished_before = 0
+        self._progress = RunProgress(self._clock)
         self._reports: list[ModuleReport] = []
         self._to_retry: RetryRequest | None = None
         self._wishes = OutputWishes.of(
@@ -127,7 +119,7 @@ class Crawl:
 
     async def run(self) -> Summary:
         """Crawl to the end, a budget or a stop, and return what came of it."""
-        self._started = self._clock()
+        self._progress.start()
         check_outputs(self._plan, self._wishes)
         timer = asyncio.get_running_loop().call_later(
             self._plan.options.max_time_s or FOREVER_S, self._end_time
@@ -180,12 +172,11 @@ class Crawl:
                 await self._launcher.close()
 
     async def _crawl(self, opened: OpenedCrawl, outputs: CrawlOutputs | None) -> Summary:
-        store = opened.store
-        await self._retry_failed(store)
-        before = await store.snapshot(self._clock())
-        self._pages_before, self._visits_before = before.pages, before.visits
-        self._finished_before = before.finished
-        begun = await self._has_begun(store)
+        store, progress = opened.store, self._progress
+        if self._to_retry is not None:
+            await retry_failed(store, self._to_retry, self._clock, self._observer)
+        before = await progress.note_before(store)
+        begun = await has_begun(self._plan, store, self._observer, before.pages)
         has_more = not begun or await store.pending_depth_changes(1)
         ended_by = None if has_more else before.ended_by
         was_over = ended_by is not None
@@ -194,49 +185,21 @@ class Crawl:
             if ended_by == "interrupted" and self._is_time_over:
                 ended_by = "max-time"
         written: list[OutputReport] = [] if outputs is None else await outputs.finish()
-        snapshot = self._rated(await store.snapshot(self._clock()))
-        hosts = await store.hosts(HOSTS_SHOWN, self._clock())
-        slowest = sorted(hosts, key=lambda host: -host.mean_ms)[:HOSTS_SHOWN]
+        snapshot = await progress.snapshot(store)
         return Summary(
             snapshot=snapshot,
             ended_by=ended_by,
-            pages_before=self._pages_before,
+            pages_before=progress.pages_before,
             was_over=was_over,
             continue_with=command_to_continue(self._plan, ended_by, os.environ, snapshot),
             directory=opened.where,
-            slowest_hosts=[host for host in slowest if host.pages],
+            slowest_hosts=await progress.slowest_hosts(store),
             modules=self._reports,
             seeds=await self._read_seeds(opened),
             max_page_bytes=self._plan.options.max_page_bytes,
             scorer=await read_report(store),
             outputs=written,
         )
-
-    async def _retry_failed(self, store: Store) -> None:
-        """Let failed URLs wait again, in steps of which each is durable by itself."""
-        request = self._to_retry
-        if request is None:
-            return
-        retried, next_id = 0, 1
-        while next_id:
-            answer = await store.retry_failed(request, next_id, self._clock())
-            retried += answer.urls
-            next_id = answer.next_id or 0
-            await store.commit()
-        some = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
-        self._observer.say("info", f"{some} to try again")
-
-    async def _has_begun(self, store: Store) -> bool:
-        """Tell whether the crawl goes on; say which modules missed pages, or will."""
-        note = await store.note(OPTIONS_NOTE)
-        before = read_options(note, "the store")
-        if before is not None and self._pages_before:
-            origin = read_origin(await store.note(ORIGIN_NOTE))
-            replay = ["gossamer", "replay", *crawl_words(self._plan, os.environ)]
-            now = self._plan.options.module
-            for sentence in module_changes(before.module, now, origin, replay):
-                self._observer.say("warning", sentence)
-        return note is not None
 
     async def _read_seeds(self, opened: OpenedCrawl) -> SeedReport:
         async with opened.reader() as reader:
@@ -257,7 +220,7 @@ class Crawl:
         try:
             async with self._open_workers(opened, engine.settled) as workers:
                 await seed_files.begin()
-                await self._begin(opened.store, begun=begun)
+                await begin(self._plan, opened.store, self._clock(), begun=begun)
                 async with self._reading(seed_files, engine):
                     ended_by = await engine.run(workers)
         finally:
@@ -314,7 +277,7 @@ class Crawl:
         async def tick() -> None:
             if opened.leadership is not None:  # another process may rank
                 await scorer.check()
-            await self._tick(store)
+            await self._progress.show(store, self._observer)
             await bodies.tick(self._clock())
 
         if opened.leadership is not None:
@@ -343,32 +306,3 @@ class Crawl:
             for one in self._modules
             if one.name in found and (one.page or one.finished or found[one.name].errors)
         ]
-
-    async def _begin(self, store: Store, *, begun: bool) -> None:
-        """Add the seeds of a new crawl, and keep its options, of which some may have changed."""
-        if not begun:
-            link_filter = LinkFilter(self._plan.scope, self._plan.domain_of)
-            seeds = [link_filter.file(one) for one in self._plan.seeds]
-            seeds += [as_sitemap(link_filter, one, ANY_DOMAIN) for one in self._plan.sitemaps]
-            await store.add_seeds(seeds, self._clock())
-        await store.put_note(OPTIONS_NOTE, self._plan.shared_options())
-        origin = origin_of(self._plan.options, self._plan.directory)
-        await store.put_note(ORIGIN_NOTE, msgspec.json.encode(origin))
-        await store.commit()
-
-    async def _tick(self, store: Store) -> None:
-        """Show how far the crawl is."""
-        now = self._clock()
-        hosts = await store.hosts(HOSTS_SHOWN, now)
-        workers = await store.workers(now)
-        self._observer.tick(self._rated(await store.snapshot(now)), hosts, workers)
-
-    def _rated(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the time and the rate of this run."""
-        elapsed_s = max(self._clock() - self._started, 1e-9)
-        return msgspec.structs.replace(
-            snapshot,
-            elapsed_s=elapsed_s,
-            pages_per_s=(snapshot.visits - self._visits_before) / elapsed_s,
-            urls_per_s=(snapshot.finished - self._finished_before) / elapsed_s,
-        )

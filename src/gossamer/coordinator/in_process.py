@@ -14,10 +14,10 @@ from gossamer.model import Event, NameTable
 from gossamer.modules import ModuleReport
 from gossamer.plan import Plan
 from gossamer.stores.contract import Store
-from gossamer.worker.context import ProcessContext, open_worker_context
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import Modules, report_pending_depths
 from gossamer.worker.loop import Worker
-from gossamer.worker.pipeline import WorkerContext
+from gossamer.worker.open_context import ProcessContext, open_worker_context
 
 
 class InProcessWorkers:

@@ -18,9 +18,9 @@ from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.rules import StoreRules
 from gossamer.stores.url_record import UrlRecord
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import Modules
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
 
 UNLIMITED = 10**15

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gossamer.coordinator.replay_progress import ReplayProgress
+from gossamer.stores.notes import read_note
 from gossamer.stores.opening import IdleCrawl
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.results import Record, ReplayedPage
@@ -32,10 +33,9 @@ class ReplayRecords:
     async def go_on(self, reader: CrawlReader) -> None:
         """Begin behind the pages whose records are stored, if those are more."""
         note = await reader.note(self._note)
-        if note is not None:
-            stored = msgspec.json.decode(note, type=ReplayProgress)
-            if stored.crawl == self._progress.crawl and stored.last > self._progress.last:
-                self._progress = stored
+        stored = read_note(note, ReplayProgress, f"the note {self._note} in the store is")
+        if stored is not None and stored.crawl == self._progress.crawl:
+            self._progress = max(self._progress, stored, key=lambda one: one.last)
 
     async def add(self, page_id: int, records: Sequence[Record]) -> None:
         """Store the records of a page, unless they are."""

@@ -7,8 +7,8 @@ from typing import ClassVar
 import msgspec
 
 from gossamer.coordinator.seed_source import source_name
-from gossamer.errors import CrawlError
 from gossamer.model import Url
+from gossamer.stores.notes import read_note
 
 
 class FileProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,9 +63,4 @@ class SeedProgress(msgspec.Struct, kw_only=True):
 async def read_progress(note: Callable[[str], Awaitable[bytes | None]]) -> SeedProgress | None:
     """Return how far the files of seeds were read; None: nothing was, or there are none."""
     packed = await note(SeedProgress.NOTE)
-    if packed is None:
-        return None
-    try:
-        return msgspec.json.decode(packed, type=SeedProgress)
-    except msgspec.DecodeError as error:
-        raise CrawlError(f"the note of the seeds in the store is damaged: {error}") from error
+    return read_note(packed, SeedProgress, "the note of the seeds in the store is")

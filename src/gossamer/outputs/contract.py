@@ -71,6 +71,13 @@ class OutputReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is missing, and why, as the rest of a sentence."""
 
 
+def words_about_expired(pages: int) -> str:
+    """Return how many pages an output lacks because their bodies have expired; empty: none."""
+    if not pages:
+        return ""
+    return f"{pages:,} page{'' if pages == 1 else 's'} left out, whose bodies have expired"
+
+
 class PositionLostError(Exception):
     """What was written up to a position is not there any more: an older one may do."""
 

@@ -17,7 +17,12 @@ from typing import Final, Protocol
 import msgspec
 
 from gossamer.model import Page
-from gossamer.outputs.contract import OutputReport, OutputSpec, PositionLostError
+from gossamer.outputs.contract import (
+    OutputReport,
+    OutputSpec,
+    PositionLostError,
+    words_about_expired,
+)
 from gossamer.outputs.directory_index import DirectoryIndex, IndexedFile
 from gossamer.outputs.page_links import FindPath
 from gossamer.stores.results import Result
@@ -145,9 +150,7 @@ class DirectoryOutput:
             bytes=size,
             files=files,
             unit="page",
-            note=f"{self._missing:,} pages are not there, as their content has expired"
-            if self._missing
-            else "",
+            note=words_about_expired(self._missing),
         )
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from gossamer.model import Page
 from gossamer.outputs.carried import carried_by
-from gossamer.outputs.contract import Output, OutputReport, OutputSpec
+from gossamer.outputs.contract import Output, OutputReport, OutputSpec, words_about_expired
 from gossamer.outputs.depth_notes import DepthNotes
 from gossamer.outputs.journal import Journal, JournalPosition
 from gossamer.outputs.placing import in_progress, place
@@ -98,13 +98,12 @@ class TableOutput:
         self._journal.close()
 
     def _report(self) -> OutputReport:
-        several = f"{self._expired:,} page{'' if self._expired == 1 else 's'}"
         return OutputReport(
             target=self._spec.target,
             items=self._journal.position.rows,
             bytes=self._spec.path.stat().st_size,
             unit="row" if self._is_of_pages else "record",
-            note=f"{several} left out, whose bodies have expired" if self._expired else "",
+            note=words_about_expired(self._expired),
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.config import OPTIONS, CrawlOptions
-from gossamer.errors import CrawlError
+from gossamer.stores.notes import read_note
 
 ORIGIN_NOTE = "origin"
 
@@ -44,12 +44,7 @@ def origin_of(options: CrawlOptions, directory: Path) -> Origin:
 
 def read_origin(note: bytes | None) -> Origin | None:
     """Return the origin that was kept with a crawl, if it was."""
-    if note is None:
-        return None
-    try:
-        return msgspec.json.decode(note, type=Origin)
-    except msgspec.DecodeError as error:
-        raise CrawlError(f"the origin of the crawl in the store is damaged: {error}") from error
+    return read_note(note, Origin, "the origin of the crawl in the store is")
 
 
 def working_directory() -> Path:

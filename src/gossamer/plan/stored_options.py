@@ -20,6 +20,7 @@ from gossamer.plan.host_limits import scope_finder
 from gossamer.plan.starts import starts_of
 from gossamer.policy.link_kinds import kinds_to_follow
 from gossamer.policy.received import most_received
+from gossamer.stores.notes import read_note
 from gossamer.urls import Scope, SeedKeys, with_host_scopes
 
 LOCAL = frozenset(
@@ -110,12 +111,7 @@ def may_keep_cookies(cookies: bool, hosts: HostTable) -> bool:
 
 def read_options(note: bytes | None, where: object) -> StoredOptions | None:
     """Return the options that were kept with a crawl, if they were."""
-    if note is None:
-        return None
-    try:
-        return msgspec.json.decode(note, type=StoredOptions)
-    except msgspec.DecodeError as error:
-        raise CrawlError(f"the options in {where} are damaged: {error}") from error
+    return read_note(note, StoredOptions, f"the options in {where} are")
 
 
 def pack_options(options: CrawlOptions) -> bytes:

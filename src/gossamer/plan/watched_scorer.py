@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from gossamer.errors import CrawlError
 from gossamer.frontier.scorers import SafeScorer
 from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import Candidate
 from gossamer.stores.contract import Store
+from gossamer.stores.notes import read_note
 
 SCORER_NOTE = "scorer"
 """The note, stored with the crawl, of how many URLs went unranked and why; none: all are ranked."""
@@ -77,9 +77,4 @@ async def read_report(store: Store) -> ScorerReport | None:
 
 def unpack_report(note: bytes | None) -> ScorerReport | None:
     """Return what the note says."""
-    if note is None:
-        return None
-    try:
-        return msgspec.json.decode(note, type=ScorerReport)
-    except msgspec.DecodeError as error:
-        raise CrawlError(f"the note of the scorer in the store is damaged: {error}") from error
+    return read_note(note, ScorerReport, "the note of the scorer in the store is")

@@ -12,7 +12,7 @@ from typing import Any
 from gossamer.stores.embedded.sqlite.queries import read_reasons
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.url_record import UrlState
-from gossamer.transfer.export import CopiedCrawl
+from gossamer.transfer.copied_crawl import CopiedCrawl
 from gossamer.transfer.tables import portions
 
 HOSTS_AT_ONCE = 500

@@ -40,7 +40,7 @@ from gossamer.stores.redis.records import (
 from gossamer.stores.rules import StoreRules
 from gossamer.stores.url_record import UrlState
 from gossamer.transfer import tables
-from gossamer.transfer.export import LEASES_OF_A_START
+from gossamer.transfer.copied_crawl import LEASES_OF_A_START
 
 URLS_AT_ONCE = 2000
 BODIES_AT_ONCE = 50

@@ -1,77 +1,60 @@
-"""What the workers of one process work with, made from the plan of the crawl."""
+"""What the workers of one process work with."""
 
-import os
+import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 
 import msgspec
 
-from gossamer.content import Analyser
+from gossamer.content import Analyser, AnalysisRules
 from gossamer.download import Client
-from gossamer.model import Event, NameTable
-from gossamer.plan import Plan
-from gossamer.plan.seed_scope import seeded_scope
+from gossamer.model import Event, Response
+from gossamer.policy.retry import RETRIES
+from gossamer.stores.bodies.writer import BodyWriter
 from gossamer.stores.contract import Store
-from gossamer.worker.bodies import open_body_writer
 from gossamer.worker.cookies import CookieJars
-from gossamer.worker.crash_note import CrashNote, PagesInHand
+from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.hooks import Modules
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.page_rows import PageRows
-from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
 
 
-class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process brings to a crawl of its own."""
+class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What all workers of a process work with."""
 
+    store: Store
+    client: Client
+    robots: PoliteRobots
+    link_filter: LinkFilter
     modules: Modules
-    """Opened already, and closed by whoever opened them."""
     clock: Callable[[], float]
-    lease_s: float
+    """Seconds since the epoch."""
     watch: Callable[[Event], None] | None = None
     """Wants to know each step; None: nobody does."""
-    dns: NameTable | None = None
-    note: CrashNote | None = None
-    """Tells others which pages are in hand."""
-    number: int = 0
-    """That of its worker, or of the first."""
-
-
-async def open_worker_context(
-    plan: Plan, store: Store, own: ProcessContext, stack: AsyncExitStack
-) -> WorkerContext:
-    """Open the client; the stack closes it again."""
-    options = plan.options
-    cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
-    rules = plan.request_rules(os.environ)
-    settings_for = None if rules is None else rules.settings_for
-    client = await stack.enter_async_context(
-        Client(plan.fetch_options(), plan.addresses, own.dns, settings_for)
-    )
-    link_filter = LinkFilter(await seeded_scope(plan, store.note), plan.domain_of)
-    return WorkerContext(
-        store=store,
-        client=client,
-        robots=PoliteRobots(client, store, plan.domain_of, own.clock, own.lease_s),
-        link_filter=link_filter,
-        sitemaps=SitemapReader(store, link_filter, own.clock, auto=plan.reads_announced_sitemaps),
-        modules=own.modules,
-        clock=own.clock,
-        watch=own.watch,
-        ignored_robots=plan.ignored_robots,
-        analyser=Analyser(plan.analysis_rules()),
-        rows=PageRows(
-            plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
-        ),
-        in_hand=PagesInHand(own.note),
-        cookies=cookies if plan.may_keep_cookies else None,
-        max_depth=options.depth,
-        retries=options.retries,
-        lease_s=own.lease_s,
-        similar_links=options.similar_links == "follow",
-        bodies=await open_body_writer(plan, store, own.number, stack),
-        traps=TrapWatch(store) if options.traps == "on" else None,
-    )
+    on_response: Callable[[Response], None] | None = None
+    """Sees each answer to the request for a page; None: nobody does."""
+    ignored_robots: frozenset[str] = frozenset()
+    sitemaps: SitemapReader | None = None
+    """None: there are none."""
+    analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
+    in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
+    """The pages that are read and shown to modules just now."""
+    cookies: CookieJars | None = None
+    """None: no cookies are sent or kept."""
+    max_depth: int | None = None
+    lease_s: float = 120.0
+    """How long a lease holds without being renewed."""
+    retries: int = RETRIES
+    """How often a failure that may pass is tried again."""
+    rows: PageRows = msgspec.field(default_factory=PageRows)
+    """Makes the rows that outputs want."""
+    similar_links: bool = True
+    """Whether the links of a page that is similar to another are followed."""
+    bodies: BodyWriter | None = None
+    """Writes the bodies of pages; None: the store keeps them."""
+    traps: TrapWatch | None = None
+    """None: nothing is taken for a trap."""
+    reporting_depths: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    """Keeps the order, so that what a module hears last of a page is its smallest depth."""

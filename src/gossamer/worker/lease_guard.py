@@ -6,11 +6,11 @@ at which somebody else may have the host: whatever is on its way there is cut of
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from gossamer.download import Allowance
-from gossamer.stores.contract import Task
+from gossamer.stores.contract import Store, Task
 
 T = TypeVar("T")
 
@@ -67,3 +67,22 @@ class LeaseGuard:
     def _deadline(self) -> float:
         """Return when it ends, by the clock of the event loop."""
         return asyncio.get_running_loop().time() + self._until - self._clock()
+
+
+async def still_held(
+    store: Store,
+    tasks: Sequence[Task],
+    asked_at: float,
+    clock: Callable[[], float],
+    lease_s: float,
+) -> Sequence[Task]:
+    """Return the tasks that are still ours; the store said so, when it was asked at that moment.
+
+    We may have stood still since, and others may be at work in our slot: to ask their hosts or to
+    show the modules a number that is theirs by now would be wrong.
+    """
+    while tasks and clock() - asked_at >= lease_s / 2:
+        asked_at = clock()
+        lost = await store.renew(tasks, asked_at)
+        tasks = [task for task in tasks if task not in lost]
+    return tasks

@@ -1,14 +1,18 @@
 """Links of a page, made ready for the store: in scope, with everything they are filed under."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 import xxhash
 
+from gossamer.content import FoundLink
 from gossamer.model import Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Scope, fingerprint, host_key
 
+JUDGED_AT_ONCE = 500
+"""How many links of a page are judged before others have their turn."""
 MAX_REMEMBERED_LENGTH = 500
 """Hardly any URL is longer; hostile pages are full of such, and would fill the memory."""
 
@@ -37,19 +41,30 @@ class LinkFilter:
         # Not a plain dict: that takes longer to find its first entry the more were deleted there.
         self._links: OrderedDict[Url, Link | None] = OrderedDict()
 
-    def in_scope(self, urls: Iterable[Url]) -> list[Link]:
-        """Return the links that belong to the crawl, each once, in order."""
-        found: dict[bytes, Link] = {}
-        for url in urls:
-            link = self.judge(url)
-            if link is not None:
-                found.setdefault(link.key, link)
-        return list(found.values())
+    async def of_page(self, found: Sequence[FoundLink]) -> list[Link]:
+        """Return the links of a page that belong to the crawl, each once, in order.
 
-    def target_of_seed(self, url: Url) -> list[Link]:
-        """Return the URL that a seed redirects to, if it belongs to the crawl as a seed would."""
-        link = self.file(url)
-        return [link] if self._scope.judge(link.url, is_seed=True) else []
+        Others have their turn after every few hundred.
+        """
+        links: dict[bytes, Link] = {}
+        for start in range(0, len(found), JUDGED_AT_ONCE):
+            if start:
+                await asyncio.sleep(0)
+            for one in found[start : start + JUDGED_AT_ONCE]:
+                link = self.judge(one.url) if one.url else None
+                if link is not None:
+                    links.setdefault(link.key, link)
+        return list(links.values())
+
+    def targets(self, url: Url | None, *, of_seed: bool) -> list[Link]:
+        """Return where a redirect leads, if that belongs to the crawl: of a seed, as one would."""
+        if url is None:
+            return []
+        if of_seed:
+            link = self.file(url)
+            return [link] if self._scope.judge(link.url, is_seed=True) else []
+        target = self.judge(url)
+        return [target] if target is not None else []
 
     def judge(self, url: Url) -> Link | None:
         """Return what the URL is filed under; None if it is out of scope."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from gossamer.model import Receipt
 from gossamer.stores.contract import Settled, Task
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.worker.lease_guard import LeaseGuard
-from gossamer.worker.pipeline import Pipeline, WorkerContext, still_held
+from gossamer.worker.context import WorkerContext
+from gossamer.worker.lease_guard import LeaseGuard, still_held
+from gossamer.worker.pipeline import Pipeline
 
 RENEWALS = 4
 """How often a lease is renewed in the time that it holds."""
@@ -106,15 +107,15 @@ class Worker:
 
     async def _fill(self) -> float | None:
         """Take what may be begun now; return when there will be more, as far as that is known."""
-        store = self._context.store
+        store, clock, lease_s = self._context.store, self._context.clock, self._context.lease_s
         while not self._stopping and (free := self._slots - len(self._tasks)) > 0:
-            now = self._context.clock()
+            now = clock()
             hooks = self._context.modules.hooks
             leased = await store.lease(self.number, free, now, hooks.pages or hooks.ends)
             if self._is_leaving:  # since we asked
                 self._left += [self._guard(task, now) for task in leased.tasks]
                 return None
-            for task in await still_held(self._context, leased.tasks, now):
+            for task in await still_held(store, leased.tasks, now, clock, lease_s):
                 self._begin(self._guard(task, now))
             if leased.tasks:
                 self._on_settled()

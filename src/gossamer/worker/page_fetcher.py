@@ -1,33 +1,23 @@
 """The requests for a page: with its cookies, and over other spellings of its URL."""
 
 import asyncio
-from collections.abc import Callable
 
-from gossamer.download import Accept, Allowance, Client
+from gossamer.download import Accept, Allowance
 from gossamer.model import Outcome, Response, Url
 from gossamer.stores.contract import Task
-from gossamer.worker.cookies import CookieJars
-from gossamer.worker.links import LinkFilter
-from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.settlements import MAX_REDIRECTS
 
 
 class PageFetcher:
-    """Fetches the pages of tasks; `on_response` sees each answer."""
+    """Fetches the pages of tasks; `on_response` of the context sees each answer."""
 
-    def __init__(
-        self,
-        client: Client,
-        robots: PoliteRobots,
-        link_filter: LinkFilter,
-        cookies: CookieJars | None,
-        on_response: Callable[[Response], None] | None,
-    ) -> None:
-        self._client = client
-        self._robots = robots
-        self._link_filter = link_filter
-        self._cookies = cookies
-        self._on_response = on_response
+    def __init__(self, context: WorkerContext) -> None:
+        self._client = context.client
+        self._robots = context.robots
+        self._link_filter = context.link_filter
+        self._cookies = context.cookies
+        self._on_response = context.on_response
 
     async def fetch(self, task: Task, allowance: Allowance) -> tuple[Url, Response]:
         """Fetch a page; follow redirects to other spellings of its URL, and return the last.

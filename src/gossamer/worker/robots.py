@@ -24,6 +24,11 @@ Clock = Callable[[], float]
 class TooLittleLeftError(Exception):
     """What is left of the budget is too little for an answer, which is to be tried again."""
 
+    def __init__(self, feedback: HostFeedback | None = None) -> None:
+        super().__init__()
+        self.feedback = feedback
+        """What the answer told about its host, as far as it came; None: that is known already."""
+
 
 class HeldSlot:
     """A task's slot at its host, to be used for robots.txt while the task waits for that."""

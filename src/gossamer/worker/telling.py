@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from gossamer.content import FoundLink
+from gossamer.content import Analysis, FoundLink
 from gossamer.model import Event, EventKind, Outcome
 from gossamer.policy.link_kinds import HYPERLINKS
 from gossamer.stores.contract import Settled, Settlement, Task
@@ -20,6 +20,27 @@ def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
     if settlement.outcome is Outcome.REDIRECTED:
         for link in settlement.links:
             _tell_link(watch, task, link.url, link.key, set(settled.new_links))
+
+
+def tell_page(
+    watch: Watch,
+    settlement: Settlement,
+    parsed: Analysis,
+    link_filter: LinkFilter,
+    settled: Settled,
+    *,
+    follow: bool,
+) -> None:
+    """Tell what was found on a page, and what became of its links, if they are to be followed."""
+    task = settlement.task
+    detail = "" if parsed.markers_missing else settlement.detail
+    watch(Event(EventKind.SCANNING, task.depth, task.url, detail=detail))
+    if parsed.markers_missing:
+        watch(Event(EventKind.NO_MARKERS, task.depth, task.url))
+    if follow:
+        tell_links(watch, settlement, parsed.links, link_filter, settled)
+    else:
+        watch(Event(EventKind.NO_FOLLOW, task.depth, task.url))
 
 
 def tell_links(

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.cluster.launcher import Launcher, ProcessEnded
+from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.launcher_process import ProcessEnded
 from gossamer.errors import CrawlError
 
 PROGRAM = """
 import os, signal, socket, sys, time
-from gossamer.cluster import launcher, worker_process
+from gossamer.cluster import launcher_process, worker_process
 
 def run_worker(end, note):
     end.sendall(b"%d\\n" % os.getpid())
@@ -34,7 +35,7 @@ def run_worker(end, note):
 
 worker_process.run_worker = run_worker
 worker_process.warm_up = lambda: None
-launcher._become(socket.socket(fileno=int(sys.argv[1])))
+launcher_process.become_launcher(socket.socket(fileno=int(sys.argv[1])))
 """
 """A launcher whose workers have two pages in hand, and do as they are told."""
 

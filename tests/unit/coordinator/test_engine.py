@@ -24,8 +24,8 @@ from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.results import Record
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
 
 

@@ -1,8 +1,11 @@
+import asyncio
 import time
 
 import pytest
 
+from gossamer.content import FoundLink
 from gossamer.model import HostKey, Url
+from gossamer.stores.contract import Link
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
 from gossamer.worker.links import MAX_REMEMBERED_LENGTH, LinkFilter
 
@@ -15,10 +18,14 @@ def link_filter(remembered: int = 100) -> LinkFilter:
     return LinkFilter(scope, domains.registered_domain, remembered=remembered)
 
 
+def links_of_page(urls: list[Url]) -> list[Link]:
+    return asyncio.run(link_filter().of_page([FoundLink(url, url) for url in urls]))
+
+
 @pytest.mark.req("D13", "F3")
 def test_only_what_is_in_scope_is_filed() -> None:
     urls = [Url("http://www.a.test/x"), Url("http://b.test/x"), Url("http://a.test/x")]
-    (link,) = link_filter().in_scope(urls)
+    (link,) = links_of_page(urls)
     assert link.url == "http://www.a.test/x"
     assert (link.host, link.domain) == (HostKey("www.a.test"), "a.test")
     assert len(link.key) == 16
@@ -28,7 +35,7 @@ def test_only_what_is_in_scope_is_filed() -> None:
 def test_each_page_is_filed_once_under_the_first_of_its_spellings() -> None:
     spellings = ["http://www.a.test/?b=1&a=2", "http://www.a.test/?a=2&b=1", "http://www.a.test/y"]
     urls = [url for text in spellings if (url := normalise(text))]
-    links = link_filter().in_scope(urls)
+    links = links_of_page(urls)
     assert [link.url for link in links] == ["http://www.a.test/?b=1&a=2", "http://www.a.test/y"]
 
 

@@ -23,9 +23,9 @@ from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
 from gossamer.worker import loop
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.loop import Worker
-from gossamer.worker.pipeline import WorkerContext
 from gossamer.worker.robots import PoliteRobots
 
 Deliver: TypeAlias = Callable[[Page], Coroutine[object, object, None]]

@@ -18,9 +18,10 @@ from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.results import Record
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
+from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard
 from gossamer.worker.links import LinkFilter
-from gossamer.worker.pipeline import Pipeline, WorkerContext
+from gossamer.worker.pipeline import Pipeline
 from gossamer.worker.robots import PoliteRobots
 
 MakeTask = Callable[..., Task]

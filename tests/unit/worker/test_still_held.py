@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from gossamer.model import HostKey, Url
-from gossamer.stores.contract import Task
-from gossamer.worker.pipeline import WorkerContext, still_held
+from gossamer.stores.contract import Store, Task
+from gossamer.worker.lease_guard import still_held
 
 LEASE_S = 10.0
 
@@ -25,11 +24,8 @@ class GuardBench:
     def __init__(self, lost: Sequence[int], moments: Sequence[float]) -> None:
         self._lost, self._moments = lost, list(moments)
         self.asked = 0
-        self.context = cast(
-            "WorkerContext", SimpleNamespace(clock=self._clock, store=self, lease_s=LEASE_S)
-        )
 
-    def _clock(self) -> float:
+    def clock(self) -> float:
         return self._moments.pop(0) if len(self._moments) > 1 else self._moments[0]
 
     async def renew(self, tasks: Sequence[Task], _now: float) -> list[Task]:
@@ -50,6 +46,7 @@ def test_what_was_lost_meanwhile_is_not_begun(
     moments: list[float], asked: int, held: list[int]
 ) -> None:
     bench = GuardBench([2], moments)
-    found: Any = asyncio.run(still_held(bench.context, [task(1), task(2)], 100.0))
+    store, tasks = cast("Store", bench), [task(1), task(2)]
+    found = asyncio.run(still_held(store, tasks, 100.0, bench.clock, LEASE_S))
     assert [one.url_id for one in found] == held
     assert bench.asked == asked

@@ -29,7 +29,7 @@ def test_every_link_and_what_became_of_it(task: MakeTask, link_filter: LinkFilte
         FoundLink("mailto:a@b.test", None),
     ]
     heard: list[Event] = []
-    followed = link_filter.in_scope([Url("http://a.test/new"), Url("http://a.test/old")])
+    followed = [link_filter.file(Url(f"http://a.test/{name}")) for name in ("new", "old")]
     settlement = Settlement(task=task(depth=2), outcome=Outcome.FETCHED, links=followed)
     settled = Settled(accepted=True, new_links=[followed[0].key])
     tell_links(heard.append, settlement, links, link_filter, settled)

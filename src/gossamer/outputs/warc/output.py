@@ -9,7 +9,12 @@ import msgspec
 
 from gossamer.content.kind import parse_content_type
 from gossamer.model import Page
-from gossamer.outputs.contract import OutputReport, OutputSpec, PositionLostError
+from gossamer.outputs.contract import (
+    OutputReport,
+    OutputSpec,
+    PositionLostError,
+    words_about_expired,
+)
 from gossamer.outputs.warc.captures import REVISIT, Captures
 from gossamer.outputs.warc.cdxj import IndexEntry, IndexLine, write_sorted
 from gossamer.outputs.warc.files import ArchiveFiles
@@ -127,16 +132,13 @@ class WarcOutput:
         size = self._files.finish(self._at.file)
         publish(str(part), str(index))
         self.close()
-        missing = self._at.missing
         return OutputReport(
             target=self._spec.target,
             items=self._at.pages,
             bytes=size,
             files=self._at.file,
             unit="page",
-            note=f"{missing:,} pages are not there, as their content has expired"
-            if missing
-            else "",
+            note=words_about_expired(self._at.missing),
         )
 
     def close(self) -> None:

@@ -47,8 +47,6 @@ class PageRecords(msgspec.Struct, frozen=True, kw_only=True):
     answer: bytes
     """The response or the revisit, which stands first."""
     others: bytes
-    status: int
-    is_revisit: bool
 
 
 def payload_digest(page: Page) -> str:
@@ -84,9 +82,7 @@ def page_records(page: Page, digest: str, earlier: Capture | None, warcinfo: str
         ]
         answer = _member("revisit", record_id, own, (head,))
     others = b"".join(_others(page, [*shared, ("WARC-Concurrent-To", record_id)]))
-    return PageRecords(
-        answer=answer, others=others, status=page.status, is_revisit=earlier is not None
-    )
+    return PageRecords(answer=answer, others=others)
 
 
 def warcinfo_record(record_id: str, file_name: str, fields: Iterable[tuple[str, str]]) -> bytes:

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from gossamer.errors import CrawlError, UsageError
+from gossamer.errors import UsageError
+from gossamer.stores.notes import read_note
 from gossamer.stores.object_store import S3_SCHEME, S3Address, parse_s3_address
 from gossamer.stores.ownership import owner_of
 
@@ -55,12 +56,7 @@ def place_of(option: str, directory: Path) -> BodyPlace | None:
 
 def read_place(note: bytes | None) -> BodyPlace | None:
     """Return where the bodies of a crawl are; None: in the store."""
-    if note is None:
-        return None
-    try:
-        return msgspec.json.decode(note, type=BodyPlace)
-    except msgspec.MsgspecError as error:
-        raise CrawlError(f"the note of where the bodies are is damaged: {error}") from error
+    return read_note(note, BodyPlace, "the note of where the bodies are is")
 
 
 def check_change(before: BodyPlace | None, wanted: BodyPlace | None, identity: str) -> None:

@@ -1,0 +1,121 @@
+"""A page, as modules see it."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gossamer.document import Metadata, NoDocument, PageDocument, Table, XPathResult
+from gossamer.kinds import ContentKind
+from gossamer.model.names import Url
+from gossamer.model.response import Exchange, Headers
+
+if TYPE_CHECKING:  # the parser is loaded where a page is parsed
+    from turbohtml import Element
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A page as a module sees it; immutable."""
+
+    id: int
+    """The number of the page in its crawl: 1, 2, 3 … without gaps."""
+    url: Url
+    """In normal form."""
+    depth: int
+    """The length of the shortest path from a seed, over the links seen so far."""
+    status: int
+    """The HTTP status."""
+    content_type: str
+    """As in the header of the answer; empty if it has none."""
+    kind: ContentKind = ContentKind.HTML
+    """What it is, by its content type and its first bytes; only HTML and text are read."""
+    encoding: str
+    """The character encoding of the body, by its name in the Encoding Standard in lower case."""
+    title: str
+    """On one line; empty if the page has none."""
+    body: bytes
+    """Transfer and content codings decoded, character encoding untouched."""
+    links: tuple[Url, ...]
+    """Where its links lead, in their order: those of the kinds that `--follow` names."""
+    fetched_at: float
+    """Seconds since the epoch."""
+    again: bool = False
+    """Whether the page was kept before under this id, and has been visited again."""
+    headers: Headers = Headers()
+    """The header of the answer."""
+    referrer: Url | None = None
+    """The page, or the sitemap, before it on the shortest path from a seed; None: it is a seed."""
+    redirected_from: tuple[Url, ...] = ()
+    """The URLs that redirected here, in order, as far as they are known."""
+    exchange: Exchange | None = None
+    """The request and the header of the answer, byte for byte; None: unknown."""
+    coded_body: bytes | None = None
+    """The body with its content codings; None if there were none. Use `wire_body` instead."""
+    language: str = ""
+    """The language of the page, such as `en` or `pt-BR`, as its markup or its header says; empty if
+    neither does."""
+    document: PageDocument = NoDocument()
+    """Answers for the methods and properties below, which read the page on demand."""
+
+    def __repr__(self) -> str:
+        """Return what tells pages apart; a log or a debugger is no place for the body."""
+        return (
+            f"<Page {self.id} {self.url[:200]} {self.title[:60]!r}: depth {self.depth}, "
+            f"{len(self.body):,} bytes, {len(self.links):,} links>"
+        )
+
+    @property
+    def address(self) -> str | None:
+        """The IP address that answered; None: unknown."""
+        return self.exchange.address if self.exchange else None
+
+    @property
+    def wire_body(self) -> bytes:
+        """The body as it was received: content codings not undone, transfer codings are."""
+        return self.body if self.coded_body is None else self.coded_body
+
+    @property
+    def text(self) -> str:
+        """The visible words, with one space between them; none if it is neither HTML nor text."""
+        return self.document.text()
+
+    @property
+    def main_text(self) -> str:
+        """The text of the main content, in lines: no navigation, header, footer or sidebar.
+
+        The whole text if nothing on the page reads as content.
+        """
+        return self.document.main_text()
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown, or else the whole page; links are absolute."""
+        return self.document.markdown()
+
+    @property
+    def metadata(self) -> Metadata:
+        """What the page says about itself: description, dates, Open Graph, JSON-LD and more."""
+        return self.document.metadata()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of the page, in their order."""
+        return self.document.tables()
+
+    def select(self, css: str) -> "list[Element]":
+        """Return the elements that a CSS selector matches, in their order.
+
+        They are turbohtml's: `element.text`, `element.attr("href")`, `element.select("li")`. All
+        modules share them, so they are not to be changed. A wrong selector raises ValueError.
+        """
+        return self.document.select(css)
+
+    def select_one(self, css: str) -> "Element | None":
+        """Return the first element that a CSS selector matches, None if there is none."""
+        return self.document.select_one(css)
+
+    def xpath(self, expression: str) -> XPathResult:
+        """Return what an XPath 1.0 expression yields; a wrong one raises ValueError.
+
+        That is a list of elements and texts, or a number, a truth or a text.
+        """
+        return self.document.xpath(expression)
