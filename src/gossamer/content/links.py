@@ -65,8 +65,8 @@ class PageLinks:
 
     def urls(self) -> list[Url]:
         """Return the URLs that the links lead to, each once."""
-        around = [link.url for link in (*self.before, *self.after)]
-        return [*filter(None, dict.fromkeys([*self.leading_to.values(), *around]))]
+        before, after = ((link.url for link in some) for some in (self.before, self.after))
+        return [*filter(None, dict.fromkeys((*before, *self.leading_to.values(), *after)))]
 
 
 class ResolvedLinks:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import xxhash
 
-from gossamer.content import FoundLink
 from gossamer.model import Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Scope, fingerprint, host_key
@@ -41,17 +40,17 @@ class LinkFilter:
         # Not a plain dict: that takes longer to find its first entry the more were deleted there.
         self._links: OrderedDict[Url, Link | None] = OrderedDict()
 
-    async def of_page(self, found: Sequence[FoundLink]) -> list[Link]:
+    async def of_page(self, urls: Sequence[Url]) -> list[Link]:
         """Return the links of a page that belong to the crawl, each once, in order.
 
         Others have their turn after every few hundred.
         """
         links: dict[bytes, Link] = {}
-        for start in range(0, len(found), JUDGED_AT_ONCE):
+        for start in range(0, len(urls), JUDGED_AT_ONCE):
             if start:
                 await asyncio.sleep(0)
-            for one in found[start : start + JUDGED_AT_ONCE]:
-                link = self.judge(one.url) if one.url else None
+            for url in urls[start : start + JUDGED_AT_ONCE]:
+                link = self.judge(url)
                 if link is not None:
                     links.setdefault(link.key, link)
         return list(links.values())

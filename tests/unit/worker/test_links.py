@@ -3,7 +3,6 @@ import time
 
 import pytest
 
-from gossamer.content import FoundLink
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
@@ -19,7 +18,7 @@ def link_filter(remembered: int = 100) -> LinkFilter:
 
 
 def links_of_page(urls: list[Url]) -> list[Link]:
-    return asyncio.run(link_filter().of_page([FoundLink(url, url) for url in urls]))
+    return asyncio.run(link_filter().of_page(urls))
 
 
 @pytest.mark.req("D13", "F3")
