@@ -21,6 +21,7 @@ ALLOWED = {"/": Outcome.FETCHED, "/fault": Outcome.NOT_FOUND}
 READ = {"/fault": Outcome.FETCHED, "/fault/end": Outcome.FETCHED}
 NOT_READ = {"/fault": Outcome.FETCHED, "/fault/end": None}
 LED_ON = {"/fault": Outcome.REDIRECTED}
+TLS_FAILED = {"/": Outcome.TLS_FAILED}
 NO_SITEMAP = {"/": Outcome.FETCHED, "/sitemap.xml": Outcome.NOT_SITEMAP}
 
 CATALOGUE: Mapping[str, Ends] = {
@@ -153,6 +154,29 @@ CATALOGUE: Mapping[str, Ends] = {
     "codings-many": BAD_HTTP,
     "gzip-bomb": TOO_LARGE,
     "brotli-bomb": TOO_LARGE,
+    # 47: TLS.
+    "tls-expired": TLS_FAILED,
+    "tls-other-host": TLS_FAILED,
+    "tls-self-signed": TLS_FAILED,
+    "tls-unknown-authority": TLS_FAILED,
+    "tls-long-chain": TLS_FAILED,
+    "tls-old": TLS_FAILED,
+    "tls-name-unknown": TLS_FAILED,
+    "tls-plain": TLS_FAILED,
+    "tls-closes": TLS_FAILED,
+    "tls-silent": {"/": Outcome.TIMED_OUT},
+    "tls-slow": {"/": Outcome.TIMED_OUT},
+    # 49: HTTP/2.
+    "h2-silent": {"/": Outcome.TIMED_OUT},
+    "h2-goaway": {"/": Outcome.CONNECTION_FAILED},
+    "h2-refused": {"/": Outcome.CONNECTION_FAILED},
+    "h2-resets": {"/": Outcome.CONNECTION_FAILED},
+    "h2-continuations": {"/": Outcome.BAD_HTTP},
+    "h2-header-bomb": {"/": Outcome.BAD_HTTP},
+    "h2-settings": {"/": Outcome.BAD_HTTP},
+    "h2-pings": {"/": Outcome.CONNECTION_FAILED},
+    "h2-empty-data": {"/": Outcome.BAD_HTTP},
+    "h2-padding": {"/": Outcome.TOO_LARGE},
     # 50: sitemaps.
     "sitemap-html": NO_SITEMAP,
     "sitemap-index-loop": {"/": Outcome.FETCHED, "/sitemap.xml": Outcome.SITEMAP},
