@@ -19,6 +19,7 @@ from gossamer.cluster.vital_signs import VitalSigns
 from gossamer.cluster.worker_role import WorkerRole
 from gossamer.config import load
 from gossamer.content import Analyser, AnalysisRules, RawPage
+from gossamer.download import AddressLocks
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Url
 from gossamer.modules import ModuleContext, ModuleRunner, load_modules
@@ -54,11 +55,11 @@ def warm_up() -> None:
     Analyser(AnalysisRules(similarity=0.9)).analyse(page)
 
 
-def run_worker(end: socket.socket, note: CrashNote) -> int:
+def run_worker(end: socket.socket, note: CrashNote, locks: AddressLocks) -> int:
     """Work until told to stop, or until whoever started us is gone; return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator, who tells us
     try:
-        return uvloop.run(WorkerProcess(note).run(end))
+        return uvloop.run(WorkerProcess(note, locks).run(end))
     except MemoryError:
         # Nothing is given back: the note says whose page it was, and the rest is taken back.
         os._exit(EXIT_OUT_OF_MEMORY)
@@ -67,8 +68,9 @@ def run_worker(end: socket.socket, note: CrashNote) -> int:
 class WorkerProcess:
     """One worker, at its end of the channel."""
 
-    def __init__(self, note: CrashNote) -> None:
+    def __init__(self, note: CrashNote, locks: AddressLocks) -> None:
         self._note = note
+        self._locks = locks
         self._order: asyncio.Queue[WorkerOrder] = asyncio.Queue()
         self._role: WorkerRole | None = None
         self._stopped = False
@@ -148,6 +150,7 @@ class WorkerProcess:
                 watch=EventFeed(channel) if order.wants_events else None,
                 dns=order.dns,
                 note=self._note,
+                address_locks=self._locks,
                 number=order.number,
             )
             self._role = WorkerRole(

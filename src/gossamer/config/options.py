@@ -113,8 +113,8 @@ class CrawlOptions:
     address_connections: Annotated[
         int | None, or_none(integer(1, 1000), "auto"), Group.POLITENESS
     ] = None
-    """How many requests to an address may run at once from each worker, whatever names it has; auto
-    means 8, and any number to an address that you allowed. Never less than --host-connections."""
+    """How many requests to an address may run at once, whatever names it has; auto means 8, and any
+    number to an address that you allowed. Never less than --host-connections."""
     user_agent: Annotated[str | None, or_none(text(for_header), "auto"), Group.POLITENESS] = None
     """The User-Agent to send; auto names Gossamer, its version and the contact."""
     contact: Annotated[str | None, or_none(text(for_header)), Group.POLITENESS] = None

@@ -7,6 +7,7 @@ within the limits; `watchdog` cancels transfers of silent servers; `curl_errors`
 libcurl's errors. `RobotsCache` fetches each robots.txt once a day.
 """
 
+from gossamer.download.address_locks import AddressLocks
 from gossamer.download.address_slots import AddressBusyError
 from gossamer.download.allowance import Allowance
 from gossamer.download.client import Client
@@ -18,6 +19,7 @@ __all__ = [
     "PRODUCT",
     "Accept",
     "AddressBusyError",
+    "AddressLocks",
     "Allowance",
     "Client",
     "FetchOptions",

@@ -6,6 +6,7 @@ from typing import Self
 
 import pycurl
 
+from gossamer.download.address_locks import AddressLocks
 from gossamer.download.address_slots import WAIT_S, AddressSlots
 from gossamer.download.allowance import Allowance
 from gossamer.download.cookies import RequestCookies, give_cookies
@@ -29,6 +30,7 @@ class Client:
     `addresses` checks the address of every new connection before its socket exists. `dns`, if
     given, is read at each request and replaces DNS completely. `settings_for`, if given, says how
     each request is made; without it, all are made in the same way, directly and without a login.
+    `address_locks` are shared with clients of other processes.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Client:
         addresses: AddressPolicy,
         dns: NameTable | None = None,
         settings_for: SettingsFor | None = None,
+        address_locks: AddressLocks | None = None,
     ) -> None:
         self._options = options
         self._addresses = addresses
@@ -45,7 +48,9 @@ class Client:
         self._guard = ProxiedGuard(addresses, dns, options.connect_timeout_s)
         self._slots = asyncio.Semaphore(options.connections)
         self._sockets = ConnectionSockets()
-        self._address_slots = AddressSlots(options.address_connections, options.host_connections)
+        self._address_slots = AddressSlots(
+            options.address_connections, options.host_connections, address_locks
+        )
         self._watchdog = Watchdog(options)
         largest = max(options.max_body_bytes, options.max_file_bytes)
         self._large_bodies = LargeBodies(largest, options.max_held_bytes)
