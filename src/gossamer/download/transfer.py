@@ -30,6 +30,8 @@ from gossamer.policy.failures import TREATMENTS
 from gossamer.policy.received import DRAIN_BYTES, MAX_SITEMAP_BYTES, most_on_wire
 from gossamer.urls import host_key
 
+MAX_ADDRESSES = 8
+"""How many addresses of a host are tried, which may claim to have a thousand."""
 _END = -1
 _MAX_DETAIL_LENGTH = 200
 
@@ -67,6 +69,8 @@ class Transfer:
         self._drained_bytes = 0
         self._is_cut = False
         self._stop: tuple[Cause, str] | None = None
+        self._tried = 0
+        """How many addresses libcurl has tried."""
         self._socket_error = ""
         self._address: str | None = None
         self._sockets: ConnectionSockets
@@ -176,6 +180,10 @@ class Transfer:
                     self._address_slots.note_own(remote[0])
                 self._take_slot(remote[0])
         if self.stopped:
+            return pycurl.SOCKET_BAD
+        self._tried += 1
+        if self._tried > MAX_ADDRESSES:
+            self._socket_error = f": only {MAX_ADDRESSES} of its addresses are tried"
             return pycurl.SOCKET_BAD
         try:
             return _SharedSocket(socket.socket(family, kind, protocol))
