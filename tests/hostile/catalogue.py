@@ -49,10 +49,12 @@ CATALOGUE: Mapping[str, Ends] = {
     "length-negative": BAD_HTTP,
     "length-word": BAD_HTTP,
     "lengths-differ": BAD_HTTP,
+    "lengths-same": FETCHED,
     "length-and-chunked": FETCHED,
     # 11: chunks.
     "chunk-size-bad": BAD_HTTP,
     "chunk-size-overflow": BAD_HTTP,
+    "chunks-tiny": FETCHED,
     "chunks-cut": LOST,
     # 12 to 15: what is hardly HTTP, or too much of it.
     "http-09": BAD_HTTP,
@@ -95,13 +97,16 @@ CATALOGUE: Mapping[str, Ends] = {
     "redirect-utf8": {**LED_ON, "/fault/ende-f%C3%BCr-heute": Outcome.FETCHED},
     "redirect-bytes": LED_ON,
     "redirect-fragment": {**LED_ON, "/fault/end": Outcome.FETCHED},
+    "redirect-network-path": {**LED_ON, "/fault/end": Outcome.FETCHED},
     "redirect-crlf": {**LED_ON, "/fault/a%0D%0AX:%201": Outcome.FETCHED},
     "redirect-no-host": LED_ON,
     "redirect-loopback": LED_ON,
     "redirect-javascript": BAD_REDIRECT,
     "redirect-file": BAD_REDIRECT,
+    "redirect-ftp": BAD_REDIRECT,
     "redirect-data": BAD_REDIRECT,
     "refresh-loop": {"/fault": Outcome.REDIRECTED, "/fault/b": Outcome.REDIRECTED},
+    "refresh-self": FETCHED,
     "refresh-header": FETCHED,
     # 25 to 31: links.
     "schemes-odd": READ,
@@ -128,6 +133,7 @@ CATALOGUE: Mapping[str, Ends] = {
     "robots-silent": {"/": Outcome.TIMED_OUT},
     "robots-slow": {"/": Outcome.TIMED_OUT},
     "robots-redirected": DENIED,
+    "robots-elsewhere": DENIED,
     "robots-loop": ALLOWED,
     "delay-odd": ALLOWED,
     # 41: come back later.

@@ -93,7 +93,14 @@ def linked(*links: str, text: str = "", head: str = "") -> Reply:
 
 def ended(make: Callable[[], SiteAnswer]) -> Player:
     """Return what answers with this, and with a page at whatever it leads to."""
-    return lambda request: linked(text="The end.") if request.target != FAULT_PATH else make()
+    return ended_by(lambda _request: make())
+
+
+def ended_by(play: Callable[[FaultRequest], SiteAnswer]) -> Player:
+    """Return the same, for an answer that depends on the request."""
+    return lambda request: (
+        linked(text="The end.") if request.target != FAULT_PATH else play(request)
+    )
 
 
 def typed(body: bytes | str, kind: str = "text/html; charset=utf-8", **fields: str) -> Reply:
