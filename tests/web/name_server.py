@@ -66,9 +66,9 @@ class NameServer:
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                size = int.from_bytes(self.rfile.read(2), "big")
-                answer = name_server.answer(self.rfile.read(size), is_datagram=False) or b""
-                self.wfile.write(len(answer).to_bytes(2, "big") + answer)
+                while size := int.from_bytes(self.rfile.read(2), "big"):
+                    answer = name_server.answer(self.rfile.read(size), is_datagram=False) or b""
+                    self.wfile.write(len(answer).to_bytes(2, "big") + answer)
 
         with socketserver.ThreadingTCPServer(("127.0.0.1", PORT), Handler) as server:
             server.serve_forever()

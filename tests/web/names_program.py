@@ -23,6 +23,8 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 NAMES = ("unknown", "failing", "circle", "many", "of-1", "of-3-1", "of-1-3", "of-2-3-1")
 PATIENT = FetchOptions(connect_timeout_s=20)
 QUICK = FetchOptions(connect_timeout_s=1)
+SILENT = 60
+"""More than libcurl has threads for; it would let all others wait for them."""
 
 
 def main() -> None:
@@ -45,14 +47,23 @@ async def ask(port: int, trap: socket.socket) -> dict[str, list[object]]:
     policy = AddressPolicy.parse(["127.0.0.1", "127.0.0.2", "127.1.0.0/16"])
     found: dict[str, list[object]] = {}
 
-    async def fetch(name: str, key: str, options: FetchOptions = PATIENT) -> None:
-        async with Client(options, policy) as client:  # which keeps the addresses that it found
+    async def fetch(name: str, key: str) -> None:
+        async with Client(PATIENT, policy) as client:  # which keeps the addresses that it found
             response = await client.fetch(Url(f"http://{name}.test:{port}/"))
         found[key] = told(response)
 
     for name in NAMES:
         await fetch(name, name)
-    await fetch("silent", "silent", QUICK)
+    async with Client(QUICK, policy) as client:
+        silent = [
+            asyncio.create_task(client.fetch(Url(f"http://silent.of-{one}.test:{port}/")))
+            for one in range(SILENT)
+        ]
+        await asyncio.sleep(0)  # they are first
+        honest = await client.fetch(Url(f"http://of-1.honest.test:{port}/"))
+        found["honest beside silent"] = told(honest)
+        found["silent"] = told(await silent[0])
+        await asyncio.gather(*silent)
     await fetch("rebinding", "rebinding")
     await fetch("rebinding", "rebinding again")
     try:

@@ -38,6 +38,7 @@ def test_a_name_server_that_misbehaves() -> None:
         "failing": Outcome.DNS_FAILED,
         "circle": Outcome.DNS_FAILED,
         "silent": Outcome.TIMED_OUT,
+        "honest beside silent": Outcome.FETCHED,
         "many": Outcome.CONNECTION_FAILED,
         "of-1": Outcome.FETCHED,
         "of-1-3": found["of-1-3"][0],  # by which of its addresses the system names first

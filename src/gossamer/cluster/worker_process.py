@@ -1,11 +1,12 @@
 """A worker as a process: it is told what to do over its channel, and keeps nothing."""
 
 import asyncio
+import ctypes
 import os
 import resource
 import signal
 import socket
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from itertools import chain, repeat
 from typing import Final
 
@@ -39,6 +40,9 @@ EXIT_OUT_OF_MEMORY: Final = 12
 SPARE_MEMORY: Final = 2 * 1024**3
 """How much address space a worker may take beyond what it had when its modules were open: a page
 whose tree explodes is an error then, and not the end of the machine."""
+M_ARENA_MAX: Final = -8
+"""What glibc calls the limit of memory pools (malloc.h)."""
+MAX_ARENAS: Final = 4
 SIGNS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
 """How soon whoever started the worker hears of it: at first quickly, as others may be needed."""
 JOIN_EVERY_S: Final = 1.0
@@ -227,6 +231,9 @@ def _elsewhere(channel: Channel, hooks: Hooks | None) -> CoordinatorModules | No
 
 def _limit_memory() -> None:
     """Let what explodes be an error: a `MemoryError` in this process, which others survive."""
+    with suppress(OSError, AttributeError):  # another system, which has no such thing
+        # Or every thread would reserve 64 MB of addresses, and names are looked up in a hundred.
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, MAX_ARENAS)
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
             pages = int(file.read().split()[0])

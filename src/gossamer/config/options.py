@@ -177,7 +177,7 @@ class CrawlOptions:
     max_file_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
     """The same for files of other kinds, if --accept names any."""
     timeout_s: Annotated[float, duration(0.001, HOUR_S), Group.LIMITS] = 30.0
-    """The time limit of one request, from the DNS lookup to the last byte."""
+    """The time limit of one request, from connecting to the last byte."""
     retries: Annotated[int, integer(0, 200), Group.LIMITS] = 1
     """How often to try a URL again whose failure may pass, such as a timeout or a 503; a server
     that asks us to come back later is asked up to 4 times, unless this is 0."""

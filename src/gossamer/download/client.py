@@ -13,15 +13,17 @@ from gossamer.download.cookies import RequestCookies, give_cookies
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.lanes import Lane, Lanes
 from gossamer.download.large_bodies import LargeBodies
+from gossamer.download.lookups import Lookups, needs_lookup, tell_address
 from gossamer.download.names import direct
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.proxied import ProxiedGuard, tell_address
+from gossamer.download.proxied import ProxiedGuard
 from gossamer.download.request_settings import SettingsFor
 from gossamer.download.sockets import ConnectionSockets
 from gossamer.download.transfer import Transfer
 from gossamer.download.watchdog import Watchdog
 from gossamer.model import Cause, NameTable, Response, Url
 from gossamer.policy.addresses import AddressPolicy
+from gossamer.urls import host_key
 
 
 class Client:
@@ -45,7 +47,8 @@ class Client:
         self._addresses = addresses
         self._dns = dns
         self._lanes = Lanes(options, settings_for)
-        self._guard = ProxiedGuard(addresses, dns, options.connect_timeout_s)
+        self._lookups = Lookups(options.connect_timeout_s)
+        self._guard = ProxiedGuard(addresses, dns, self._lookups)
         self._slots = asyncio.Semaphore(options.connections)
         self._sockets = ConnectionSockets()
         self._address_slots = AddressSlots(
@@ -110,9 +113,24 @@ class Client:
                 transfer.stop(verdict.cause, verdict.detail)
             elif not connection.proxy_resolves:
                 tell_address(curl, url, verdict.addresses)
-        elif self._dns is not None and not direct(curl, url, self._dns):
+        elif self._dns is None:
+            await self._look_up(curl, url, transfer)
+        elif not direct(curl, url, self._dns):
             transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
         return not transfer.stopped
+
+    async def _look_up(self, curl: pycurl.Curl, url: Url, transfer: Transfer) -> None:
+        """Tell the handle the addresses of the host, so that libcurl has no name to look up."""
+        host = host_key(url)
+        addresses: tuple[str, ...] = ()
+        if needs_lookup(host):
+            try:
+                addresses = await self._lookups.find(host)
+            except TimeoutError:
+                transfer.stop(Cause.CONNECT_TIMEOUT, "looking up its name")
+            except OSError as error:
+                transfer.stop(Cause.NAME_NOT_FOUND, error.strerror or str(error))
+        tell_address(curl, url, addresses)
 
     async def _send(
         self, curl: pycurl.Curl, transfer: Transfer, lane: Lane, pause_s: float | None
