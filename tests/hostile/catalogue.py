@@ -144,7 +144,7 @@ CATALOGUE: Mapping[str, Ends] = {
     # 42 and 43: pages that are none, and one under many names.
     "soft-404": FETCHED,
     "same-page": FETCHED,
-    # 45: connections.
+    # 44, one server with many names, is in tests/web/test_address_slots.py. 45: connections.
     "closes-kept": {"/": Outcome.FETCHED},
     "answer-unasked": FETCHED,
     "idle-408": FETCHED,
@@ -172,7 +172,7 @@ CATALOGUE: Mapping[str, Ends] = {
     "tls-closes": TLS_FAILED,
     "tls-silent": {"/": Outcome.TIMED_OUT},
     "tls-slow": {"/": Outcome.TIMED_OUT},
-    # 49: HTTP/2.
+    # 48, name servers, is in tests/web/test_names.py. 49: HTTP/2.
     "h2-silent": {"/": Outcome.TIMED_OUT},
     "h2-goaway": {"/": Outcome.CONNECTION_FAILED},
     "h2-refused": {"/": Outcome.CONNECTION_FAILED},

@@ -70,7 +70,6 @@ class Transfer:
         self._is_cut = False
         self._stop: tuple[Cause, str] | None = None
         self._tried = 0
-        """How many addresses libcurl has tried."""
         self._socket_error = ""
         self._address: str | None = None
         self._sockets: ConnectionSockets
