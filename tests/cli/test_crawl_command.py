@@ -1,5 +1,8 @@
 """`gossamer crawl` as people type it: seeds, patterns, markers, and what it says at its end."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,33 @@ def test_without_a_module_it_says_how_to_get_the_pages(
     assert "hello" in command(*listing, "--cat", "1").stdout
     assert command(*saving).returncode == 0
     assert b"hello" in (tmp_path / "crawl" / "pages" / "1").read_bytes()
+
+
+@pytest.mark.req("D19")
+def test_a_server_that_closes_every_connection_is_nothing_to_speak_of(
+    gossamer: Command, tmp_path: Path
+) -> None:
+    """As `python -m http.server` does, the first server that most people try it on."""
+    names = [f"{number}.html" for number in range(40)]
+    links = "".join(f'<a href="{name}">{name}</a>' for name in names)
+    site = tmp_path / "site"
+    site.mkdir()
+    for name in ("index.html", *names):
+        (site / name).write_text(f"<title>{name}</title><p>{name * 20}{links}")
+    server = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
+    with subprocess.Popen(
+        [*server, "--directory", site],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        base = running.stdout.readline().split("(")[1].split(")")[0]
+        ended = gossamer("crawl", base, "--delay", "10ms")
+        running.kill()
+    said = ended.stderr.splitlines()
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("41  fetched") == 1
+    progress = re.compile(r"[0-9.]+m?s  [0-9,]+ of 10,000 pages .*")
+    before = said[: next(at for at, line in enumerate(said) if line.startswith("Crawled 41 pages"))]
+    assert [line for line in before if line and not progress.fullmatch(line)] == []

@@ -214,8 +214,8 @@ def test_many_names_of_one_address_are_asked_a_few_at_a_time(web: Web, crawl: Cr
     """Those that have waited for a second are left for later, and all are fetched in the end."""
     names = [f"n{number}.test" for number in range(7)]
     for name in names:
-        web.site(name).reply("/", Reply(body=f"<p>{name}", delay_s=0.3))
+        web.site(name).reply("/", Reply(body=f"<p>{name}", delay_s=0.2))
     seeds = [f"http://{name}/" for name in names]
-    crawled = crawl(*seeds, address_connections=1, workers=1)
+    crawled = crawl(*seeds, address_connections=1, workers=2)
     assert {crawled.outcome(seed) for seed in seeds} == {Outcome.FETCHED}
     assert most_at_once(web.requests) == 1

@@ -21,6 +21,7 @@ ALLOWED = {"/": Outcome.FETCHED, "/fault": Outcome.NOT_FOUND}
 READ = {"/fault": Outcome.FETCHED, "/fault/end": Outcome.FETCHED}
 NOT_READ = {"/fault": Outcome.FETCHED, "/fault/end": None}
 LED_ON = {"/fault": Outcome.REDIRECTED}
+TLS_FAILED = {"/": Outcome.TLS_FAILED}
 NO_SITEMAP = {"/": Outcome.FETCHED, "/sitemap.xml": Outcome.NOT_SITEMAP}
 
 CATALOGUE: Mapping[str, Ends] = {
@@ -48,10 +49,12 @@ CATALOGUE: Mapping[str, Ends] = {
     "length-negative": BAD_HTTP,
     "length-word": BAD_HTTP,
     "lengths-differ": BAD_HTTP,
+    "lengths-same": FETCHED,
     "length-and-chunked": FETCHED,
     # 11: chunks.
     "chunk-size-bad": BAD_HTTP,
     "chunk-size-overflow": BAD_HTTP,
+    "chunks-tiny": FETCHED,
     "chunks-cut": LOST,
     # 12 to 15: what is hardly HTTP, or too much of it.
     "http-09": BAD_HTTP,
@@ -94,13 +97,16 @@ CATALOGUE: Mapping[str, Ends] = {
     "redirect-utf8": {**LED_ON, "/fault/ende-f%C3%BCr-heute": Outcome.FETCHED},
     "redirect-bytes": LED_ON,
     "redirect-fragment": {**LED_ON, "/fault/end": Outcome.FETCHED},
+    "redirect-network-path": {**LED_ON, "/fault/end": Outcome.FETCHED},
     "redirect-crlf": {**LED_ON, "/fault/a%0D%0AX:%201": Outcome.FETCHED},
     "redirect-no-host": LED_ON,
     "redirect-loopback": LED_ON,
     "redirect-javascript": BAD_REDIRECT,
     "redirect-file": BAD_REDIRECT,
+    "redirect-ftp": BAD_REDIRECT,
     "redirect-data": BAD_REDIRECT,
     "refresh-loop": {"/fault": Outcome.REDIRECTED, "/fault/b": Outcome.REDIRECTED},
+    "refresh-self": FETCHED,
     "refresh-header": FETCHED,
     # 25 to 31: links.
     "schemes-odd": READ,
@@ -127,6 +133,7 @@ CATALOGUE: Mapping[str, Ends] = {
     "robots-silent": {"/": Outcome.TIMED_OUT},
     "robots-slow": {"/": Outcome.TIMED_OUT},
     "robots-redirected": DENIED,
+    "robots-elsewhere": DENIED,
     "robots-loop": ALLOWED,
     "delay-odd": ALLOWED,
     # 41: come back later.
@@ -137,7 +144,7 @@ CATALOGUE: Mapping[str, Ends] = {
     # 42 and 43: pages that are none, and one under many names.
     "soft-404": FETCHED,
     "same-page": FETCHED,
-    # 45: connections.
+    # 44, one server with many names, is in tests/web/test_address_slots.py. 45: connections.
     "closes-kept": {"/": Outcome.FETCHED},
     "answer-unasked": FETCHED,
     "idle-408": FETCHED,
@@ -153,6 +160,29 @@ CATALOGUE: Mapping[str, Ends] = {
     "codings-many": BAD_HTTP,
     "gzip-bomb": TOO_LARGE,
     "brotli-bomb": TOO_LARGE,
+    # 47: TLS.
+    "tls-expired": TLS_FAILED,
+    "tls-other-host": TLS_FAILED,
+    "tls-self-signed": TLS_FAILED,
+    "tls-unknown-authority": TLS_FAILED,
+    "tls-long-chain": TLS_FAILED,
+    "tls-old": TLS_FAILED,
+    "tls-name-unknown": TLS_FAILED,
+    "tls-plain": TLS_FAILED,
+    "tls-closes": TLS_FAILED,
+    "tls-silent": {"/": Outcome.TIMED_OUT},
+    "tls-slow": {"/": Outcome.TIMED_OUT},
+    # 48, name servers, is in tests/web/test_names.py. 49: HTTP/2.
+    "h2-silent": {"/": Outcome.TIMED_OUT},
+    "h2-goaway": {"/": Outcome.CONNECTION_FAILED},
+    "h2-refused": {"/": Outcome.CONNECTION_FAILED},
+    "h2-resets": {"/": Outcome.CONNECTION_FAILED},
+    "h2-continuations": {"/": Outcome.BAD_HTTP},
+    "h2-header-bomb": {"/": Outcome.BAD_HTTP},
+    "h2-settings": {"/": Outcome.BAD_HTTP},
+    "h2-pings": {"/": Outcome.CONNECTION_FAILED},
+    "h2-empty-data": {"/": Outcome.BAD_HTTP},
+    "h2-padding": {"/": Outcome.TOO_LARGE},
     # 50: sitemaps.
     "sitemap-html": NO_SITEMAP,
     "sitemap-index-loop": {"/": Outcome.FETCHED, "/sitemap.xml": Outcome.SITEMAP},

@@ -7,6 +7,23 @@ from tests.hostile.conftest import HostileCrawlResult
 from gossamer.model import Outcome
 from gossamer.testing.simulator import FAULTS
 
+REASONS = {
+    "tls-expired": "certificate has expired",
+    "tls-other-host": "'tls-other-host.test'",
+    "tls-self-signed": "the host has signed it itself",
+    "tls-unknown-authority": "nobody who is trusted has signed it",
+    "tls-long-chain": "more certificates than a host can need",
+    "tls-old": "versions of TLS that are not safe any more",
+    "tls-name-unknown": "it has no host of this name",
+    "tls-plain": "it does not speak TLS there",
+    "tls-closes": "it closed the connection",
+    "tls-silent": "connecting took too long",
+    "tls-slow": "connecting took too long",
+    "robots-slow": "the whole answer took too long",
+    "h2-padding": "with its framing",
+}
+"""What `gossamer explain` says of their home pages."""
+
 PATIENCE_S = 120
 """Ten times what it takes: no fault holds the crawl."""
 
@@ -14,13 +31,26 @@ PATIENCE_S = 120
 @pytest.mark.req("D19", "B6")
 @pytest.mark.parametrize("fault", CATALOGUE)
 def test_fault(fault: str, crawled: HostileCrawlResult) -> None:
-    ends = {path: crawled.outcomes.get(f"http://{fault}.test{path}") for path in CATALOGUE[fault]}
+    origin = crawled.origins[fault]
+    ends = {path: crawled.outcomes.get(f"{origin}{path}") for path in CATALOGUE[fault]}
     assert ends == CATALOGUE[fault]
+
+
+@pytest.mark.req("D19")
+def test_reasons_are_for_people(crawled: HostileCrawlResult) -> None:
+    said = {fault: crawled.reasons[f"{crawled.origins[fault]}/"] for fault in REASONS}
+    assert [fault for fault, words in REASONS.items() if words not in said[fault]] == []
+
+
+@pytest.mark.req("D19")
+def test_without_a_certificate_nobody_is_asked_nor_without_tls(crawled: HostileCrawlResult) -> None:
+    assert [host for host in crawled.asked if host.startswith("tls-")] == []
 
 
 @pytest.mark.req("D19")
 def test_honest_hosts_beside_them_lose_no_page(crawled: HostileCrawlResult) -> None:
     assert {crawled.outcomes.get(url) for url in crawled.honest} == {Outcome.FETCHED}
+    assert {url.partition(":")[0] for url in crawled.honest} == {"http", "https"}
 
 
 @pytest.mark.req("D19")

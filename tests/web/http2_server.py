@@ -2,14 +2,19 @@
 
 import socket
 import ssl
-import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-HEADERS, DATA, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 1, 0, 4, 6, 8, 9
-END_STREAM, END_HEADERS, ACK = 1, 4, 1
+from gossamer.testing.http2 import (
+    ACK,
+    END_HEADERS,
+    END_STREAM,
+    PREFACE,
+    Frame,
+    frame,
+    parse_frame_header,
+)
 
 
 class Http2Server:
@@ -37,17 +42,17 @@ class Http2Server:
     def _talk(self, line: ssl.SSLSocket) -> None:
         assert line.selected_alpn_protocol() == "h2"
         assert _exactly(line, len(PREFACE)) == PREFACE
-        line.sendall(_frame(SETTINGS, 0, 0))
+        line.sendall(frame(Frame.SETTINGS))
         while True:
-            size, kind, flags, stream = struct.unpack("!xHBBI", b"\0" + _exactly(line, 9)[1:])
+            size, kind, flags, stream = parse_frame_header(_exactly(line, 9))
             _exactly(line, size)
-            if kind == SETTINGS and not flags & ACK:
-                line.sendall(_frame(SETTINGS, ACK, 0))
-            if kind == HEADERS:
+            if kind == Frame.SETTINGS and not flags & ACK:
+                line.sendall(frame(Frame.SETTINGS, ACK))
+            if kind == Frame.HEADERS:
                 self.requests += 1
                 head, body = self._answer
-                line.sendall(_frame(HEADERS, END_HEADERS, stream, head))
-                line.sendall(_frame(DATA, END_STREAM, stream, body))
+                line.sendall(frame(Frame.HEADERS, END_HEADERS, stream, head))
+                line.sendall(frame(Frame.DATA, END_STREAM, stream, body))
 
 
 @contextmanager
@@ -62,15 +67,6 @@ def http2_server(context: ssl.SSLContext, head: bytes, body: bytes) -> Iterator[
     finally:
         server.stop()
         thread.join(1)
-
-
-def field(name: bytes, value: bytes) -> bytes:
-    """Return a header field as HPACK writes it without any table (RFC 7541, section 6.2.2)."""
-    return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
-
-
-def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    return struct.pack("!I", len(payload))[1:] + struct.pack("!BBI", kind, flags, stream) + payload
 
 
 def _exactly(line: ssl.SSLSocket, size: int) -> bytes:

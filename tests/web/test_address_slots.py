@@ -1,11 +1,14 @@
 """One server with many names is one server."""
 
 import asyncio
+import subprocess
+import sys
+import tempfile
 
 import pytest
 from msgspec.structs import replace
 
-from gossamer.download import AddressBusyError, Client, FetchOptions
+from gossamer.download import AddressBusyError, AddressLocks, Client, FetchOptions
 from gossamer.download.address_slots import PUBLIC_CONNECTIONS, WAIT_S, AddressSlots
 from gossamer.model import Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
@@ -78,3 +81,31 @@ def test_public_addresses_have_a_limit_and_own_ones_only_if_it_is_given() -> Non
     assert [given.take("127.0.0.1") for _ in range(3)] == [True, True, False]
     given.release("127.0.0.1")
     assert given.take("127.0.0.1")
+
+
+HOLDER = """
+import sys
+from gossamer.download.address_locks import AddressLocks
+print(AddressLocks(int(sys.argv[1])).take("8.8.8.8", 2, []), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_share_slots_and_one_that_is_killed_frees_its_own() -> None:
+    with tempfile.TemporaryFile() as file:
+        number = file.fileno()
+        slots = AddressSlots(2, locks=AddressLocks(number))
+        with subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(number)],
+            pass_fds=[number],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"0\n"
+            assert [slots.take("8.8.8.8") for _ in range(2)] == [True, False]
+            assert slots.take("8.8.4.4")
+            slots.release("8.8.8.8")
+            assert [slots.take("8.8.8.8") for _ in range(2)] == [True, False]
+            other.kill()
+        assert [slots.take("8.8.8.8") for _ in range(2)] == [True, False]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import trustme
-from tests.web.http2_server import field, http2_server
+from tests.web.http2_server import http2_server
 
 from gossamer.config.secret import Secret
 from gossamer.download import Accept, Client, FetchOptions
@@ -16,6 +16,7 @@ from gossamer.download.request_settings import ConnectionSettings, ProxyLogin, R
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web
+from gossamer.testing.http2 import field
 
 PAGE = b"<!doctype html><title>Two</title><p>over HTTP/2"
 STATUS_200 = b"\x88"  # RFC 7541, appendix A

@@ -2,8 +2,12 @@
 
 import asyncio
 import socket
+import ssl
+from pathlib import Path
 
 import pytest
+import trustme
+from msgspec.structs import replace
 from tests.web.scripted_server import ScriptedServer, page, serving
 
 from gossamer.download import Accept, Client, FetchOptions
@@ -17,10 +21,23 @@ CHUNKS = 5_000
 
 
 @pytest.mark.req("D19")
-@pytest.mark.parametrize("accept", [Accept.PAGE, Accept.ANYTHING])
-@pytest.mark.parametrize("on_kept", [False, True])
-def test_chunk_extensions_count(accept: Accept, patient: FetchOptions, *, on_kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "accept", "on_kept"),
+    [
+        ("http", Accept.PAGE, True),
+        ("http", Accept.ANYTHING, False),
+        ("https", Accept.PAGE, False),
+    ],
+)
+def test_chunk_extensions_count(
+    scheme: str, accept: Accept, patient: FetchOptions, tmp_path: Path, *, on_kept: bool
+) -> None:
     sent = 0
+    authority, file = trustme.CA(), tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(file)
+    options = replace(patient, ca_file=file)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
 
     def script(server: ScriptedServer, connection: socket.socket, _: int) -> None:
         nonlocal sent
@@ -35,13 +52,13 @@ def test_chunk_extensions_count(accept: Accept, patient: FetchOptions, *, on_kep
             connection.sendall(b"0\r\n\r\n")
 
     async def run(base: str) -> Response:
-        async with Client(patient, AddressPolicy.parse(["127.0.0.1"])) as client:
+        async with Client(options, AddressPolicy.parse(["127.0.0.1"])) as client:
             if on_kept:
                 await client.fetch(Url(f"{base}/"))
             return await client.fetch(Url(f"{base}/long"), accept)
 
-    with serving(script) as server:
-        response = asyncio.run(run(f"http://127.0.0.1:{server.port}"))
+    with serving(script, tls if scheme == "https" else None) as server:
+        response = asyncio.run(run(f"{scheme}://127.0.0.1:{server.port}"))
         assert (response.outcome, response.cause) == (Outcome.TOO_LARGE, Cause.BODY_TOO_LARGE)
         assert sent < CHUNKS * len(CHUNK)
         assert server.connections == 1

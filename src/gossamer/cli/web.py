@@ -2,12 +2,14 @@
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from gossamer.cli.output import put_lines, put_table
 from gossamer.cli.parameters import switch, value
 from gossamer.errors import UsageError
+from gossamer.testing.certificates import CertificateAuthority
 from gossamer.testing.simulator import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
 
 
@@ -27,6 +29,13 @@ def web(
         ),
     ] = (),
     port: Annotated[int, value("--port", "The port to listen on; by default a free one.")] = 0,
+    write_ca: Annotated[
+        Path | None,
+        value(
+            "--write-ca",
+            "Serve https too, and write the certificate to trust to this file; needs trustme.",
+        ),
+    ] = None,
     list_faults: Annotated[bool, switch("--list-faults", "List the faults, and end.")] = False,
 ) -> int:
     """Serve a simulated web on this machine until Ctrl-C: hosts of all sizes, with faults.
@@ -38,21 +47,35 @@ def web(
         return 0
     if not 0 <= port < 65_536:
         raise UsageError(f"port {port} (--port) must be from 0 to 65535")
-    simulated = SimulatedWeb(
-        seed=seed, hosts=hosts, pages=pages, faults=_shares(fault), domain="localhost"
-    )
+    authority = None if write_ca is None else _authority()
+    shares = _shares(fault, with_certificates=authority is not None)
+    simulated = SimulatedWeb(seed=seed, hosts=hosts, pages=pages, faults=shares, domain="localhost")
     ended = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: ended.set())
     try:
-        with simulated.serve(port) as served:
-            put_lines(_instructions(served))
+        with simulated.serve(port, authority) as served:
+            if served.certificates and write_ca:
+                served.certificates.write_authority(write_ca)
+            put_lines(_instructions(served, write_ca))
             ended.wait()
             asked = served.requests
             put_lines([f"{asked.total()} requests to {len(asked)} hosts"])
     except OSError as error:
-        raise UsageError(f"cannot listen on port {port}: {error.strerror}") from error
+        what = f"write {write_ca}" if error.filename else f"listen on port {port}"
+        raise UsageError(f"cannot {what}: {error.strerror}") from error
     return 0
+
+
+def _authority() -> Callable[[], CertificateAuthority]:
+    """Return what makes certificates, where there is something that can."""
+    try:
+        import trustme  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            "certificates (--write-ca) are made by trustme: pip install trustme"
+        ) from error
+    return trustme.CA
 
 
 def _fault_rows() -> Iterator[list[str]]:
@@ -61,12 +84,18 @@ def _fault_rows() -> Iterator[list[str]]:
         yield from ([one.name, one.summary] for one in faults)
 
 
-def _shares(given: Sequence[str]) -> dict[str, float]:
+def _shares(given: Sequence[str], *, with_certificates: bool) -> dict[str, float]:
     """Return the share of the hosts that have each fault; 0 stands for one host of its name."""
     shares: dict[str, float] = {}
     for text in given:
         name, has_share, words = text.partition("=")
-        names = list(FAULTS) if name == "all" else [name]
+        names = [name]
+        if name == "all":
+            names = [
+                one.name
+                for one in FAULTS.values()
+                if with_certificates or not one.needs_certificates
+            ]
         try:
             share = float(words) if has_share else 0.0
         except ValueError as error:
@@ -77,9 +106,11 @@ def _shares(given: Sequence[str]) -> dict[str, float]:
     return shares
 
 
-def _instructions(served: ServedWeb) -> list[str]:
+def _instructions(served: ServedWeb, ca_file: Path | None) -> list[str]:
     port = served.port
     crawl = f"gossamer crawl {served.home()} --scope any --delay 0s"
+    if ca_file is not None:
+        crawl += f" --ca-file {ca_file} --http2"
     return [
         f"{served.web.hosts} hosts at {served.home()} and so on; Ctrl-C ends it. Crawl them with:",
         f"  {crawl} --allow-network 127.0.0.1:{port} --allow-network '[::1]:{port}'",

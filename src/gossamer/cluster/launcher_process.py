@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -63,6 +64,8 @@ class LauncherProcess:
         self._control = control
         self._workers: dict[int, CrashNote] = {}
         self._writers: set[int] = set()
+        self._locks = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
+        """What workers share: each has the descriptor, and locks bytes of it."""
         self._news, self._wake = socket.socketpair()
         for one in (self._news, self._wake):
             one.setblocking(False)
@@ -109,7 +112,7 @@ class LauncherProcess:
             self._control.close()
             for one in descriptors:  # a program that a module starts must not have them
                 os.set_inheritable(one, False)
-            _work(socket.socket(fileno=descriptors[0]), note)
+            _work(socket.socket(fileno=descriptors[0]), note, self._locks.fileno())
         for one in descriptors:
             os.close(one)
         self._workers[pid] = note
@@ -176,14 +179,15 @@ def _load() -> None:
     gc.freeze()  # what is loaded now stays: the collector need not scan it, nor copy its pages
 
 
-def _work(end: socket.socket, note: "CrashNote") -> NoReturn:
+def _work(end: socket.socket, note: "CrashNote", locks: int) -> NoReturn:
     """Be a worker, in a process that was just forked."""
     from gossamer.cluster import worker_process  # noqa: PLC0415
+    from gossamer.download import AddressLocks  # noqa: PLC0415
 
     code = 1
     try:
         _forget_children()
-        code = worker_process.run_worker(end, note)
+        code = worker_process.run_worker(end, note, AddressLocks(locks))
     finally:
         os._exit(code)
 

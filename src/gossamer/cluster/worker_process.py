@@ -1,11 +1,12 @@
 """A worker as a process: it is told what to do over its channel, and keeps nothing."""
 
 import asyncio
+import ctypes
 import os
 import resource
 import signal
 import socket
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from itertools import chain, repeat
 from typing import Final
 
@@ -19,6 +20,7 @@ from gossamer.cluster.vital_signs import VitalSigns
 from gossamer.cluster.worker_role import WorkerRole
 from gossamer.config import load
 from gossamer.content import Analyser, AnalysisRules, RawPage
+from gossamer.download import AddressLocks
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Url
 from gossamer.modules import ModuleContext, ModuleRunner, load_modules
@@ -38,6 +40,9 @@ EXIT_OUT_OF_MEMORY: Final = 12
 SPARE_MEMORY: Final = 2 * 1024**3
 """How much address space a worker may take beyond what it had when its modules were open: a page
 whose tree explodes is an error then, and not the end of the machine."""
+M_ARENA_MAX: Final = -8
+"""What glibc calls the limit of memory pools (malloc.h)."""
+MAX_ARENAS: Final = 4
 SIGNS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
 """How soon whoever started the worker hears of it: at first quickly, as others may be needed."""
 JOIN_EVERY_S: Final = 1.0
@@ -54,11 +59,11 @@ def warm_up() -> None:
     Analyser(AnalysisRules(similarity=0.9)).analyse(page)
 
 
-def run_worker(end: socket.socket, note: CrashNote) -> int:
+def run_worker(end: socket.socket, note: CrashNote, locks: AddressLocks) -> int:
     """Work until told to stop, or until whoever started us is gone; return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator, who tells us
     try:
-        return uvloop.run(WorkerProcess(note).run(end))
+        return uvloop.run(WorkerProcess(note, locks).run(end))
     except MemoryError:
         # Nothing is given back: the note says whose page it was, and the rest is taken back.
         os._exit(EXIT_OUT_OF_MEMORY)
@@ -67,8 +72,9 @@ def run_worker(end: socket.socket, note: CrashNote) -> int:
 class WorkerProcess:
     """One worker, at its end of the channel."""
 
-    def __init__(self, note: CrashNote) -> None:
+    def __init__(self, note: CrashNote, locks: AddressLocks) -> None:
         self._note = note
+        self._locks = locks
         self._order: asyncio.Queue[WorkerOrder] = asyncio.Queue()
         self._role: WorkerRole | None = None
         self._stopped = False
@@ -148,6 +154,7 @@ class WorkerProcess:
                 watch=EventFeed(channel) if order.wants_events else None,
                 dns=order.dns,
                 note=self._note,
+                address_locks=self._locks,
                 number=order.number,
             )
             self._role = WorkerRole(
@@ -224,6 +231,9 @@ def _elsewhere(channel: Channel, hooks: Hooks | None) -> CoordinatorModules | No
 
 def _limit_memory() -> None:
     """Let what explodes be an error: a `MemoryError` in this process, which others survive."""
+    with suppress(OSError, AttributeError):  # another system, which has no such thing
+        # Or every thread would reserve 64 MB of addresses, and names are looked up in a hundred.
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, MAX_ARENAS)
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
             pages = int(file.read().split()[0])

@@ -113,8 +113,8 @@ class CrawlOptions:
     address_connections: Annotated[
         int | None, or_none(integer(1, 1000), "auto"), Group.POLITENESS
     ] = None
-    """How many requests to an address may run at once from each worker, whatever names it has; auto
-    means 8, and any number to an address that you allowed. Never less than --host-connections."""
+    """How many requests to an address may run at once, whatever names it has; auto means 8, and any
+    number to an address that you allowed. Never less than --host-connections."""
     user_agent: Annotated[str | None, or_none(text(for_header), "auto"), Group.POLITENESS] = None
     """The User-Agent to send; auto names Gossamer, its version and the contact."""
     contact: Annotated[str | None, or_none(text(for_header)), Group.POLITENESS] = None
@@ -177,7 +177,7 @@ class CrawlOptions:
     max_file_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
     """The same for files of other kinds, if --accept names any."""
     timeout_s: Annotated[float, duration(0.001, HOUR_S), Group.LIMITS] = 30.0
-    """The time limit of one request, from the DNS lookup to the last byte."""
+    """The time limit of one request, from connecting to the last byte."""
     retries: Annotated[int, integer(0, 200), Group.LIMITS] = 1
     """How often to try a URL again whose failure may pass, such as a timeout or a 503; a server
     that asks us to come back later is asked up to 4 times, unless this is 0."""

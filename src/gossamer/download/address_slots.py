@@ -8,13 +8,19 @@ enough to do. It waits a moment, and is then left for later, so that others get 
 import asyncio
 from collections import deque
 from contextlib import suppress
+from math import inf
 from typing import Final
+
+from gossamer.download.address_locks import AddressLocks
 
 PUBLIC_CONNECTIONS: Final = 8
 """How many requests one public address gets at a time, unless the operator wants otherwise."""
 
 WAIT_S: Final = 1.0
 """How long a request waits for its address before its URL is left for later."""
+
+_LOOK_EVERY_S: Final = 0.1
+"""How soon it is noticed that another process has freed a slot, which it does not tell."""
 
 _MAX_OWN: Final = 10_000
 
@@ -24,13 +30,21 @@ class AddressBusyError(Exception):
 
 
 class AddressSlots:
-    """The requests that are under way from this process, by address."""
+    """The requests that are under way, by address.
 
-    def __init__(self, limit: int | None, least: int = 1) -> None:
+    With locks, those of all processes that have the same ones; without, those of this one.
+    """
+
+    def __init__(
+        self, limit: int | None, least: int = 1, locks: AddressLocks | None = None
+    ) -> None:
         """Allow so many to each address; None: the usual number to those that are public.
 
         `least` is how many there may be in any case.
         """
+        self._locks = locks
+        self._locked: dict[str, list[int]] = {}
+        """Which slots of an address are locked for this process."""
         self._limit = max(PUBLIC_CONNECTIONS if limit is None else limit, least)
         self._spares_own = limit is None
         self._own: set[str] = set()
@@ -47,13 +61,27 @@ class AddressSlots:
     def take(self, ip: str) -> bool:
         """Take a slot of an address; False if it has none."""
         taken = self._taken.get(ip, 0)
-        if taken >= self._limit and not (self._spares_own and ip in self._own):
+        if not (self._spares_own and ip in self._own) and not self._has_slot(ip, taken):
             return False
         self._taken[ip] = taken + 1
         return True
 
+    def _has_slot(self, ip: str, taken: int) -> bool:
+        """Return whether an address has one more slot for this process, which is locked then."""
+        if taken >= self._limit or self._locks is None:
+            return taken < self._limit
+        held = self._locked.get(ip, [])
+        slot = self._locks.take(ip, self._limit, held)
+        if slot is not None:
+            self._locked[ip] = [*held, slot]
+        return slot is not None
+
     def release(self, ip: str) -> None:
         """Free a slot of an address; who has waited longest for one may try again."""
+        if self._locks is not None and (held := self._locked.pop(ip, None)):
+            self._locks.free(ip, held.pop())
+            if held:
+                self._locked[ip] = held
         left = self._taken.pop(ip) - 1
         if left:
             self._taken[ip] = left
@@ -65,15 +93,18 @@ class AddressSlots:
                 break
 
     async def wait(self, ip: str, until: float) -> None:
-        """Wait for a slot that is freed; an `AddressBusyError` if there is none until then."""
-        future = asyncio.get_running_loop().create_future()
+        """Wait until there may be a slot; an `AddressBusyError` if that takes too long."""
+        loop = asyncio.get_running_loop()
+        look_at = inf if self._locks is None else loop.time() + _LOOK_EVERY_S
+        future = loop.create_future()
         waiting = self._waiting.setdefault(ip, deque())
         waiting.append(future)
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(min(until, look_at)):
                 await future
         except TimeoutError as error:
-            raise AddressBusyError from error
+            if loop.time() >= until:
+                raise AddressBusyError from error
         finally:
             with suppress(ValueError):
                 waiting.remove(future)

@@ -6,21 +6,24 @@ from typing import Self
 
 import pycurl
 
+from gossamer.download.address_locks import AddressLocks
 from gossamer.download.address_slots import WAIT_S, AddressSlots
 from gossamer.download.allowance import Allowance
 from gossamer.download.cookies import RequestCookies, give_cookies
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.lanes import Lane, Lanes
 from gossamer.download.large_bodies import LargeBodies
+from gossamer.download.lookups import Lookups, needs_lookup, tell_address
 from gossamer.download.names import direct
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.proxied import ProxiedGuard, tell_address
+from gossamer.download.proxied import ProxiedGuard
 from gossamer.download.request_settings import SettingsFor
 from gossamer.download.sockets import ConnectionSockets
 from gossamer.download.transfer import Transfer
 from gossamer.download.watchdog import Watchdog
 from gossamer.model import Cause, NameTable, Response, Url
 from gossamer.policy.addresses import AddressPolicy
+from gossamer.urls import host_key
 
 
 class Client:
@@ -29,6 +32,7 @@ class Client:
     `addresses` checks the address of every new connection before its socket exists. `dns`, if
     given, is read at each request and replaces DNS completely. `settings_for`, if given, says how
     each request is made; without it, all are made in the same way, directly and without a login.
+    `address_locks` are shared with clients of other processes.
     """
 
     def __init__(
@@ -37,15 +41,19 @@ class Client:
         addresses: AddressPolicy,
         dns: NameTable | None = None,
         settings_for: SettingsFor | None = None,
+        address_locks: AddressLocks | None = None,
     ) -> None:
         self._options = options
         self._addresses = addresses
         self._dns = dns
         self._lanes = Lanes(options, settings_for)
-        self._guard = ProxiedGuard(addresses, dns, options.connect_timeout_s)
+        self._lookups = Lookups(options.connect_timeout_s)
+        self._guard = ProxiedGuard(addresses, dns, self._lookups)
         self._slots = asyncio.Semaphore(options.connections)
         self._sockets = ConnectionSockets()
-        self._address_slots = AddressSlots(options.address_connections, options.host_connections)
+        self._address_slots = AddressSlots(
+            options.address_connections, options.host_connections, address_locks
+        )
         self._watchdog = Watchdog(options)
         largest = max(options.max_body_bytes, options.max_file_bytes)
         self._large_bodies = LargeBodies(largest, options.max_held_bytes)
@@ -105,9 +113,24 @@ class Client:
                 transfer.stop(verdict.cause, verdict.detail)
             elif not connection.proxy_resolves:
                 tell_address(curl, url, verdict.addresses)
-        elif self._dns is not None and not direct(curl, url, self._dns):
+        elif self._dns is None:
+            await self._look_up(curl, url, transfer)
+        elif not direct(curl, url, self._dns):
             transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
         return not transfer.stopped
+
+    async def _look_up(self, curl: pycurl.Curl, url: Url, transfer: Transfer) -> None:
+        """Tell the handle the addresses of the host, so that libcurl has no name to look up."""
+        host = host_key(url)
+        addresses: tuple[str, ...] = ()
+        if needs_lookup(host):
+            try:
+                addresses = await self._lookups.find(host)
+            except TimeoutError:
+                transfer.stop(Cause.CONNECT_TIMEOUT, "looking up its name")
+            except OSError as error:
+                transfer.stop(Cause.NAME_NOT_FOUND, error.strerror or str(error))
+        tell_address(curl, url, addresses)
 
     async def _send(
         self, curl: pycurl.Curl, transfer: Transfer, lane: Lane, pause_s: float | None

@@ -37,8 +37,21 @@ _CAUSES = {
     pycurl.E_SSL_CERTPROBLEM: Cause.TLS_FAILED,
     _E_TOO_LARGE: Cause.HEADERS_TOO_LARGE,
 }
+_OF_TLS = {Cause.TLS_FAILED, Cause.CERTIFICATE_INVALID}
 _BEFORE_A_TUNNEL = {pycurl.E_COULDNT_CONNECT, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR}
 """What a proxy is to blame for that is not there, or makes no connection."""
+
+_PLAINLY = {
+    "wrong version number": "it does not speak TLS there",
+    "unsupported protocol": "it speaks only versions of TLS that are not safe any more",
+    "alert protocol version": "it speaks only versions of TLS that are not safe any more",
+    "unrecognized name": "it has no host of this name",
+    "excessive message size": "it shows more certificates than a host can need",
+    "unexpected eof": "it closed the connection",
+    "local issuer certificate": "nobody who is trusted has signed it",
+    "self-signed certificate": "the host has signed it itself",
+}
+"""What the words of OpenSSL mean."""
 
 _BREAKS = {pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR}
 """What a connection ends with that the other side has closed."""
@@ -61,6 +74,13 @@ def cause_of(failure: CurlFailure, *, connected: bool, proxied: bool = False) ->
     if failure.code == pycurl.E_RECV_ERROR and "chunk" in failure.message.lower():
         return Cause.BAD_HTTP
     return _CAUSES.get(failure.code, Cause.CONNECTION_LOST)
+
+
+def explained(failure: CurlFailure) -> str:
+    """Return the message of a failure, behind what it means if only experts know that."""
+    plainly = (said for words, said in _PLAINLY.items() if words in failure.message)
+    said = next(plainly, "") if cause_of(failure, connected=False) in _OF_TLS else ""
+    return f"{said}: {failure.message}" if said else failure.message
 
 
 def is_break(failure: CurlFailure) -> bool:

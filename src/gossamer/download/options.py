@@ -46,7 +46,7 @@ class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
     user_agent: str = msgspec.field(default_factory=user_agent)
     """Sent with every request, robots.txt included."""
     connect_timeout_s: float = 5.0
-    """For the DNS lookup, connecting and the TLS handshake together."""
+    """For looking the name up, and again for connecting and the TLS handshake together."""
     first_byte_timeout_s: float = 10.0
     """From the connection until the first line of the answer."""
     silence_timeout_s: float = 5.0

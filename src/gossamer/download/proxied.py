@@ -6,21 +6,15 @@ found at all, is not given to the proxy. A SOCKS5 proxy that leaves names to us 
 that was judged; any other looks the name up once more, and what it finds then is its own business.
 """
 
-import asyncio
 import re
-import socket
 import time
 
 import msgspec
-import pycurl
 
+from gossamer.download.lookups import KEEP_S, MAX_HOSTS, Lookups
 from gossamer.model import Cause, NameTable, Url
 from gossamer.policy.addresses import AddressPolicy, port_of
-from gossamer.urls import host_key, host_of
-
-KEEP_S = 60.0
-"""How long a name is not looked up again: as long as in libcurl."""
-MAX_HOSTS = 10_000
+from gossamer.urls import host_key
 
 _IP_LITERAL = re.compile(r"\[.*\]|[0-9.]+")
 
@@ -38,12 +32,10 @@ class HostVerdict(msgspec.Struct, frozen=True):
 class ProxiedGuard:
     """Judges hosts that a proxy is to be asked for."""
 
-    def __init__(
-        self, addresses: AddressPolicy, dns: NameTable | None, lookup_timeout_s: float
-    ) -> None:
+    def __init__(self, addresses: AddressPolicy, dns: NameTable | None, lookups: Lookups) -> None:
         self._addresses = addresses
         self._dns = dns
-        self._lookup_timeout_s = lookup_timeout_s
+        self._lookups = lookups
         self._known: dict[tuple[str, int], tuple[HostVerdict, float]] = {}
 
     async def judge(self, url: Url) -> HostVerdict:
@@ -78,19 +70,7 @@ class ProxiedGuard:
     async def _find(self, host: str, port: int) -> list[tuple[str, int]]:
         if self._dns is not None:
             return _from_table(self._dns.get(host), port)
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self._lookup_timeout_s):
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return [(str(remote[0]), port) for *_, remote in found]
-
-
-def tell_address(curl: pycurl.Curl, url: Url, addresses: tuple[str, ...]) -> None:
-    """Have a handle tell its SOCKS5 proxy one of these addresses."""
-    curl.unsetopt(pycurl.RESOLVE)
-    if addresses:
-        listed = ",".join(f"[{ip}]" if ":" in ip else ip for ip in addresses)
-        # With a plus the entry is forgotten in time, like any other.
-        curl.setopt(pycurl.RESOLVE, [f"+{host_of(url)}:{port_of(url)}:{listed}"])
+        return [(ip, port) for ip in await self._lookups.find(host)]
 
 
 def _from_table(entry: object, port: int) -> list[tuple[str, int]]:

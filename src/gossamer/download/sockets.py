@@ -13,9 +13,6 @@ from typing import Final, TypeAlias
 Ends: TypeAlias = tuple[str, int, str, int]
 """The local and the remote end of a connection, each as address and port."""
 
-_SHARED: Final = -1
-"""In place of the socket of a connection that requests share: nothing is read from it here."""
-
 _TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
 _BYTES_RECEIVED: Final = struct.Struct("=128xQ")
 """Where Linux tells how many bytes a connection has received (`struct tcp_info`)."""
@@ -26,6 +23,8 @@ class ConnectionSockets:
 
     def __init__(self) -> None:
         self._sockets: dict[Ends, tuple[int, select.poll]] = {}
+        self._answers: dict[Ends, int] = {}
+        """The bytes of answers that have ended, for each connection that requests share."""
         self._ends: dict[int, Ends] = {}
         """The same, the other way round: a descriptor that is used again replaces its old entry."""
 
@@ -35,6 +34,7 @@ class ConnectionSockets:
         previous = self._ends.get(fd)
         if previous is not None:
             self._sockets.pop(previous, None)
+            self._answers.pop(previous, None)
         poll = select.poll()
         poll.register(fd, select.POLLIN)
         self._ends[fd] = ends
@@ -42,7 +42,18 @@ class ConnectionSockets:
 
     def share(self, ends: Ends) -> None:
         """Note that a connection is one of HTTP/2: there, a server may send at any time."""
-        self._sockets[ends] = _SHARED, select.poll()
+        if ends in self._sockets and ends not in self._answers:
+            self._sockets[ends] = self._sockets[ends][0], select.poll()
+            self._answers[ends] = 0
+
+    def is_shared(self, ends: Ends) -> bool:
+        """Return whether a connection is one that requests share."""
+        return ends in self._answers
+
+    def note_answer(self, ends: Ends, size: int) -> None:
+        """Note that an answer of so many bytes has ended on a connection that requests share."""
+        if ends in self._answers:
+            self._answers[ends] += size
 
     def is_quiet(self, ends: Ends) -> bool:
         """Return whether a connection is known and nothing waits there to be read, nor its end."""
@@ -52,11 +63,12 @@ class ConnectionSockets:
     def received(self, ends: Ends) -> int | None:
         """Return how many bytes a connection has received; None where that is not known.
 
-        Only Linux tells, and of HTTP/2 it says nothing about one request.
+        Only Linux tells. Of HTTP/2, what belongs to answers that have ended is not counted.
         """
-        fd, _ = self._sockets.get(ends, (_SHARED, None))
-        if fd == _SHARED or _TCP_INFO is None:
+        known = self._sockets.get(ends)
+        if known is None or _TCP_INFO is None:
             return None
+        fd, _ = known
         # The family is not asked for, which would take three more system calls.
         try:
             wrapped = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fd)
@@ -68,7 +80,9 @@ class ConnectionSockets:
             return None
         finally:
             wrapped.detach()
-        return _BYTES_RECEIVED.unpack(info)[0] if len(info) == _BYTES_RECEIVED.size else None
+        if len(info) != _BYTES_RECEIVED.size:
+            return None
+        return int(_BYTES_RECEIVED.unpack(info)[0]) - self._answers.get(ends, 0)
 
 
 def _with_port(opened: list[int], port: int) -> int:

@@ -10,16 +10,16 @@ from http import HTTPStatus
 from math import inf
 from typing import TypeAlias
 
-import msgspec
 import pycurl
 
 from gossamer.codings import Body
 from gossamer.download.address_slots import AddressSlots
 from gossamer.download.allowance import Allowance
-from gossamer.download.curl_errors import CurlFailure, cause_of, is_break, is_ours
+from gossamer.download.curl_errors import CurlFailure, cause_of, explained, is_break, is_ours
 from gossamer.download.header import HeaderReader
 from gossamer.download.large_bodies import BodyRoom
 from gossamer.download.options import Accept, FetchOptions
+from gossamer.download.progress import TransferProgress
 from gossamer.download.request import page_fields, request_bytes
 from gossamer.download.request_settings import PLAIN, RequestSettings
 from gossamer.download.sockets import ConnectionSockets, Ends
@@ -27,29 +27,16 @@ from gossamer.download.verdict import BodyUse, HeaderVerdict, content_length, ju
 from gossamer.model import Cause, Exchange, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
-from gossamer.policy.received import DRAIN_BYTES, most_on_wire
+from gossamer.policy.received import DRAIN_BYTES, MAX_SITEMAP_BYTES, most_on_wire
 from gossamer.urls import host_key
 
+MAX_ADDRESSES = 8
+"""How many addresses of a host are tried, which may claim to have a thousand."""
 _END = -1
 _MAX_DETAIL_LENGTH = 200
 
 _SocketAddress: TypeAlias = tuple[int, int, int, tuple[str, int] | tuple[str, int, int, int]]
 """Family, type and protocol of a socket, and its remote address."""
-
-
-class TransferProgress(msgspec.Struct):
-    """The progress of a request; times are seconds of one clock, None means not yet."""
-
-    connected: float | None = None
-    """When the request was sent, on a new connection or a kept one."""
-    first_byte: float | None = None
-    """When the first line of the answer came."""
-    last_byte: float | None = None
-    """When the last piece of the answer came."""
-    received: int = 0
-    """The bytes of the answer so far, without its framing."""
-    useless_since: float | None = None
-    """When the rest of the answer was found to be useless."""
 
 
 class Transfer:
@@ -82,6 +69,7 @@ class Transfer:
         self._drained_bytes = 0
         self._is_cut = False
         self._stop: tuple[Cause, str] | None = None
+        self._tried = 0
         self._socket_error = ""
         self._address: str | None = None
         self._sockets: ConnectionSockets
@@ -152,7 +140,8 @@ class Transfer:
     def is_over_wire(self) -> bool:
         """Return whether far more was received than the answer may have, framing included.
 
-        libcurl does not tell us of chunk extensions and the like.
+        libcurl does not tell us of chunk extensions, padding and the like. Other requests to the
+        host may be under way on the same connection of HTTP/2.
         """
         received = self._sockets.received(self._ends)
         if received is None:
@@ -161,7 +150,15 @@ class Transfer:
             self._wire_start = received if self._is_on_kept else 0
         verdict = self._verdict
         max_bytes = verdict.max_bytes if verdict and verdict.use is BodyUse.KEEP else DRAIN_BYTES
-        return received - self._wire_start > most_on_wire(max_bytes)
+        return received - self._wire_start > most_on_wire(max_bytes) + self._most_of_others()
+
+    def _most_of_others(self) -> int:
+        """Return the most that other requests may have under way on the same connection."""
+        if not self._sockets.is_shared(self._ends):
+            return 0
+        options = self._options
+        largest = max(options.max_body_bytes, options.max_file_bytes, MAX_SITEMAP_BYTES)
+        return (options.host_connections - 1) * most_on_wire(largest)
 
     def on_open(self, _purpose: int, address: _SocketAddress) -> "_SharedSocket | int":
         """Return a socket for an address that libcurl is about to contact, if it may.
@@ -182,6 +179,10 @@ class Transfer:
                     self._address_slots.note_own(remote[0])
                 self._take_slot(remote[0])
         if self.stopped:
+            return pycurl.SOCKET_BAD
+        self._tried += 1
+        if self._tried > MAX_ADDRESSES:
+            self._socket_error = f": only {MAX_ADDRESSES} of its addresses are tried"
             return pycurl.SOCKET_BAD
         try:
             return _SharedSocket(socket.socket(family, kind, protocol))
@@ -301,6 +302,8 @@ class Transfer:
 
     def leave(self) -> None:
         """Free the slots of its addresses."""
+        if self._header.is_http2:
+            self._sockets.note_answer(self._ends, self.progress.received)
         for ip in self._taken:
             self._address_slots.release(ip)
         self._taken = []
@@ -371,7 +374,7 @@ class Transfer:
                 raise MemoryError
             connected = self.progress.connected is not None
             cause = cause_of(failure, connected=connected, proxied=self._is_proxied)
-            return cause, failure.message + self._socket_error
+            return cause, explained(failure) + self._socket_error
         if self._body is None:
             return Cause.CONNECTION_LOST, "the header broke off"
         return self._body.finish(), ""

@@ -111,7 +111,7 @@ def _unreachable(
 
 
 def _trouble(response: Response) -> str:
-    if response.status is not None:
+    if response.status is not None and response.status >= HTTPStatus.MULTIPLE_CHOICES:
         return f"robots.txt is unreachable: the server answered {response.status}"
     detail = f" ({response.detail})" if response.detail else ""
     return f"robots.txt is unreachable: {response.cause or response.outcome}{detail}"

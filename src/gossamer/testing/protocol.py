@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias, cast
 
+from gossamer.testing.http2 import PREFACE, PREFACE_TARGET, has_request
 from gossamer.testing.parsing import MAX_HEADER_BYTES, parse_request
 from gossamer.testing.replies import (
     Close,
@@ -48,9 +49,12 @@ class Connection(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, context: ServerContext) -> None:
+    def __init__(self, context: ServerContext, name: str = "", opening: Raw | None = None) -> None:
+        """Answer from the context, or with `opening` at once; `name` is the one that TLS tells."""
         self.closed = asyncio.Event()
         self._context = context
+        self._name = name
+        self._opening = opening
         self._number = next(context.numbers)
         self._buffer = b""
         self._ignores_input = False
@@ -65,6 +69,8 @@ class Connection(asyncio.Protocol):
         self._context.connections.add(self)
         if self._context.is_closing:
             self.abort()
+        elif self._opening is not None:
+            self._begin(self._opening, self._record("TLS"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop answering: one side has closed the connection."""
@@ -98,6 +104,10 @@ class Connection(asyncio.Protocol):
     def _serve(self) -> None:
         """Answer the complete requests in the buffer, one after the other."""
         while self._buffer and self._answering is None and self._writable.is_set():
+            if self._buffer.startswith(PREFACE):
+                if has_request(self._buffer):
+                    self._answer(self._record("PRI"))
+                break
             end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)
             if end < 0:
                 if len(self._buffer) >= MAX_HEADER_BYTES:
@@ -130,9 +140,7 @@ class Connection(asyncio.Protocol):
     def _answer(self, record: RequestRecord) -> None:
         answer = self._context.answerer(record)
         if isinstance(answer, Raw):
-            self._ignore_input()
-            self._unfinished = record
-            self._answering = asyncio.create_task(self._play(answer, record))
+            self._begin(answer, record)
             return
         content = answer.head if record.method == "HEAD" else answer.whole
         closes = answer.closes or record.closes
@@ -143,6 +151,22 @@ class Connection(asyncio.Protocol):
             )
         else:
             self._send(content, record, closes=closes)
+
+    def _record(self, method: str) -> RequestRecord:
+        """Return the record of what is no request of HTTP/1.1, and stands for its connection."""
+        return RequestRecord(
+            host=self._name,
+            path=PREFACE_TARGET,
+            method=method,
+            header=b"",
+            connection=self._number,
+            started=time.monotonic(),
+        )
+
+    def _begin(self, answer: Raw, record: RequestRecord) -> None:
+        self._ignore_input()
+        self._unfinished = record
+        self._answering = asyncio.create_task(self._play(answer, record))
 
     def _send(self, content: bytes, record: RequestRecord, *, closes: bool) -> None:
         # Set before the write, so that it is set when the client has the last byte.

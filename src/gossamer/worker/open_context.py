@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from gossamer.content import Analyser
-from gossamer.download import Client
+from gossamer.download import AddressLocks, Client
 from gossamer.model import Event, NameTable
 from gossamer.plan import Plan
 from gossamer.plan.seed_scope import seeded_scope
@@ -36,6 +36,8 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
     dns: NameTable | None = None
     note: CrashNote | None = None
     """Tells others which pages are in hand."""
+    address_locks: AddressLocks | None = None
+    """Those that workers of other processes have too."""
     number: int = 0
     """That of its worker, or of the first."""
 
@@ -49,7 +51,7 @@ async def open_worker_context(
     rules = plan.request_rules(os.environ)
     settings_for = None if rules is None else rules.settings_for
     client = await stack.enter_async_context(
-        Client(plan.fetch_options(), plan.addresses, own.dns, settings_for)
+        Client(plan.fetch_options(), plan.addresses, own.dns, settings_for, own.address_locks)
     )
     link_filter = LinkFilter(await seeded_scope(plan, store.note), plan.domain_of)
     return WorkerContext(

@@ -20,7 +20,7 @@ PROGRAM = """
 import os, signal, socket, sys, time
 from gossamer.cluster import launcher_process, worker_process
 
-def run_worker(end, note):
+def run_worker(end, note, locks):
     end.sendall(b"%d\\n" % os.getpid())
     for number in (7, 8, 9):
         entry = note.enter(number)

@@ -1,11 +1,13 @@
 """A fault: one way in which a server of the simulated web misbehaves."""
 
+import ssl
 from collections.abc import Callable
 from html import escape
 from typing import TypeAlias
 
 import msgspec
 
+from gossamer.testing.certificates import Certificates
 from gossamer.testing.replies import Raw, RawStep, Reply
 from gossamer.testing.site import SiteAnswer
 from gossamer.testing.traffic import RequestRecord
@@ -36,6 +38,10 @@ Player: TypeAlias = Callable[[FaultRequest], SiteAnswer | None]
 """Answers a request; None leaves it to the honest part of the host."""
 
 
+MakesContext: TypeAlias = Callable[[Certificates, str], ssl.SSLContext]
+"""Returns what a host of that name shows to clients of TLS."""
+
+
 class Fault(msgspec.Struct, frozen=True):
     """A kind of misbehaviour, switched on for a host by its name."""
 
@@ -46,10 +52,22 @@ class Fault(msgspec.Struct, frozen=True):
     play: Player
     at: tuple[str, ...] = (FAULT_PATH,)
     """The beginnings of the paths that it answers."""
+    tls: Raw | MakesContext | None = None
+    """How it meets a client that begins with TLS; None: as an honest host. What is sent instead of
+    a handshake needs no certificates."""
+
+    @property
+    def needs_certificates(self) -> bool:
+        """Whether it can be played only where there are certificates."""
+        return self.tls is not None and not isinstance(self.tls, Raw)
 
     def answer(self, request: FaultRequest) -> SiteAnswer | None:
         """Return its answer to a request; None if the request is none of its business."""
         return self.play(request) if request.target.startswith(self.at) else None
+
+
+def never(_request: FaultRequest) -> None:
+    """Leave every request to the honest part of the host."""
 
 
 def always(answer: SiteAnswer) -> Player:
@@ -75,7 +93,14 @@ def linked(*links: str, text: str = "", head: str = "") -> Reply:
 
 def ended(make: Callable[[], SiteAnswer]) -> Player:
     """Return what answers with this, and with a page at whatever it leads to."""
-    return lambda request: linked(text="The end.") if request.target != FAULT_PATH else make()
+    return ended_by(lambda _request: make())
+
+
+def ended_by(play: Callable[[FaultRequest], SiteAnswer]) -> Player:
+    """Return the same, for an answer that depends on the request."""
+    return lambda request: (
+        linked(text="The end.") if request.target != FAULT_PATH else play(request)
+    )
 
 
 def typed(body: bytes | str, kind: str = "text/html; charset=utf-8", **fields: str) -> Reply:

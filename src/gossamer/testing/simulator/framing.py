@@ -34,6 +34,11 @@ _LENGTHS = (
         raw(OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi!"),
     ),
     Fault(
+        "lengths-same",
+        "has the same length twice",
+        raw(OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nhi"),
+    ),
+    Fault(
         "length-and-chunked",
         "has a length and chunks",
         raw(OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"),
@@ -46,6 +51,11 @@ _CHUNKS = (
         "chunk-size-overflow",
         "has a chunk size of twenty digits",
         raw(_CHUNKED + b"f" * 20 + b"\r\nhi\r\n0\r\n\r\n"),
+    ),
+    Fault(
+        "chunks-tiny",
+        "sends a page in 200,000 chunks of one byte",
+        raw(_CHUNKED + b"1\r\n.\r\n" * 200_000 + b"0\r\n\r\n"),
     ),
     Fault("chunks-cut", "closes before the last chunk", raw(_CHUNKED + b"2\r\nhi\r\n")),
     Fault(

@@ -26,6 +26,8 @@ class HostProfile(msgspec.Struct, frozen=True, kw_only=True):
     has_robots: bool
     """Whether its robots.txt forbids every tenth page."""
     has_sitemap: bool
+    prefers_tls: bool
+    """Whether its pages are https, where there are certificates."""
     fault: Fault | None = None
 
     def is_private(self, page: int) -> bool:
@@ -101,5 +103,6 @@ class Hosts:
             language=LANGUAGES[int(draw() * len(LANGUAGES))],
             has_robots=draw() < 0.3,
             has_sitemap=draw() < 0.3,
+            prefers_tls=draw() < 0.5,
             fault=fault,
         )

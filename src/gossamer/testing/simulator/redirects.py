@@ -10,6 +10,7 @@ from gossamer.testing.simulator.fault import (
     FaultRequest,
     Player,
     ended,
+    ended_by,
     linked,
 )
 
@@ -52,6 +53,10 @@ def _refresh(request: FaultRequest) -> Reply:
     return linked(head=f'<meta http-equiv="refresh" content="0;url={other}">')
 
 
+def _refresh_self(_request: FaultRequest) -> Reply:
+    return linked(head=f'<meta http-equiv="refresh" content="0;url={FAULT_PATH}">')
+
+
 def _refresh_header(_request: FaultRequest) -> Reply:
     return Reply(headers={"Refresh": f"0;url={FAULT_PATH}"}, body="<p>Once more.</p>")
 
@@ -66,6 +71,12 @@ REDIRECTS = (
     Fault("redirect-utf8", "redirects to a path in raw UTF-8", _once("/fault/ende-für-heute")),
     Fault("redirect-bytes", "redirects to a path that is no text", ended(lambda: Raw([_BYTES]))),
     Fault("redirect-fragment", "redirects to a fragment", _once(f"{END}#part")),
+    Fault(
+        "redirect-network-path",
+        "redirects to its own name without a scheme",
+        ended_by(lambda request: _to(f"{request.origin.partition(':')[2]}{END}")),
+    ),
+    Fault("redirect-ftp", "redirects to ftp", lambda _: _to("ftp://nobody.invalid/")),
     Fault("redirect-javascript", "redirects to a script", lambda _: _to("javascript:alert(1)")),
     Fault("redirect-file", "redirects to a file", lambda _: _to("file:///etc/passwd")),
     Fault("redirect-data", "redirects to data", lambda _: _to("data:text/html,<p>hi</p>")),
@@ -75,5 +86,6 @@ REDIRECTS = (
     Fault("redirect-no-host", "redirects to a name that does not exist", _other_host),
     Fault("redirect-crlf", "redirects to a path with line breaks", _once("/fault/a%0d%0aX: 1")),
     Fault("refresh-loop", "refreshes in a circle", _refresh),
+    Fault("refresh-self", "refreshes to itself", _refresh_self),
     Fault("refresh-header", "refreshes to itself by a header", _refresh_header),
 )

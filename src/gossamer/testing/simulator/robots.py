@@ -27,6 +27,13 @@ def _redirected(request: FaultRequest) -> Reply:
     return Reply(status=301, headers={"Location": f"{ROBOTS}?{number + 1}"})
 
 
+def _elsewhere(request: FaultRequest) -> Reply:
+    """Redirect to the file of a host that forbids; here the rules are those of this host."""
+    scheme, _, name = request.origin.partition("://")
+    other = f"{scheme}://robots-bom.{name.partition('.')[2]}{ROBOTS}"
+    return Reply(status=301, headers={"Location": other})
+
+
 def _looping(_request: FaultRequest) -> Reply:
     return Reply(status=301, headers={"Location": ROBOTS})
 
@@ -63,6 +70,7 @@ _OF_ROBOTS = (
         raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", Repeat(b"#", every_s=0.5)),
     ),
     _robots("robots-redirected", "is behind five redirects", _redirected),
+    _robots("robots-elsewhere", "is that of another host, which forbids", _elsewhere),
     _robots("robots-loop", "redirects to itself", _looping),
     _robots("robots-bomb", "unpacks to 200 MB", lambda _: _bomb("text/plain")),
     _robots(

@@ -1,7 +1,8 @@
 """The simulated web: hosts of every kind, honest and faulty, on one loopback port."""
 
+import ssl
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from types import MappingProxyType
 import msgspec
 
 from gossamer.errors import UsageError
+from gossamer.testing.certificates import CertificateAuthority, Certificates
 from gossamer.testing.replies import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.server import LOOPBACK, ServerThread
 from gossamer.testing.simulator.fault import FaultRequest
@@ -44,10 +46,23 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise UsageError("the shares of all faults are more than all hosts together")
 
     @contextmanager
-    def serve(self, port: int = 0) -> Iterator["ServedWeb"]:
-        """Serve it on a loopback port, inside the `with` statement."""
-        served = ServedWeb(self)
-        server = ServerThread(served.answer, None, port)
+    def serve(
+        self, port: int = 0, authority: Callable[[], CertificateAuthority] | None = None
+    ) -> Iterator["ServedWeb"]:
+        """Serve it on a loopback port, inside the `with` statement.
+
+        With a class that makes certificates, such as `trustme.CA`, some hosts speak https, and
+        faults of certificates and of HTTP/2 can be played.
+        """
+        certificates = None if authority is None else Certificates(authority)
+        for name in self.faults:
+            if FAULTS[name].needs_certificates and certificates is None:
+                raise UsageError(
+                    f"the fault {name} needs certificates: from serve(authority=…), or --write-ca"
+                )
+        served = ServedWeb(self, certificates)
+        may_be_tls = certificates or any(FAULTS[name].tls for name in self.faults)
+        server = ServerThread(served.answer, served.meet if may_be_tls else None, port)
         served.port = server.port
         try:
             yield served
@@ -73,8 +88,11 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 class ServedWeb:
     """A simulated web that is being served."""
 
-    def __init__(self, web: SimulatedWeb) -> None:
+    def __init__(self, web: SimulatedWeb, certificates: Certificates | None = None) -> None:
         self.web = web
+        self.certificates = certificates
+        """Those of its hosts; `write_authority` has the file to trust."""
+        self._contexts: dict[str, ssl.SSLContext] = {}
         self.port = 0
         self.requests: Counter[str] = Counter()
         """How often each host was asked, by its label."""
@@ -94,7 +112,7 @@ class ServedWeb:
         """Return the scheme, name and port of a host."""
         # Names below localhost are found without a table, but have the port of the server.
         port = f":{self.port}" if self.web.domain == "localhost" else ""
-        return f"http://{label}.{self.web.domain}{port}"
+        return f"{self._scheme(label)}://{label}.{self.web.domain}{port}"
 
     def home(self, label: str = "h0") -> str:
         """Return the URL of the home page of a host."""
@@ -121,6 +139,26 @@ class ServedWeb:
         played = host.fault and host.fault.answer(FaultRequest(origin, record, honest))
         answer = played or honest()
         return answer if isinstance(answer, Raw) else prepare(answer)
+
+    def meet(self, name: str) -> ssl.SSLContext | Raw:
+        """Return how a client of TLS is met that asks for this name; called by the server."""
+        label = name.removesuffix(f".{self.web.domain}")
+        host = self.web.all_hosts.find(label)
+        tls = host and host.fault and host.fault.tls
+        if isinstance(tls, Raw):
+            return tls
+        if self.certificates is None or host is None:
+            return Raw(())
+        if name not in self._contexts:
+            make = tls or Certificates.valid
+            self._contexts[name] = make(self.certificates, name)
+        return self._contexts[name]
+
+    def _scheme(self, label: str) -> str:
+        host = self.web.all_hosts.find(label)
+        if host is None or host.fault is not None:
+            return "https" if host and host.fault and host.fault.tls else "http"
+        return "https" if self.certificates is not None and host.prefers_tls else "http"
 
     def _host(self, label: str) -> HostProfile:
         host = self.web.all_hosts.find(label)

@@ -1,0 +1,92 @@
+"""Certificates of a simulated web, good and bad ones.
+
+They are made by a class that is given, such as `trustme.CA`: nothing here can sign, and nobody who
+only crawls needs a library that can.
+"""
+
+import ssl
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+_LINKS_OF_CHAIN = 500
+
+
+class PemText(Protocol):
+    """A certificate or key as text."""
+
+    def bytes(self) -> bytes:
+        """Return the text."""
+
+    def tempfile(self) -> AbstractContextManager[str]:
+        """Have it in a file for a while."""
+
+
+class HostCertificate(Protocol):
+    """A certificate of a host, with its key."""
+
+    @property
+    def private_key_and_cert_chain_pem(self) -> PemText:
+        """Both."""
+
+
+class CertificateAuthority(Protocol):
+    """Whoever signs certificates; `trustme.CA` is one."""
+
+    @property
+    def cert_pem(self) -> PemText:
+        """Its own certificate."""
+
+    def issue_cert(self, *identities: str, not_after: datetime | None = None) -> HostCertificate:
+        """Return a certificate for these names."""
+
+
+class Certificates:
+    """The certificates of a web: those of an authority to trust, and others."""
+
+    def __init__(self, make_authority: Callable[[], CertificateAuthority]) -> None:
+        self._make_authority = make_authority
+        self._trusted = make_authority()
+
+    def write_authority(self, path: Path) -> None:
+        """Write the certificate that a client is to trust (`--ca-file`)."""
+        path.write_bytes(self._trusted.cert_pem.bytes())
+
+    def valid(self, name: str) -> ssl.SSLContext:
+        """Return what shows a good certificate of a host."""
+        return _showing(self._trusted.issue_cert(name))
+
+    def expired(self, name: str) -> ssl.SSLContext:
+        """Return what shows a certificate that has run out."""
+        yesterday = datetime.now(UTC) - timedelta(days=1)
+        return _showing(self._trusted.issue_cert(name, not_after=yesterday))
+
+    def of_other_host(self, name: str) -> ssl.SSLContext:
+        """Return what shows the good certificate of another host."""
+        return self.valid(f"not-{name}")
+
+    def of_unknown_authority(self, name: str) -> ssl.SSLContext:
+        """Return what shows a certificate that nobody has a reason to trust."""
+        return _showing(self._make_authority().issue_cert(name))
+
+    def self_signed(self, name: str) -> ssl.SSLContext:
+        """Return what shows a certificate, and the host's own authority that has signed it."""
+        own = self._make_authority()
+        return _showing(own.issue_cert(name), own.cert_pem.bytes())
+
+    def of_long_chain(self, name: str) -> ssl.SSLContext:
+        """Return what shows several hundred certificates."""
+        links = self._trusted.cert_pem.bytes() * _LINKS_OF_CHAIN
+        return _showing(self._trusted.issue_cert(name), links)
+
+
+def _showing(certificate: HostCertificate, links: bytes = b"") -> ssl.SSLContext:
+    """Return what shows a certificate, and further links of its chain."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with certificate.private_key_and_cert_chain_pem.tempfile() as path:
+        with Path(path).open("ab") as file:
+            file.write(links)
+        context.load_cert_chain(path)
+    return context
