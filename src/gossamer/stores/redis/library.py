@@ -8,7 +8,9 @@ and the call is made again.
 
 The source is one chunk. A file of `lua/` is a module as `require` takes them, which returns a table
 of its functions, and may use those before it in `MODULES`. A file of `lua/steps/` registers a
-function of the server. While a server loads a library, it gives it nothing of Lua's own library.
+function of the server. While a server loads a library, it gives it nothing of Lua's own library,
+and later it looks for every name of that in two tables: so the first call puts them into local
+variables (`bind`).
 """
 
 import hashlib
@@ -51,6 +53,12 @@ MODULES = (
     "steps",
 )
 """Each is in the local variable of its name for those that follow."""
+
+GLOBALS = (
+    *("cmsgpack", "error", "ipairs", "math", "next", "pairs", "rawget", "redis"),
+    *("setmetatable", "string", "struct", "table", "tonumber", "unpack"),
+)
+"""What the modules use of Lua's library and the server's."""
 
 _LUA = files(__package__) / "lua"
 _DIGEST_CHARACTERS = 16
@@ -103,8 +111,18 @@ async def call(client: Redis, step: str, key: str, *arguments: EncodableT) -> An
 @cache
 def _body() -> str:
     """Return the source without what depends on its digest."""
-    return "".join(
-        (f"local const = {_table(CONSTANTS)}\n", f"local K = {_table(NAMES)}\n", *_parts())
+    shared = (f"local const = {_table(CONSTANTS)}\n", f"local K = {_table(NAMES)}\n")
+    return "".join((_binding(), *shared, *_parts()))
+
+
+def _binding() -> str:
+    """Return what makes local variables of the names, when `bind` is called."""
+    names = ", ".join(GLOBALS)
+    return (
+        f"local function theirs() return {names} end\n"
+        f"local register_function = redis.register_function\n"
+        f"local {names}\n"
+        f"local function bind() {names} = theirs() end\n"
     )
 
 

@@ -5,11 +5,19 @@ local steps = {}
 
 local text = commands.text
 
+local is_bound = false
+
 -- Registers a function under its name in this version of the library.
 function steps.register(name, callback, flags)
-  redis.register_function({
+  register_function({
     function_name = 'gossamer_' .. name .. '_' .. DIGEST,
-    callback = callback,
+    callback = function(keys, args)
+      if not is_bound then
+        bind()
+        is_bound = true
+      end
+      return callback(keys, args)
+    end,
     flags = flags,
   })
 end
