@@ -9,7 +9,6 @@ little older or newer. Nobody waits for the copy; it costs each step that change
 
 import asyncio
 import sqlite3
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from gossamer.frontier import SchedulerRules
 from gossamer.stores.embedded.rows import Figures
 from gossamer.stores.redis import library
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
+from gossamer.stores.redis.counters import read_counters, unpack_counters
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import (
     UNREADABLE,
@@ -60,7 +60,7 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a worker is alive, as far as one can tell: seen within the time of a lease."""
     closed: bool
     """Whether nobody works on it and nothing is in progress."""
-    counts: defaultdict[str, float]
+    counts: Mapping[str, float]
     outcomes: dict[str, int]
     """How many URLs are done, by the reason (`stores/reasons.py`)."""
     depths: dict[str, int]
@@ -80,9 +80,9 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_state(answer: Sequence[Any], rules: StoreRules, unreadable: list[str]) -> CopiedCrawl:
     """Return what the step that was the moment has answered (`lua/steps/catch_up.lua`)."""
-    (seconds, micros), fields, outcomes, pending_depth_changes, seen, *tables = answer
+    (seconds, micros), packed, outcomes, pending_depth_changes, seen, *tables = answer
     depths, queues, relaxing, results = tables
-    counts = defaultdict(float, {name.decode(): float(value) for name, value in _pairs(fields)})
+    counts = unpack_counters(packed)
     silent_since = int(seconds) + int(micros) / 1e6 - rules.scheduler.lease_s
     running = counts["closed"] == AT_WORK and bool(seen) and float(seen[1]) > silent_since
     return CopiedCrawl(
@@ -158,6 +158,7 @@ class _Copy:
     """One copy under way: `begin`, then `catch_up`, then `end`."""
 
     def __init__(self, crawl: CrawlClient, importer: SqliteImporter, *, sketches: bool) -> None:
+        self._crawl = crawl
         self._client = crawl.client
         self._key = crawl.key
         self._prefix = crawl.prefix
@@ -349,7 +350,7 @@ class _Copy:
             return None
 
     async def _counted(self, name: str) -> int:
-        return int(await self._client.hget(self._key("counts"), name) or 0)
+        return int((await read_counters(self._crawl))[name])
 
 
 def _cut(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:

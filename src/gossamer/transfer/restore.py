@@ -22,6 +22,7 @@ from gossamer.stores.embedded.sqlite.band_table import COMPLETE_NOTE
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
+from gossamer.stores.redis.counters import pack_counters
 from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client
 from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.nodes import Nodes, connect
@@ -119,7 +120,7 @@ class Restoration:
         self._depths: Counter[str] = Counter()
         self._queues: Counter[int] = Counter()
         self._host_urls: Counter[EncodableT] = Counter()
-        self._counts: Fields = {}
+        self._counts: dict[str, float] = {}
 
     async def urls(self, tell: Callable[[int, int], None]) -> None:
         """Write URLs, by id and by key, their links and where they wait."""
@@ -295,12 +296,12 @@ class Restoration:
             "lease": ((starts + 1) << LEASES_OF_A_START) - 1 if starts else 0,
         }
         hashes: dict[str, Mapping[Any, Any]] = {
-            "counts": self._counts,
             "outcomes": self._outcomes,
             "depths": self._depths,
             "queue_counts": self._queues,
             "notes": notes,
         }
+        await self._client.set(self._key("counts"), pack_counters(self._counts))
         for name, fields in hashes.items():
             if fields:
                 await self._client.hset(self._key(name), mapping=dict(fields))

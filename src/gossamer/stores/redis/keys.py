@@ -70,7 +70,7 @@ NAMES: Final = {
     "results": "results",  # list: the log of results (lua/results.lua)
     "row": "row:",  # string of a result: the page as a row of a table, until the outputs have it
     # the crawl
-    "counts": "counts",  # hash: the counters of the crawl, see COUNTERS
+    "counts": "counts",  # string: the counters of the crawl, packed (counters.py)
     "notes": "notes",  # hash: the notes of the crawl (notes.py)
     "leader": "leader:",  # string of a role: who has it at present
     "rules": "rules",  # string: the rules of the crawl (rules.py)
@@ -106,7 +106,7 @@ COUNTERS: Final = (
     "closed",  # how the last process was seen or has ended (alive.py)
     *("server", "unsure"),  # who carried out the last step; until when hosts count as asked
 )
-"""The fields of `counts`; one that is not there is 0."""
+"""The counters of `counts`, in the order in which they are packed."""
 
 DEPTH_COUNTS: Final = ("urls", "done", "pages")
 """How many URLs of a depth are known, are done, and have a page; a field of `depths` is

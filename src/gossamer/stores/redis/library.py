@@ -25,7 +25,8 @@ from redis.asyncio import Redis
 from redis.typing import EncodableT
 
 from gossamer.stores.redis.constants import CONSTANTS
-from gossamer.stores.redis.keys import NAMES
+from gossamer.stores.redis.counters import FORMAT
+from gossamer.stores.redis.keys import COUNTERS, NAMES
 
 MODULES = (
     "commands",
@@ -112,7 +113,19 @@ async def call(client: Redis, step: str, key: str, *arguments: EncodableT) -> An
 def _body() -> str:
     """Return the source without what depends on its digest."""
     shared = (f"local const = {_table(CONSTANTS)}\n", f"local K = {_table(NAMES)}\n")
-    return "".join((_binding(), *shared, *_parts()))
+    return "".join((_binding(), *shared, _packing(), *_parts()))
+
+
+def _packing() -> str:
+    """Return the functions that read and write the packed counters (`counters.py`)."""
+    fields = ", ".join(f"{name} = v[{at}]" for at, name in enumerate(COUNTERS, start=1))
+    values = ", ".join(f"counts.{name}" for name in COUNTERS)
+    return (
+        f"local COUNTER_COUNT = {len(COUNTERS)}\n"
+        f"local function unpack_counts(packed) local v = {{ struct.unpack('{FORMAT}', packed) }} "
+        f"return {{ {fields} }} end\n"
+        f"local function pack_counts(counts) return struct.pack('{FORMAT}', {values}) end\n"
+    )
 
 
 def _binding() -> str:

@@ -24,6 +24,7 @@ from gossamer.stores.reading import (
 )
 from gossamer.stores.redis import read_hosts
 from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.counters import read_counters
 from gossamer.stores.redis.crawl_client import (
     CrawlClient,
     ask_server,
@@ -266,9 +267,8 @@ class RedisReader:
         return await self._records().read_one("hosts", number, read_host)
 
     async def _counter(self, name: str) -> int:
-        found = await self.crawl.client.hget(self.crawl.key("counts"), name) or b"0"
         try:
-            return int(found)
+            return int((await read_counters(self.crawl))[name])
         except ValueError as error:
             self._records().complain(f"its counters cannot be read ({error})")
 

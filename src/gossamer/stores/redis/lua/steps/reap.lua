@@ -44,7 +44,7 @@ local function reap_workers(ctx)
   return found
 end
 
-steps.repeatable('reap', {}, function(ctx)
+steps.repeatable('reap', function(ctx)
   local found = reap_leases(ctx)
   reap_slots(ctx)
   found = found + reap_workers(ctx)

@@ -95,7 +95,7 @@ local function take(ctx, found)
   return items
 end
 
-steps.repeatable('route', { 'queued', 'assigned', 'relaxing' }, function(ctx, message)
+steps.repeatable('route', function(ctx, message)
   local assigned, _, followed = 0, links.grow(ctx, links.growth())
   if scheduler.must_wait_for_order(ctx) then
     return followed

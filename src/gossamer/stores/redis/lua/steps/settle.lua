@@ -1,11 +1,6 @@
 -- Records everything that came of a task, if its lease is still the newest: `settle`, and `keep` for
 -- a page that claims its number in the same call.
 
-local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'page', 'pages', 'visits', 'bytes',
-  'received', 'reserved', 'credit', 'started', 'last', 'relaxing',
-}
-
 -- What is left out of a message.
 local NOTHING = {
   depth = 0, hops = 0, cause = '', detail = '', size = 0, received = 0, similarity = 0,
@@ -123,7 +118,7 @@ local function settle(ctx, message, lease, claim, refusal, keys, note, content, 
   )
 end
 
-steps.once('settle', COUNTERS, function(ctx, message, ...)
+steps.once('settle', function(ctx, message, ...)
   setmetatable(message, OF_MESSAGE)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)
@@ -136,7 +131,7 @@ steps.once('settle', COUNTERS, function(ctx, message, ...)
 end)
 
 -- Claims the number of a page and settles it, in one step: nobody has to see it in between.
-steps.once('keep', COUNTERS, function(ctx, message, digest, bands, sample, ...)
+steps.once('keep', function(ctx, message, digest, bands, sample, ...)
   setmetatable(message, OF_MESSAGE)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)

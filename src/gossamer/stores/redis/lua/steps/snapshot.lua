@@ -10,12 +10,7 @@ local function ended_by(ctx, waiting)
   return 'complete'
 end
 
-local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'pages', 'visits', 'bytes', 'received',
-  'short_at', 'listed', 'over_host_urls', 'reading', 'met', 'page', 'broken', 'relaxing',
-}
-
-steps.reading('snapshot', COUNTERS, function(ctx)
+steps.reading('snapshot', function(ctx)
   local counts = ctx.counts
   local gaps = ctx.call('ZRANGE', ctx.prefix .. K.free, '0', '-1')
   for i, number in ipairs(gaps) do

@@ -55,8 +55,7 @@ local function count_queues(ctx)
   end
 end
 
--- A counter that is set must have been read: else it is not written.
-steps.repeatable('take_over', { 'closed', 'taken_slots' }, function(ctx, message, rules)
+steps.repeatable('take_over', function(ctx, message, rules)
   local counts, queues_before = ctx.counts, message[1]
   ctx.call('SET', ctx.prefix .. K.rules, rules)
   if counts.closed == const.AT_WORK then
