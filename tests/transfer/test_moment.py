@@ -11,6 +11,7 @@ from tests.unit.views.reading import in_redis
 
 from gossamer.stores.redis.counters import read_counters
 from gossamer.stores.redis.crawl_client import CrawlClient
+from gossamer.stores.redis.keys import key
 from gossamer.transfer import export as exporting
 from gossamer.views.crawl_tables import open_tables
 from gossamer.views.verify import verify

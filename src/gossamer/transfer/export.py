@@ -25,6 +25,7 @@ from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import (
     UNREADABLE,
     links_done,
+    read_found,
     read_host,
     read_listing,
     read_result,
@@ -194,7 +195,7 @@ class _Copy:
                 if listing is not None:
                     self._importer.add("listings", [(int(name), *astuple(listing))])
         async for found in self._scan("known"):
-            self._importer.add_keys((name, int(url_id)) for name, url_id in found.items())
+            self._importer.add_keys((name, read_found(one)) for name, one in found.items())
         if self._sketches:
             await self._copy_bands()
 

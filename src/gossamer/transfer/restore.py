@@ -32,6 +32,7 @@ from gossamer.stores.redis.records import (
     name_of,
     place_in_line,
     write_host,
+    write_found,
     write_listing,
     write_page,
     write_samples,
@@ -162,7 +163,7 @@ class Restoration:
 
     def _take_url(self, portion: _Portion, url: tables.TableUrl) -> None:
         record = url.record
-        portion.known[url.key] = url.id
+        portion.known[url.key] = write_found(record, url.id)
         portion.urls[url.id] = write_url(record)
         if url.links:
             portion.targets[url.id] = write_targets(url.links)
@@ -213,19 +214,19 @@ class Restoration:
 
     async def pages(self) -> None:
         """Write pages, the last number of one, and which smaller numbers are free."""
-        count = last = 0
+        count = last = gaps = 0
         for some in tables.portions(tables.pages(self._db), URLS_AT_ONCE):
             free: dict[str, float] = {}
             for number, _ in some:
                 free |= {str(one): one for one in range(last + 1, number)}
                 last = number
-            count += len(some)
+            count, gaps = count + len(some), gaps + len(free)
             await self._client.hset(self._key("pages"), mapping=dict(some))
             if free:
                 await self._client.zadd(self._key("free"), free)
         if pending_depth_changes := dict(self._db.execute(_PENDING_DEPTH_CHANGES)):
             await self._client.hset(self._key("depth_changes"), mapping=pending_depth_changes)
-        self._counts |= {"pages": count, "page": last}
+        self._counts |= {"pages": count, "page": last, "free": gaps}
 
     async def results(self) -> None:
         """Write the log of results, and the scores that came with links."""

@@ -12,7 +12,7 @@ REGISTRY: Final = "gossamer:crawls"
 
 NAMES: Final = {
     # URLs
-    "known": "known",  # hash: the key of a URL -> its id
+    "known": "known",  # hash: the key of a URL -> its id, and how far it was when it was found
     "urls": "urls",  # hash: id -> record (lua/urls.lua)
     "targets": "targets",  # hash: id -> where its links lead, as steps from id to id
     "listings": "listings",  # hash: id -> what was given with the first link to it (records.py)
@@ -93,6 +93,7 @@ COUNTERS: Final = (
     *("hosts", "met"),  # the number of the last host; how many hosts have a known URL
     *("credit", "taken_slots"),  # the largest credit of a domain; slots taken without a task
     *("page", "pages", "visits"),  # the last page number given; pages kept; how often in all
+    *("claims", "free"),  # entries of claims and refusals together; free numbers of pages
     *("bytes", "received"),  # size of pages read; bytes of bodies received
     "reserved",  # bytes that leases may still receive
     "short_at",  # under which limit of bytes the rest was too little for a task

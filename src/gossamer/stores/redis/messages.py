@@ -52,9 +52,10 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     new: list[int] = []
     """The new links, counted from 1."""
     nearer: list[tuple[int, int]] = []
-    learnt: list[float] = []
-    """For each link that came as a URL its id, when it was done (0: it is not), its depth and its
-    hops."""
+    learnt: list[int] = []
+    """For each link that came as a URL its id, and how far it is (`known_link_cache.place_of`)."""
+    finished: list[float] = []
+    """When each of them was done (0: it is not); empty if that is not important."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded: see `Settled.unread`."""
     repeated: bool = False

@@ -39,7 +39,7 @@ from gossamer.stores.redis.read_path import read_path
 from gossamer.stores.redis.read_records import RecordReader
 from gossamer.stores.redis.read_results import read_last_result, read_results
 from gossamer.stores.redis.read_workers import read_workers
-from gossamer.stores.redis.records import UNREADABLE, HostRow, read_host
+from gossamer.stores.redis.records import UNREADABLE, HostRow, read_found, read_host
 from gossamer.stores.redis.unpack import UnpackedPage, UnpackedUrl, unpack_page, unpack_url
 from gossamer.stores.results import Result
 from gossamer.stores.rules import StoreRules
@@ -206,7 +206,7 @@ class RedisReader:
         found = await self.crawl.client.hget(self.crawl.key("known"), key)
         if found is None:
             return None
-        url_id, records = int(found), self._records()
+        url_id, records = read_found(found), self._records()
         row = await records.read_needed("urls", url_id, unpack_url)
         host = await records.read_needed("hosts", row.row.host, read_host)
         return self._record(url_id, row, host)
@@ -216,7 +216,7 @@ class RedisReader:
         if not keys:
             return []
         found = await self.crawl.client.hmget(self.crawl.key("known"), [*keys])
-        ids = [int(one) if one else 0 for one in found]
+        ids = [read_found(one) if one else 0 for one in found]
         return await read_ends(self._records(), ids, self._record)
 
     async def attempts(self, url_id: int) -> list[Attempt]:

@@ -15,7 +15,7 @@ from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerVie
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.reasons import cause_counts, outcome_sums, parsed_counts
 from gossamer.stores.redis import messages
-from gossamer.stores.redis.known_link_cache import KnownLinkCache
+from gossamer.stores.redis.known_link_cache import KnownLinkCache, place_of
 from gossamer.stores.redis.messages import LinksMessage, SnapshotAnswer, pack
 from gossamer.stores.redis.script_client import ScriptClient
 from gossamer.stores.redis.unpack import read_body
@@ -137,9 +137,9 @@ class RedisStore:
         self, step: str, settlement: Settlement, claimed: Sequence[bytes], now: float
     ) -> Settled:
         task, page, links = settlement.task, settlement.page, settlement.links
-        place = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
+        behind = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
         connection = self.script_client.connections
-        known = self._known.on(connection).recognise(links, *place, now)
+        known = self._known.on(connection).recognise(links, place_of(*behind), now)
         if settlement.again:
             known = {}  # there may be something new about the target
         packed, keys = messages.bundle(links, known)
@@ -159,7 +159,7 @@ class RedisStore:
         )
         answer = messages.read_settled(reply)
         if answer.learnt and connection == self.script_client.connections:
-            self._known.meet(keys, answer.learnt, now)
+            self._known.meet(keys, answer.learnt, answer.finished, now)
         new = [links[index - 1].key for index in answer.new]
         return Settled(
             accepted=answer.accepted,

@@ -32,6 +32,7 @@ function context.new(keys, args)
     hosts = {}, changed_hosts = {},
     domains = {}, changed_domains = {},
     limits = {}, -- of hosts, by name
+    empty = {}, -- the sets of agendas in which no host's moment has come, by key
     bands = {}, -- whether those that were read are there, by key
     queue_lengths = {}, -- the lengths of workers' queues
     queue_growth = {}, -- by how much each has changed

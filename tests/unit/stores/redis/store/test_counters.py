@@ -120,6 +120,9 @@ class CountedCrawl:
             records: Any = await client.hgetall(self.stage.key("urls"))
             counts = unpack_counters(await client.get(self.stage.key("counts")))
             depths: Any = await client.hgetall(self.stage.key("depths"))
+            claims = await client.hlen(self.stage.key("claims"))
+            refusals = await client.hlen(self.stage.key("refusals"))
+            free = await client.zcard(self.stage.key("free"))
             queue_counts: Any = await client.hgetall(self.stage.key("queue_counts"))
         rows = [read_url(packed) for packed in records.values()]
         table = QueueTable(self.queues)
@@ -132,6 +135,7 @@ class CountedCrawl:
         )
         too_deep = sum(row.state == UrlState.TOO_DEEP for row in rows)
         assert counts["too_deep"] == too_deep
+        assert (counts["claims"], counts["free"]) == (claims + refusals, free)
         moments = [attempt[0] for row in rows for attempt in row.attempts]
         assert counts["started"] == min(moments, default=0.0)
         assert counts["last"] == max(moments, default=0.0)

@@ -50,21 +50,25 @@ local function keep_page(ctx, message, u, h, claim, is_new, note, content)
   end
 end
 
--- Returns for each link that came as a URL its id, when it was done (0: it is not), and how far it
--- is: depth, and how many redirects behind the last link.
+-- Returns for each link that came as a URL its id, and how far it is: depth, and how many redirects
+-- behind the last link. And, where pages are visited again, when it was done (0: it is not).
 local function learnt_of(ctx, growth, path)
-  local learnt, count = {}, 0
-  for _, i in ipairs(growth.at) do
-    local at, depth, hops = growth.finished[i], growth.depths[i], growth.hops[i]
+  local learnt, count, is_revisiting = {}, 0, ctx.rules.revisit_s < const.INF
+  local finished = is_revisiting and {} or nil
+  for j, i in ipairs(growth.at) do
+    local depth, hops = growth.depths[i], growth.hops[i]
     if not depth or paths.is_shorter(path, depth, hops) then
       depth, hops = path.depth, path.hops
     end
     learnt[count + 1] = growth.ids[i]
-    learnt[count + 2] = at and at < const.INF and at - ctx.offset or 0
-    learnt[count + 3], learnt[count + 4] = depth, hops
-    count = count + 4
+    learnt[count + 2] = depth * (const.MOST_HOPS + 1) + math.min(hops, const.MOST_HOPS)
+    count = count + 2
+    if is_revisiting then
+      local at = growth.finished[i]
+      finished[j] = at and at < const.INF and at - ctx.offset or 0
+    end
   end
-  return learnt
+  return learnt, finished
 end
 
 -- Ends the URL of a task, and adds what was found on its page.
@@ -86,9 +90,9 @@ local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, c
   results.append(ctx, u, message.page_id or 0, records, row)
   local nearer = links.grow(ctx, growth)
   pages.share_credit(ctx, h.domain, message.domains)
+  local learnt, finished = learnt_of(ctx, growth, path)
   return {
-    accepted = true, new = growth.new, nearer = nearer,
-    learnt = learnt_of(ctx, growth, path),
+    accepted = true, new = growth.new, nearer = nearer, learnt = learnt, finished = finished,
   }
 end
 
