@@ -20,11 +20,11 @@ def pack_counters(counts: Mapping[str, float]) -> bytes:
     return _PACKED.pack(*(counts.get(name, 0) for name in COUNTERS))
 
 
-def unpack_counters(packed: bytes | None) -> dict[str, float]:
+def unpack_counters(packed: bytes | str | None) -> dict[str, float]:
     """Return stored counters by name, all 0 if there are none; a ValueError for anything else."""
     if packed is None:
         return dict.fromkeys(COUNTERS, 0.0)
-    if len(packed) != _PACKED.size:
+    if not isinstance(packed, bytes) or len(packed) != _PACKED.size:
         raise ValueError(f"{len(packed)} bytes instead of {_PACKED.size}")
     return dict(zip(COUNTERS, _PACKED.unpack(packed), strict=True))
 

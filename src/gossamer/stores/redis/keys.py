@@ -17,6 +17,8 @@ NAMES: Final = {
     "targets": "targets",  # hash: id -> where its links lead, as steps from id to id
     "listings": "listings",  # hash: id -> what was given with the first link to it (records.py)
     "sitemaps": "sitemaps",  # hash: registered domain -> how many sitemaps it has
+    "slices": "slices:",  # list of a URL: links of its page that are to be added (lua/slices.lua)
+    "unadded": "unadded",  # sorted set: URLs that have such, by when they settled, in microseconds
     "relaxing": "relaxing",  # sorted set: URLs that came nearer, their links not (lua/paths.lua)
     "url_queue": "url-queue",  # sorted set: the URL queue, ids in the order in which they came
     "queued": "queued:",  # sorted set of a host: what waits in the priority queues, by score
@@ -88,6 +90,7 @@ COUNTERS: Final = (
     ),  # the last URL id; how many are unscored; the last in line
     *("queued", "assigned", "in_progress", "too_deep"),  # how many URLs are in these states
     "relaxing",  # how many URLs have come nearer whose links are still to be followed
+    "unadded",  # how many URLs have ended of whose links some are still to be added
     "common",  # how many of the assigned ones are assigned to all workers together
     "broken",  # how many records were put into the quarantine
     *("hosts", "met"),  # the number of the last host; how many hosts have a known URL

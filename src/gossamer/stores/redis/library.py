@@ -47,6 +47,7 @@ MODULES = (
     "claims",
     "paths",
     "links",
+    "slices",
     "dismissal",
     "pages",
     "results",

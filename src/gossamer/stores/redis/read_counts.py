@@ -63,7 +63,7 @@ async def read_counts(crawl: CrawlClient, lease_s: float) -> CrawlCounts:
         running=running,
         resting_s=max(0.0, counts["unsure"] - now),
         closed=not running and not counts["in_progress"] and not counts["taken_slots"],
-        relaxing=counts["relaxing"] > 0,
+        relaxing=counts["relaxing"] > 0 or counts["unadded"] > 0,
     )
 
 

@@ -7,6 +7,7 @@ each record is as it was when its batch was read.
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey, Outcome, Url
@@ -203,7 +204,7 @@ class RedisReader:
 
     async def url(self, key: bytes) -> UrlRecord | None:
         """Return what is known of the URL filed under that key."""
-        found = await self.crawl.client.hget(self.crawl.key("known"), key)
+        found: Any = await self.crawl.client.hget(self.crawl.key("known"), key)
         if found is None:
             return None
         url_id, records = read_found(found), self._records()
@@ -215,7 +216,7 @@ class RedisReader:
         """Return for each key the URL filed under it, or where the redirects from there ended."""
         if not keys:
             return []
-        found = await self.crawl.client.hmget(self.crawl.key("known"), [*keys])
+        found: Any = await self.crawl.client.hmget(self.crawl.key("known"), [*keys])
         ids = [read_found(one) if one else 0 for one in found]
         return await read_ends(self._records(), ids, self._record)
 

@@ -36,7 +36,7 @@ RESULT = struct.Struct(">5s5sd")
 CLAIM = struct.Struct(">5sB")
 """What a page is compared by: its number and the length of its digest; digest and bands follow."""
 FOUND = struct.Struct(">5sIB")
-"""What is kept under the key of a URL: its id, and its depth and hops when it was found, or less."""
+"""What is kept under the key of a URL: its id, and its depth and hops when it was found."""
 MOST_LINKS = 2**17
 """More than any page has."""
 _SAMPLES = struct.Struct(">5sH")

@@ -190,6 +190,27 @@ function links.add(ctx, growth, message, keys, path, forgotten_before, check_all
   end
 end
 
+-- Returns for each link that came as a URL its id, and how far it is: depth, and how many redirects
+-- behind the last link. And, where pages are visited again, when it was done (0: it is not).
+function links.learnt(ctx, growth, path)
+  local learnt, count, is_revisiting = {}, 0, ctx.rules.revisit_s < const.INF
+  local finished = is_revisiting and {} or nil
+  for j, i in ipairs(growth.at) do
+    local depth, hops = growth.depths[i], growth.hops[i]
+    if not depth or paths.is_shorter(path, depth, hops) then
+      depth, hops = path.depth, path.hops
+    end
+    learnt[count + 1] = growth.ids[i]
+    learnt[count + 2] = depth * (const.MOST_HOPS + 1) + math.min(hops, const.MOST_HOPS)
+    count = count + 2
+    if is_revisiting then
+      local at = growth.finished[i]
+      finished[j] = at and at < const.INF and at - ctx.offset or 0
+    end
+  end
+  return learnt, finished
+end
+
 -- Notes which pages have come nearer, for the modules; returns them with their depth.
 local function note_nearer(ctx, growth)
   local nearer = {}

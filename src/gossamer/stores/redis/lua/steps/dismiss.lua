@@ -14,5 +14,6 @@ steps.once('dismiss', function(ctx, message)
     end
   end)
   dismissal.forget(ctx, worker)
+  slices.abandon(ctx)
   return true
 end)

@@ -50,39 +50,22 @@ local function keep_page(ctx, message, u, h, claim, is_new, note, content)
   end
 end
 
--- Returns for each link that came as a URL its id, and how far it is: depth, and how many redirects
--- behind the last link. And, where pages are visited again, when it was done (0: it is not).
-local function learnt_of(ctx, growth, path)
-  local learnt, count, is_revisiting = {}, 0, ctx.rules.revisit_s < const.INF
-  local finished = is_revisiting and {} or nil
-  for j, i in ipairs(growth.at) do
-    local depth, hops = growth.depths[i], growth.hops[i]
-    if not depth or paths.is_shorter(path, depth, hops) then
-      depth, hops = path.depth, path.hops
-    end
-    learnt[count + 1] = growth.ids[i]
-    learnt[count + 2] = depth * (const.MOST_HOPS + 1) + math.min(hops, const.MOST_HOPS)
-    count = count + 2
-    if is_revisiting then
-      local at = growth.finished[i]
-      finished[j] = at and at < const.INF and at - ctx.offset or 0
-    end
-  end
-  return learnt, finished
-end
-
 -- Ends the URL of a task, and adds what was found on its page.
-local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row)
+local function finish(
+  ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row, ...
+)
   local path = paths.behind(u, message.redirect)
   -- the URL may have come nearer since it was leased
   local is_nearer = u.depth < message.depth or u.hops < message.hops
   local growth = links.growth()
   paths.follow_whole(ctx, u, growth)
+  slices.add_all(ctx, u.id, growth)
   links.add(ctx, growth, message, keys, path, ctx.now - ctx.rules.revisit_s, is_nearer)
   local duplicate_of, is_new = message.duplicate and refusal.duplicate_of or 0, u.page == 0
   urls.finish(ctx, u, attempt, message.page_id or 0, duplicate_of, message.redirect)
   urls.set_likeness(u, message.similarity, message.own_similarity)
   urls.keep_targets(ctx, u, growth.ids)
+  slices.keep(ctx, u, message, ...)
   if message.page_id and u.depth < message.depth then
     growth.nearer[u.page] = u
   end
@@ -90,7 +73,7 @@ local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, c
   results.append(ctx, u, message.page_id or 0, records, row)
   local nearer = links.grow(ctx, growth)
   pages.share_credit(ctx, h.domain, message.domains)
-  local learnt, finished = learnt_of(ctx, growth, path)
+  local learnt, finished = links.learnt(ctx, growth, path)
   return {
     accepted = true, new = growth.new, nearer = nearer, learnt = learnt, finished = finished,
   }
@@ -98,7 +81,7 @@ end
 
 -- Records what came of a task that is still leased, with what its URL has claimed, or why its page
 -- was refused.
-local function settle(ctx, message, lease, claim, refusal, keys, note, content, records, row)
+local function settle(ctx, message, lease, claim, refusal, ...)
   local id = message.url_id
   local h, u = hosts.get(ctx, lease.hid), urls.get(ctx, id)
   local told = message.feedback
@@ -117,9 +100,7 @@ local function settle(ctx, message, lease, claim, refusal, keys, note, content, 
     scheduler.queue_last(ctx, h, u)
     return { accepted = true }
   end
-  return finish(
-    ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row
-  )
+  return finish(ctx, message, attempt, u, h, claim, refusal, ...)
 end
 
 steps.once('settle', function(ctx, message, ...)

@@ -68,6 +68,7 @@ steps.repeatable('take_over', function(ctx, message, rules)
   end_leases(ctx)
   take_slots_back(ctx)
   forget_workers(ctx)
+  slices.abandon(ctx)
   repeat -- what still has to rest is set aside again when its turn comes
   until rings.end_rests(ctx, '+inf') == 0
   for hid in pairs(in_rings) do
