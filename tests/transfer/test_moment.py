@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.views.reading import in_redis
 
+from gossamer.stores.redis.counters import read_counters
+from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.keys import key
 from gossamer.transfer import export as exporting
 from gossamer.views.crawl_tables import open_tables
@@ -71,7 +73,7 @@ def test_what_is_done_behind_the_copy_is_in_it(
 
             monkeypatch.setattr(exporting._Copy, "_copy_pages", work_meanwhile)
             urls = await check(lab.url, crawl)
-            return urls, int(await client.hget(key(crawl, "counts"), "urls") or 0)
+            return urls, int((await read_counters(CrawlClient(client, crawl)))["urls"])
 
     urls, there = asyncio.run(program())
     assert urls == there > 100

@@ -9,6 +9,8 @@ import pytest
 from redis.asyncio import Redis
 from tests.unit.views.reading import broken, in_redis
 
+from gossamer.stores.redis.counters import pack_counters, read_counters
+from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.records import name_of, read_url, write_url
 
@@ -29,8 +31,8 @@ async def queued(client: Redis, crawl: str) -> tuple[int, int]:
 
 
 async def drop_the_last_url(client: Redis, crawl: str) -> None:
-    count: Any = await client.hget(key(crawl, "counts"), "urls")
-    await client.hdel(key(crawl, "urls"), count)
+    counts = await read_counters(CrawlClient(client, crawl))
+    await client.hdel(key(crawl, "urls"), str(int(counts["urls"])))
 
 
 async def drop_a_url(client: Redis, crawl: str) -> None:
@@ -104,12 +106,18 @@ async def lease_the_finished(client: Redis, crawl: str) -> None:
     await client.hset(key(crawl, "leases"), "1", struct.pack(">6s6sI", bytes(6), bytes(6), 1))
 
 
+async def _miscount(client: Redis, crawl: str, **by: int) -> None:
+    counts = await read_counters(CrawlClient(client, crawl))
+    wrong = {name: count + by.get(name, 0) for name, count in counts.items()}
+    await client.set(key(crawl, "counts"), pack_counters(wrong))
+
+
 async def miscount_pages(client: Redis, crawl: str) -> None:
-    await client.hincrby(key(crawl, "counts"), "pages", -1)
+    await _miscount(client, crawl, pages=-1)
 
 
 async def miscount_bytes(client: Redis, crawl: str) -> None:
-    await client.hset(key(crawl, "counts"), "bytes", "17")
+    await _miscount(client, crawl, bytes=17)
 
 
 async def miscount_outcomes(client: Redis, crawl: str) -> None:

@@ -237,7 +237,8 @@ class Store(Protocol):
         """Record the result of a task, if its lease is still valid.
 
         If the URL has ended with it and there is a page, or records, or a row, a `Result` is
-        appended to the log of results, in the same step.
+        appended to the log of results, in the same step. Of thousands of links a store may keep
+        some in that step and add them in the next ones; until then the crawl is not over.
         """
 
     async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:

@@ -1,6 +1,5 @@
 """The counters of a crawl in Redis, as they go with a copy of it, and as a file would note them."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 
 from gossamer.stores.embedded.rows import Figures
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
+from gossamer.stores.redis.counters import unpack_counters
 from gossamer.stores.redis.records import links_done
 from gossamer.stores.rules import StoreRules
 
@@ -24,7 +24,7 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a worker is alive, as far as one can tell: seen within the time of a lease."""
     closed: bool
     """Whether nobody works on it and nothing is in progress."""
-    counts: defaultdict[str, float]
+    counts: Mapping[str, float]
     outcomes: dict[str, int]
     """How many URLs are done, by the reason (`stores/reasons.py`)."""
     depths: dict[str, int]
@@ -44,9 +44,9 @@ class CopiedCrawl(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_state(answer: Sequence[Any], rules: StoreRules, unreadable: list[str]) -> CopiedCrawl:
     """Return what the step that was the moment has answered (`lua/steps/catch_up.lua`)."""
-    (seconds, micros), fields, outcomes, pending_depth_changes, seen, *tables = answer
+    (seconds, micros), packed, outcomes, pending_depth_changes, seen, *tables = answer
     depths, queues, relaxing, results = tables
-    counts = defaultdict(float, {name.decode(): float(value) for name, value in _pairs(fields)})
+    counts = unpack_counters(packed)
     silent_since = int(seconds) + int(micros) / 1e6 - rules.scheduler.lease_s
     running = counts["closed"] == AT_WORK and bool(seen) and float(seen[1]) > silent_since
     return CopiedCrawl(

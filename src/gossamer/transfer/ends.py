@@ -152,6 +152,11 @@ class SharedStoreEnd:
                 copied = await export(client, rules, tables, tell=partial(tell, "read"))
             if copied.unreadable:
                 raise CrawlError(f"{self} is damaged: {copied.unreadable[0]}")
+            if copied.counts["unadded"]:
+                raise CrawlError(
+                    f"{self} was interrupted while links of a page were added: continue it for a "
+                    "moment first"
+                )
 
         try:
             make_tables(tables)

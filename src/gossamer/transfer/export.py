@@ -17,9 +17,11 @@ from msgspec.structs import astuple
 from gossamer.errors import CrawlError
 from gossamer.frontier import SchedulerRules
 from gossamer.stores.redis import library
+from gossamer.stores.redis.counters import read_counters
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import (
     UNREADABLE,
+    read_found,
     read_host,
     read_listing,
     read_result,
@@ -81,6 +83,7 @@ class _Copy:
     """One copy under way: `begin`, then `catch_up`, then `end`."""
 
     def __init__(self, crawl: CrawlClient, importer: SqliteImporter, *, sketches: bool) -> None:
+        self._crawl = crawl
         self._client = crawl.client
         self._key = crawl.key
         self._prefix = crawl.prefix
@@ -116,7 +119,7 @@ class _Copy:
                 if listing is not None:
                     self._importer.add("listings", [(int(name), *astuple(listing))])
         async for found in self._scan("known"):
-            self._importer.add_keys((name, int(url_id)) for name, url_id in found.items())
+            self._importer.add_keys((name, read_found(one)) for name, one in found.items())
         if self._sketches:
             await self._copy_bands()
 
@@ -272,7 +275,7 @@ class _Copy:
             return None
 
     async def _counted(self, name: str) -> int:
-        return int(await self._client.hget(self._key("counts"), name) or 0)
+        return int((await read_counters(self._crawl))[name])
 
 
 def _cut(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:

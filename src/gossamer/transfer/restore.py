@@ -22,6 +22,7 @@ from gossamer.stores.embedded.sqlite.band_table import COMPLETE_NOTE
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
+from gossamer.stores.redis.counters import pack_counters
 from gossamer.stores.redis.crawl_client import CrawlClient, crawl_client
 from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.nodes import Nodes, connect
@@ -30,6 +31,7 @@ from gossamer.stores.redis.records import (
     NOBODY,
     name_of,
     place_in_line,
+    write_found,
     write_host,
     write_listing,
     write_page,
@@ -119,7 +121,7 @@ class Restoration:
         self._depths: Counter[str] = Counter()
         self._queues: Counter[int] = Counter()
         self._host_urls: Counter[EncodableT] = Counter()
-        self._counts: Fields = {}
+        self._counts: dict[str, float] = {}
 
     async def urls(self, tell: Callable[[int, int], None]) -> None:
         """Write URLs, by id and by key, their links and where they wait."""
@@ -161,7 +163,7 @@ class Restoration:
 
     def _take_url(self, portion: _Portion, url: tables.TableUrl) -> None:
         record = url.record
-        portion.known[url.key] = url.id
+        portion.known[url.key] = write_found(record, url.id)
         portion.urls[url.id] = write_url(record)
         if url.links:
             portion.targets[url.id] = write_targets(url.links)
@@ -212,19 +214,19 @@ class Restoration:
 
     async def pages(self) -> None:
         """Write pages, the last number of one, and which smaller numbers are free."""
-        count = last = 0
+        count = last = gaps = 0
         for some in tables.portions(tables.pages(self._db), URLS_AT_ONCE):
             free: dict[str, float] = {}
             for number, _ in some:
                 free |= {str(one): one for one in range(last + 1, number)}
                 last = number
-            count += len(some)
+            count, gaps = count + len(some), gaps + len(free)
             await self._client.hset(self._key("pages"), mapping=dict(some))
             if free:
                 await self._client.zadd(self._key("free"), free)
         if pending_depth_changes := dict(self._db.execute(_PENDING_DEPTH_CHANGES)):
             await self._client.hset(self._key("depth_changes"), mapping=pending_depth_changes)
-        self._counts |= {"pages": count, "page": last}
+        self._counts |= {"pages": count, "page": last, "free": gaps}
 
     async def results(self) -> None:
         """Write the log of results, and the scores that came with links."""
@@ -295,12 +297,12 @@ class Restoration:
             "lease": ((starts + 1) << LEASES_OF_A_START) - 1 if starts else 0,
         }
         hashes: dict[str, Mapping[Any, Any]] = {
-            "counts": self._counts,
             "outcomes": self._outcomes,
             "depths": self._depths,
             "queue_counts": self._queues,
             "notes": notes,
         }
+        await self._client.set(self._key("counts"), pack_counters(self._counts))
         for name, fields in hashes.items():
             if fields:
                 await self._client.hset(self._key(name), mapping=dict(fields))

@@ -15,7 +15,8 @@ from gossamer.stores.own_redis.folder import OwnFolder, is_own_redis
 from gossamer.stores.own_redis.server import running_server
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.crawl_client import crawl_names
+from gossamer.stores.redis.counters import pack_counters, read_counters
+from gossamer.stores.redis.crawl_client import CrawlClient, crawl_names
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.opening import (
@@ -90,7 +91,8 @@ async def _prepare(address: RedisAddress, name: str, directory: Path, *, is_soun
     async with connect(address) as client:
         await client.delete(*(f"{key(name, 'leader')}{role}" for role in ROLES))
         if is_sound and not await client.zcount(key(name, "seen"), "(0", "+inf"):
-            await client.hset(key(name, "counts"), "server", "0")
+            counts = await read_counters(CrawlClient(client, name))
+            await client.set(key(name, "counts"), pack_counters({**counts, "server": 0}))
 
 
 async def _see_others_off(address: RedisAddress) -> None:

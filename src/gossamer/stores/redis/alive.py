@@ -3,6 +3,7 @@
 from typing import Any
 
 from gossamer.errors import CrawlError
+from gossamer.stores.redis.counters import read_counters
 from gossamer.stores.redis.crawl_client import CrawlClient, stored_crawl
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes, connect
@@ -25,9 +26,9 @@ async def is_at_work(nodes: Nodes, crawl: str, roles: tuple[str, ...]) -> bool:
 
 
 async def _is_worked_on(crawl: CrawlClient, lease_s: float) -> bool:
-    ended: Any = await crawl.client.hget(crawl.key("counts"), "closed")
+    counts = await read_counters(crawl)
     seen: Any = await crawl.client.zrevrange(crawl.key("seen"), 0, 0, withscores=True)
-    if int(ended or 0) != AT_WORK or not seen:
+    if counts["closed"] != AT_WORK or not seen:
         return False
     seconds, micros = await crawl.client.time()
     return bool(seen[0][1] + lease_s > seconds + micros / 1e6)

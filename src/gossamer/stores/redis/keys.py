@@ -12,11 +12,13 @@ REGISTRY: Final = "gossamer:crawls"
 
 NAMES: Final = {
     # URLs
-    "known": "known",  # hash: the key of a URL -> its id
+    "known": "known",  # hash: the key of a URL -> its id, and how far it was when it was found
     "urls": "urls",  # hash: id -> record (lua/urls.lua)
     "targets": "targets",  # hash: id -> where its links lead, as steps from id to id
     "listings": "listings",  # hash: id -> what was given with the first link to it (records.py)
     "sitemaps": "sitemaps",  # hash: registered domain -> how many sitemaps it has
+    "slices": "slices:",  # list of a URL: links of its page that are to be added (lua/slices.lua)
+    "unadded": "unadded",  # sorted set: URLs that have such, by when they settled, in microseconds
     "relaxing": "relaxing",  # sorted set: URLs that came nearer, their links not (lua/paths.lua)
     "url_queue": "url-queue",  # sorted set: the URL queue, ids in the order in which they came
     "queued": "queued:",  # sorted set of a host: what waits in the priority queues, by score
@@ -70,7 +72,7 @@ NAMES: Final = {
     "results": "results",  # list: the log of results (lua/results.lua)
     "row": "row:",  # string of a result: the page as a row of a table, until the outputs have it
     # the crawl
-    "counts": "counts",  # hash: the counters of the crawl, see COUNTERS
+    "counts": "counts",  # string: the counters of the crawl, packed (counters.py)
     "notes": "notes",  # hash: the notes of the crawl (notes.py)
     "leader": "leader:",  # string of a role: who has it at present
     "rules": "rules",  # string: the rules of the crawl (rules.py)
@@ -88,11 +90,13 @@ COUNTERS: Final = (
     ),  # the last URL id; how many are unscored; the last in line
     *("queued", "assigned", "in_progress", "too_deep"),  # how many URLs are in these states
     "relaxing",  # how many URLs have come nearer whose links are still to be followed
+    "unadded",  # how many URLs have ended of whose links some are still to be added
     "common",  # how many of the assigned ones are assigned to all workers together
     "broken",  # how many records were put into the quarantine
     *("hosts", "met"),  # the number of the last host; how many hosts have a known URL
     *("credit", "taken_slots"),  # the largest credit of a domain; slots taken without a task
     *("page", "pages", "visits"),  # the last page number given; pages kept; how often in all
+    *("claims", "free"),  # entries of claims and refusals together; free numbers of pages
     *("bytes", "received"),  # size of pages read; bytes of bodies received
     "reserved",  # bytes that leases may still receive
     "short_at",  # under which limit of bytes the rest was too little for a task
@@ -106,7 +110,7 @@ COUNTERS: Final = (
     "closed",  # how the last process was seen or has ended (alive.py)
     *("server", "unsure"),  # who carried out the last step; until when hosts count as asked
 )
-"""The fields of `counts`; one that is not there is 0."""
+"""The counters of `counts`, in the order in which they are packed."""
 
 DEPTH_COUNTS: Final = ("urls", "done", "pages")
 """How many URLs of a depth are known, are done, and have a page; a field of `depths` is

@@ -9,22 +9,27 @@ give the id to another URL.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Self
 
 import msgspec
 
 from gossamer.stores.contract import Link
+from gossamer.stores.redis.records import MOST_HOPS
 
 MOST = 100_000
+
+
+def place_of(depth: int, hops: int) -> int:
+    """Return how far a URL is, as one number: whoever is nearer has a smaller one."""
+    return depth * (MOST_HOPS + 1) + min(hops, MOST_HOPS)
 
 
 class KnownLink(msgspec.Struct, frozen=True, gc=False):
     """What a process remembers of a URL."""
 
     id: int
-    depth: int
-    hops: int
+    place: int
     until: float
     """When a link to it may lead to another visit."""
 
@@ -45,26 +50,25 @@ class KnownLinkCache:
             self._connection = connection
         return self
 
-    def recognise(
-        self, links: Iterable[Link], depth: int, hops: int, now: float
-    ) -> dict[bytes, int]:
-        """Return the ids, by key, of those links about which nothing is new at that depth."""
-        found = {}
+    def recognise(self, links: Iterable[Link], place: int, now: float) -> dict[bytes, int]:
+        """Return the ids, by key, of those links about which nothing is new at that place."""
+        find, found = self._known.get, {}
         for link in links:
-            one = self._known.get(link.key)
-            if one is not None and (one.depth, one.hops) <= (depth, hops) and one.until > now:
+            one = find(link.key)
+            if one is not None and one.place <= place and one.until > now:
                 found[link.key] = one.id
         return found
 
-    def meet(self, keys: Sequence[bytes], learnt: Sequence[float], now: float) -> None:
-        """Remember links: for each its id, when it was done, depth and hops; 0: there is none."""
-        parts = (learnt[first::4] for first in range(4))
-        for key, url_id, finished, depth, hops in zip(keys, *parts, strict=True):
+    def meet(
+        self, keys: Sequence[bytes], learnt: Sequence[int], finished: Sequence[float], now: float
+    ) -> None:
+        """Remember links: for each its id (0: there is none), its place and when it was done."""
+        ends = finished or repeat(0.0, len(keys))
+        for key, url_id, place, end in zip(keys, learnt[::2], learnt[1::2], ends, strict=True):
             if not url_id:  # it was left out
                 continue
-            until = (finished or now) + self._revisit_s
             self._known.pop(key, None)
-            self._known[key] = KnownLink(int(url_id), int(depth), int(hops), until)
+            self._known[key] = KnownLink(url_id, place, (end or now) + self._revisit_s)
         if len(self._known) > self._most:
             for key in list(islice(self._known, len(self._known) - self._most * 3 // 4)):
                 del self._known[key]

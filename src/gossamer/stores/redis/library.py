@@ -8,7 +8,9 @@ and the call is made again.
 
 The source is one chunk. A file of `lua/` is a module as `require` takes them, which returns a table
 of its functions, and may use those before it in `MODULES`. A file of `lua/steps/` registers a
-function of the server. While a server loads a library, it gives it nothing of Lua's own library.
+function of the server. While a server loads a library, it gives it nothing of Lua's own library,
+and later it looks for every name of that in two tables: so the first call puts them into local
+variables (`bind`).
 """
 
 import hashlib
@@ -23,7 +25,8 @@ from redis.asyncio import Redis
 from redis.typing import EncodableT
 
 from gossamer.stores.redis.constants import CONSTANTS
-from gossamer.stores.redis.keys import NAMES
+from gossamer.stores.redis.counters import FORMAT
+from gossamer.stores.redis.keys import COUNTERS, NAMES
 
 MODULES = (
     "commands",
@@ -44,6 +47,7 @@ MODULES = (
     "claims",
     "paths",
     "links",
+    "slices",
     "dismissal",
     "pages",
     "results",
@@ -51,6 +55,12 @@ MODULES = (
     "steps",
 )
 """Each is in the local variable of its name for those that follow."""
+
+GLOBALS = (
+    *("cmsgpack", "error", "ipairs", "math", "next", "pairs", "rawget", "redis"),
+    *("setmetatable", "string", "struct", "table", "tonumber", "unpack"),
+)
+"""What the modules use of Lua's library and the server's."""
 
 _LUA = files(__package__) / "lua"
 _DIGEST_CHARACTERS = 16
@@ -103,8 +113,30 @@ async def call(client: Redis, step: str, key: str, *arguments: EncodableT) -> An
 @cache
 def _body() -> str:
     """Return the source without what depends on its digest."""
-    return "".join(
-        (f"local const = {_table(CONSTANTS)}\n", f"local K = {_table(NAMES)}\n", *_parts())
+    shared = (f"local const = {_table(CONSTANTS)}\n", f"local K = {_table(NAMES)}\n")
+    return "".join((_binding(), *shared, _packing(), *_parts()))
+
+
+def _packing() -> str:
+    """Return the functions that read and write the packed counters (`counters.py`)."""
+    fields = ", ".join(f"{name} = v[{at}]" for at, name in enumerate(COUNTERS, start=1))
+    values = ", ".join(f"counts.{name}" for name in COUNTERS)
+    return (
+        f"local COUNTER_COUNT = {len(COUNTERS)}\n"
+        f"local function unpack_counts(packed) local v = {{ struct.unpack('{FORMAT}', packed) }} "
+        f"return {{ {fields} }} end\n"
+        f"local function pack_counts(counts) return struct.pack('{FORMAT}', {values}) end\n"
+    )
+
+
+def _binding() -> str:
+    """Return what makes local variables of the names, when `bind` is called."""
+    names = ", ".join(GLOBALS)
+    return (
+        f"local function theirs() return {names} end\n"
+        f"local register_function = redis.register_function\n"
+        f"local {names}\n"
+        f"local function bind() {names} = theirs() end\n"
     )
 
 

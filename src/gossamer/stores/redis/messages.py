@@ -52,12 +52,26 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     new: list[int] = []
     """The new links, counted from 1."""
     nearer: list[tuple[int, int]] = []
-    learnt: list[float] = []
-    """For each link that came as a URL its id, when it was done (0: it is not), its depth and its
-    hops."""
+    learnt: list[int] = []
+    """For each link that came as a URL its id, and how far it is (`known_link_cache.place_of`)."""
+    finished: list[float] = []
+    """When each of them was done (0: it is not); empty if that is not important."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded: see `Settled.unread`."""
     repeated: bool = False
+
+
+class SliceAnswer(msgspec.Struct, frozen=True):
+    """What became of a slice of the links of a page; the lists as those of a settlement."""
+
+    lease: int
+    """Under which the page was settled; 0: no slice is left."""
+    place: int = 0
+    """Which slice it is, counted from 1."""
+    new: list[int] = []
+    nearer: list[tuple[int, int]] = []
+    learnt: list[int] = []
+    finished: list[float] = []
 
 
 class SnapshotAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +128,7 @@ class CandidateRow(msgspec.Struct, frozen=True, array_like=True):
 
 read_claim = msgspec.msgpack.Decoder(Claim).decode
 read_settled = msgspec.msgpack.Decoder(SettleAnswer).decode
+read_slice = msgspec.msgpack.Decoder(SliceAnswer).decode
 read_snapshot = msgspec.msgpack.Decoder(SnapshotAnswer).decode
 read_candidates = msgspec.msgpack.Decoder(tuple[float, list[CandidateRow]], strict=False).decode
 read_leased = msgspec.msgpack.Decoder(tuple[list[Task], float | bool]).decode

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from gossamer.stores.reading import CrawlCounts, DepthCount
 from gossamer.stores.reasons import cause_counts, outcome_sums, parsed_counts
 from gossamer.stores.redis.alive import AT_WORK
+from gossamer.stores.redis.counters import unpack_counters
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.url_record import UrlState
 
@@ -31,10 +32,12 @@ async def read_counts(crawl: CrawlClient, lease_s: float) -> CrawlCounts:
     async with crawl.client.pipeline(transaction=True) as pipe:
         pipe.time()
         pipe.zrevrange(crawl.key("seen"), 0, 0, withscores=True)
-        for name in ("counts", "outcomes", "depths", "queue_counts"):
+        pipe.get(crawl.key("counts"))
+        for name in ("outcomes", "depths", "queue_counts"):
             pipe.hgetall(crawl.key(name))
-        (seconds, micros), seen, *tables = await pipe.execute()
-    counts, outcomes, depths, queues = map(_numbers, tables)
+        (seconds, micros), seen, packed, *tables = await pipe.execute()
+    counts = unpack_counters(packed)
+    outcomes, depths, queues = map(_numbers, tables)
     now = seconds + micros / 1e6
     running = counts["closed"] == AT_WORK and any(at + lease_s > now for _, at in seen)
     ended = parsed_counts({text: int(urls) for text, urls in outcomes.items()})
@@ -60,7 +63,7 @@ async def read_counts(crawl: CrawlClient, lease_s: float) -> CrawlCounts:
         running=running,
         resting_s=max(0.0, counts["unsure"] - now),
         closed=not running and not counts["in_progress"] and not counts["taken_slots"],
-        relaxing=counts["relaxing"] > 0,
+        relaxing=counts["relaxing"] > 0 or counts["unadded"] > 0,
     )
 
 

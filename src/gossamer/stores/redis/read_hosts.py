@@ -10,6 +10,7 @@ from gossamer.frontier.hosts import ANYONE
 from gossamer.policy.auto_delay import FIRST_DELAY_S
 from gossamer.stores.figures import HostView
 from gossamer.stores.reading import HostTiming
+from gossamer.stores.redis.counters import unpack_counters
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.records import HostRow, name_of
 from gossamer.stores.rules import StoreRules
@@ -71,9 +72,9 @@ async def read_clock(crawl: CrawlClient, rules: StoreRules) -> HostClock:
     """Return the clock of the crawl's hosts, as it is now."""
     async with crawl.client.pipeline(transaction=False) as pipe:
         pipe.time()
-        pipe.hget(crawl.key("counts"), "unsure")
-        (seconds, micros), unsure = await pipe.execute()
-    return HostClock(seconds + micros / 1e6, float(unsure or 0), rules.scheduler)
+        pipe.get(crawl.key("counts"))
+        (seconds, micros), counts = await pipe.execute()
+    return HostClock(seconds + micros / 1e6, unpack_counters(counts)["unsure"], rules.scheduler)
 
 
 async def find_busy_hosts(crawl: CrawlClient, queues: int) -> set[int]:

@@ -7,6 +7,7 @@ each record is as it was when its batch was read.
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from gossamer.frontier import QueueTable
 from gossamer.model import HostKey, Outcome, Url
@@ -24,6 +25,7 @@ from gossamer.stores.reading import (
 )
 from gossamer.stores.redis import read_hosts
 from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.counters import read_counters
 from gossamer.stores.redis.crawl_client import (
     CrawlClient,
     ask_server,
@@ -38,7 +40,7 @@ from gossamer.stores.redis.read_path import read_path
 from gossamer.stores.redis.read_records import RecordReader
 from gossamer.stores.redis.read_results import read_last_result, read_results
 from gossamer.stores.redis.read_workers import read_workers
-from gossamer.stores.redis.records import UNREADABLE, HostRow, read_host
+from gossamer.stores.redis.records import UNREADABLE, HostRow, read_found, read_host
 from gossamer.stores.redis.unpack import UnpackedPage, UnpackedUrl, unpack_page, unpack_url
 from gossamer.stores.results import Result
 from gossamer.stores.rules import StoreRules
@@ -202,10 +204,10 @@ class RedisReader:
 
     async def url(self, key: bytes) -> UrlRecord | None:
         """Return what is known of the URL filed under that key."""
-        found = await self.crawl.client.hget(self.crawl.key("known"), key)
+        found: Any = await self.crawl.client.hget(self.crawl.key("known"), key)
         if found is None:
             return None
-        url_id, records = int(found), self._records()
+        url_id, records = read_found(found), self._records()
         row = await records.read_needed("urls", url_id, unpack_url)
         host = await records.read_needed("hosts", row.row.host, read_host)
         return self._record(url_id, row, host)
@@ -214,8 +216,8 @@ class RedisReader:
         """Return for each key the URL filed under it, or where the redirects from there ended."""
         if not keys:
             return []
-        found = await self.crawl.client.hmget(self.crawl.key("known"), [*keys])
-        ids = [int(one) if one else 0 for one in found]
+        found: Any = await self.crawl.client.hmget(self.crawl.key("known"), [*keys])
+        ids = [read_found(one) if one else 0 for one in found]
         return await read_ends(self._records(), ids, self._record)
 
     async def attempts(self, url_id: int) -> list[Attempt]:
@@ -266,9 +268,8 @@ class RedisReader:
         return await self._records().read_one("hosts", number, read_host)
 
     async def _counter(self, name: str) -> int:
-        found = await self.crawl.client.hget(self.crawl.key("counts"), name) or b"0"
         try:
-            return int(found)
+            return int((await read_counters(self.crawl))[name])
         except ValueError as error:
             self._records().complain(f"its counters cannot be read ({error})")
 

@@ -35,6 +35,8 @@ RESULT = struct.Struct(">5s5sd")
 """How a result begins: its URL, its page and when it was settled; its records follow."""
 CLAIM = struct.Struct(">5sB")
 """What a page is compared by: its number and the length of its digest; digest and bands follow."""
+FOUND = struct.Struct(">5sIB")
+"""What is kept under the key of a URL: its id, and its depth and hops when it was found."""
 MOST_LINKS = 2**17
 """More than any page has."""
 _SAMPLES = struct.Struct(">5sH")
@@ -168,6 +170,16 @@ def write_samples(sample: bytes, own: bytes | None) -> bytes:
 def name_of(url_id: int) -> bytes:
     """Return how a URL is named in the queues, and a page in the bands."""
     return url_id.to_bytes(5, "big")
+
+
+def write_found(row: UrlRow, url_id: int) -> bytes:
+    """Return what is kept under the key of a URL."""
+    return FOUND.pack(name_of(url_id), row.depth, min(row.hops, MOST_HOPS))
+
+
+def read_found(packed: bytes) -> int:
+    """Return the id of a URL from what is kept under its key; raise one of `UNREADABLE`."""
+    return int.from_bytes(FOUND.unpack(packed)[0])
 
 
 def place_in_line(depth: int, hops: int, done: int) -> float:

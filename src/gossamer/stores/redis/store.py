@@ -15,9 +15,10 @@ from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerVie
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.reasons import cause_counts, outcome_sums, parsed_counts
 from gossamer.stores.redis import messages
-from gossamer.stores.redis.known_link_cache import KnownLinkCache
-from gossamer.stores.redis.messages import LinksMessage, SnapshotAnswer, pack
+from gossamer.stores.redis.known_link_cache import KnownLinkCache, place_of
+from gossamer.stores.redis.messages import SettleAnswer, SliceAnswer, SnapshotAnswer, pack
 from gossamer.stores.redis.script_client import ScriptClient
+from gossamer.stores.redis.sliced_links import Bundle, SlicedLinks
 from gossamer.stores.redis.unpack import read_body
 from gossamer.stores.results import pack_records
 from gossamer.stores.retrying import Retried, RetryRequest
@@ -137,37 +138,53 @@ class RedisStore:
         self, step: str, settlement: Settlement, claimed: Sequence[bytes], now: float
     ) -> Settled:
         task, page, links = settlement.task, settlement.page, settlement.links
-        place = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
+        behind = (task.depth, task.hops + 1) if settlement.redirect else (task.depth + 1, 0)
         connection = self.script_client.connections
-        known = self._known.on(connection).recognise(links, *place, now)
+        known = self._known.on(connection).recognise(links, place_of(*behind), now)
         if settlement.again:
             known = {}  # there may be something new about the target
-        packed, keys = messages.bundle(links, known)
+        sliced = SlicedLinks(links)
+        first, *others = sliced.bundles(known)
         kept = (messages.page_note(page), page.content) if page else (b"", b"")
         result = (pack_records(settlement.records), settlement.row or b"")
 
-        def arguments(links: LinksMessage, keys: Sequence[bytes]) -> tuple[bytes, ...]:
-            message = messages.settle_message(settlement, links)
-            return (message, *claimed, b"".join(keys), *kept, *result)
+        def arguments(first: Bundle, *others: Bundle) -> tuple[bytes, ...]:
+            message = messages.settle_message(settlement, first.message)
+            slices = [part for one in others for part in (pack(one.message), b"".join(one.keys))]
+            return (message, *claimed, b"".join(first.keys), *kept, *result, *slices)
 
         self._now = now
         reply = await self.script_client.ask(
             step,
             now,
-            *arguments(packed, keys),
-            elsewhere=lambda: arguments(*messages.bundle(links, {})),
+            *arguments(first, *others),
+            elsewhere=lambda: arguments(*sliced.bundles({})),
         )
         answer = messages.read_settled(reply)
-        if answer.learnt and connection == self.script_client.connections:
-            self._known.meet(keys, answer.learnt, now)
-        new = [links[index - 1].key for index in answer.new]
+        new, nearer = sliced.keys(0, answer.new), answer.nearer
+        self._learn(connection, first.keys, answer, now)
+        place = 0
+        while answer.accepted and place < len(others):
+            added = messages.read_slice(await self._ask("add_slice", now, [task.url_id]))
+            if added.lease != task.lease:
+                break  # the router has added the rest
+            place = added.place
+            new, nearer = new + sliced.keys(place, added.new), nearer + added.nearer
+            self._learn(connection, others[place - 1].keys, added, now)
         return Settled(
             accepted=answer.accepted,
             new_links=new,
-            nearer=answer.nearer,
+            nearer=nearer,
             unread=answer.unread,
             repeated=answer.repeated,
         )
+
+    def _learn(
+        self, connection: int, keys: Sequence[bytes], answer: SettleAnswer | SliceAnswer, now: float
+    ) -> None:
+        """Remember the links that went as URLs, if the server is still the same."""
+        if answer.learnt and connection == self.script_client.connections:
+            self._known.meet(keys, answer.learnt, answer.finished, now)
 
     async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
         """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more."""

@@ -36,16 +36,19 @@ local function sets_of(ctx, worker, h, proven, unproven)
   return unproven, proven
 end
 
--- Enters a host for its moment.
+-- Enters a host for its moment. Shared hosts are in one set, proven or not.
 local function enter(ctx, worker, h, ...)
   local set, other = sets_of(ctx, worker, h, K.agenda, K.unproven)
-  ctx.call('ZREM', other, h.key)
+  if worker ~= const.ANYONE then
+    ctx.call('ZREM', other, h.key)
+  end
   ctx.call('ZADD', set, ...)
+  ctx.empty[set] = nil
 end
 
 -- Takes a host out of the set in which it was entered: it may have answered since, or failed.
-local function remove(ctx, member, set, other)
-  if ctx.call('ZREM', set, member) == 0 then
+local function remove(ctx, worker, member, set, other)
+  if ctx.call('ZREM', set, member) == 0 and worker ~= const.ANYONE then
     ctx.call('ZREM', other, member)
   end
 end
@@ -53,9 +56,9 @@ end
 function agenda.cross_out(ctx, h)
   local worker = agenda.worker_of(ctx, h)
   if worker then
-    remove(ctx, h.key, sets_of(ctx, worker, h, K.agenda, K.unproven))
+    remove(ctx, worker, h.key, sets_of(ctx, worker, h, K.agenda, K.unproven))
     if h.rank > 0 then
-      remove(ctx, rank_of(h), sets_of(ctx, worker, h, K.ready, K.unproven_ready))
+      remove(ctx, worker, rank_of(h), sets_of(ctx, worker, h, K.ready, K.unproven_ready))
       h.rank = 0
       hosts.change(ctx, h)
     end
@@ -79,16 +82,17 @@ local function make_ready(ctx, worker, h)
   local best = ctx.call('ZRANGE', ctx.prefix .. K.assigned .. h.key, '0', '0', 'WITHSCORES')
   h.rank = urls.id_of(best[1])
   hosts.change(ctx, h)
-  remove(ctx, h.key, sets_of(ctx, worker, h, K.agenda, K.unproven))
+  remove(ctx, worker, h.key, sets_of(ctx, worker, h, K.agenda, K.unproven))
   ctx.call('ZADD', (sets_of(ctx, worker, h, K.ready, K.unproven_ready)), best[2], rank_of(h))
 end
 
 -- Returns the first host whose moment has come, of one of the two sets of a worker.
 local function first_in(ctx, worker, set)
   local key, now = ctx.prefix .. set .. text(worker), micros(ctx.now)
-  while true do
+  while not ctx.empty[key] do
     local first = ctx.call('ZRANGEBYSCORE', key, '-inf', text(now), 'LIMIT', '0', '1')[1]
     if not first then
+      ctx.empty[key] = true
       return nil
     end
     local h = hosts.get(ctx, tonumber(first))

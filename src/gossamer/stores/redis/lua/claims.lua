@@ -21,9 +21,24 @@ local function read(packed)
   return { page = page, digest = digest, bands = packed:sub(from + size) }
 end
 
+-- Claims and refusals are counted, as most of the time there are none and nobody need look.
+local function put(ctx, hash, id, packed)
+  ctx.counts.claims = ctx.counts.claims + ctx.call('HSET', ctx.prefix .. hash, text(id), packed)
+end
+
+local function remove(ctx, hash, id)
+  if ctx.counts.claims > 0 then
+    ctx.counts.claims = ctx.counts.claims - ctx.call('HDEL', ctx.prefix .. hash, text(id))
+  end
+end
+
+local function get(ctx, hash, id)
+  return ctx.counts.claims > 0 and ctx.call('HGET', ctx.prefix .. hash, text(id)) or nil
+end
+
 -- Returns what a URL claims; nil if nothing.
 function claims.find(ctx, id)
-  return read(ctx.call('HGET', ctx.prefix .. K.claims, text(id)))
+  return read(get(ctx, K.claims, id))
 end
 
 -- Tells whether a URL claims the number of the page that it has.
@@ -33,12 +48,12 @@ end
 
 local function next_number(ctx)
   local counts = ctx.counts
-  local page = tonumber(ctx.call('ZPOPMIN', ctx.prefix .. K.free)[1])
-  if not page then
-    counts.page = counts.page + 1
-    page = counts.page
+  if counts.free > 0 then
+    counts.free = counts.free - 1
+    return tonumber(ctx.call('ZPOPMIN', ctx.prefix .. K.free)[1])
   end
-  return page
+  counts.page = counts.page + 1
+  return counts.page
 end
 
 -- Returns the page that a URL has since an earlier visit; 0 if it has none.
@@ -49,7 +64,7 @@ end
 -- Gives a URL the number of its page.
 function claims.give_number(ctx, id, digest, bands)
   local page = next_number(ctx)
-  ctx.call('HSET', ctx.prefix .. K.claims, text(id), pack(page, digest, bands))
+  put(ctx, K.claims, id, pack(page, digest, bands))
   if ctx.rules.similarity then
     digests.put(ctx, digest, 0, page, id)
   end
@@ -64,13 +79,13 @@ end
 -- Lets a URL that is visited again claim the number of its page. The version before stands until
 -- this one is kept, and nobody is compared with the claim.
 function claims.give_again(ctx, id, page, digest, bands, sample)
-  ctx.call('HSET', ctx.prefix .. K.claims, text(id), pack(page, digest, bands))
+  put(ctx, K.claims, id, pack(page, digest, bands))
   ctx.call('SET', ctx.prefix .. K.next_sample .. text(page), sample)
 end
 
 -- Returns why the page of a URL was refused; nil if it was not.
 function claims.find_refusal(ctx, id)
-  local packed = ctx.call('HGET', ctx.prefix .. K.refusals, text(id))
+  local packed = get(ctx, K.refusals, id)
   if not packed then
     return nil
   end
@@ -79,8 +94,7 @@ function claims.find_refusal(ctx, id)
 end
 
 local function keep_refusal(ctx, id, duplicate_of, holder, void)
-  local packed = struct.pack(REFUSAL, duplicate_of, holder, void and 1 or 0)
-  ctx.call('HSET', ctx.prefix .. K.refusals, text(id), packed)
+  put(ctx, K.refusals, id, struct.pack(REFUSAL, duplicate_of, holder, void and 1 or 0))
 end
 
 local function rely_no_more(ctx, id, refusal)
@@ -101,7 +115,7 @@ end
 
 -- Forgets why a page was refused: its URL has ended as a duplicate.
 function claims.accept_refusal(ctx, id)
-  ctx.call('HDEL', ctx.prefix .. K.refusals, text(id))
+  remove(ctx, K.refusals, id)
 end
 
 -- Compares with this version of a page from now on, instead of the one before.
@@ -123,7 +137,7 @@ end
 -- Notes that the claim of a URL has become a page, known for `left_ms` from now on; nil: for good.
 function claims.fulfil(ctx, id, claim, fetched, left_ms)
   if not claim.sample then
-    ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
+    remove(ctx, K.claims, id)
     ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
   end
   if ctx.rules.revisit_s < const.INF then
@@ -189,7 +203,7 @@ function claims.drop(ctx, id)
   if not claim then
     return
   end
-  ctx.call('HDEL', ctx.prefix .. K.claims, text(id))
+  remove(ctx, K.claims, id)
   if claims.is_again(ctx, id, claim) then
     ctx.call('DEL', ctx.prefix .. K.next_sample .. text(claim.page))
     return
@@ -197,6 +211,7 @@ function claims.drop(ctx, id)
   digests.remove(ctx, claim.digest, claim.page)
   sketches.forget(ctx, claim.page, claim.bands)
   ctx.call('ZADD', ctx.prefix .. K.free, text(claim.page), text(claim.page))
+  ctx.counts.free = ctx.counts.free + 1
   local relying = ctx.call('SMEMBERS', ctx.prefix .. K.relying .. text(id))
   ctx.call('DEL', ctx.prefix .. K.relying .. text(id))
   table.sort(relying, function(one, other)

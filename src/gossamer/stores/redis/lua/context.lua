@@ -27,11 +27,12 @@ function context.new(keys, args)
     number = asked[3],
     is_repeated = asked[4],
     server = asked[5], -- 0: it did not say
-    counts = false, counts_before = false, depth_changes = {}, queue_changes = {},
+    counts = false, counts_before = false, unscored_before = 0, depth_changes = {}, queue_changes = {},
     urls = {}, changed_urls = {},
     hosts = {}, changed_hosts = {},
     domains = {}, changed_domains = {},
     limits = {}, -- of hosts, by name
+    empty = {}, -- the sets of agendas in which no host's moment has come, by key
     bands = {}, -- whether those that were read are there, by key
     queue_lengths = {}, -- the lengths of workers' queues
     queue_growth = {}, -- by how much each has changed
@@ -49,8 +50,8 @@ end
 -- which hosts it was told of a moment ago, and who is at work. So every host counts as asked until
 -- the last lease of that time is over: no worker asks anything longer than that without being told
 -- that it may.
-function context.read_counters(ctx, names)
-  counters.read(ctx, names)
+function context.read_counters(ctx)
+  counters.read(ctx)
   local counts = ctx.counts
   if ctx.server > 0 and ctx.server ~= counts.server then
     if counts.server > 0 then

@@ -5,25 +5,16 @@ local counters = {}
 
 local text = commands.text
 
--- A step names the counters that it nearly always needs; any other is read when it is used.
-local UNREAD = {
-  __index = function(counts, name)
-    local ctx = counts.ctx
-    local value = tonumber(ctx.call('HGET', ctx.prefix .. K.counts, name) or 0)
-    counts[name], ctx.counts_before[name] = value, value
-    return value
-  end,
-}
+-- What stands for counters of which none was written so far.
+local function zeros()
+  return string.rep('\0', 8 * COUNTER_COUNT)
+end
 
--- Reads counters into the context.
-function counters.read(ctx, names)
-  local counts, before = { ctx = ctx }, {}
-  local found = ctx.call('HMGET', ctx.prefix .. K.counts, unpack(names))
-  for i = 1, #names do
-    local value = tonumber(found[i] or 0)
-    counts[names[i]], before[names[i]] = value, value
-  end
-  ctx.counts, ctx.counts_before = setmetatable(counts, UNREAD), before
+-- Reads the counters into the context.
+function counters.read(ctx)
+  local packed = ctx.call('GET', ctx.prefix .. K.counts) or zeros()
+  ctx.counts, ctx.counts_before = unpack_counts(packed), packed
+  ctx.unscored_before = ctx.counts.unscored
 end
 
 -- Counts URLs of a depth: `urls` are known, `done` are done, `pages` have a page.
@@ -44,24 +35,16 @@ end
 -- Notes how many URLs have waited for their score at most.
 local function note_peak(ctx)
   local counts = ctx.counts
-  local unscored = rawget(counts, 'unscored') or 0
-  if unscored > (ctx.counts_before.unscored or 0) then
-    counts.url_queue_peak = math.max(counts.url_queue_peak, unscored)
+  if counts.unscored > ctx.unscored_before then
+    counts.url_queue_peak = math.max(counts.url_queue_peak, counts.unscored)
   end
 end
 
 local function save_counts(ctx)
   note_peak(ctx)
-  local counts, changed = ctx.counts, {}
-  for name, before in pairs(ctx.counts_before) do
-    local value = counts[name]
-    if value ~= before then
-      changed[#changed + 1] = name
-      changed[#changed + 1] = value % 1 == 0 and text(value) or value
-    end
-  end
-  if #changed > 0 then
-    ctx.call('HSET', ctx.prefix .. K.counts, unpack(changed))
+  local packed = pack_counts(ctx.counts)
+  if packed ~= ctx.counts_before then
+    ctx.call('SET', ctx.prefix .. K.counts, packed)
   end
 end
 

@@ -6,6 +6,10 @@ local text, get_many, write = commands.text, commands.get_many, commands.write
 
 local KEY_BYTES = 16
 
+-- What is kept under the key of a URL: its id, and how far it was when it was found, depth and hops.
+-- It only ever comes nearer: a longer path than that need not be compared with its record.
+local FOUND = '>I5I4B'
+
 -- Returns what takes note of changes: the ids of the links, and the places of those that came as
 -- URLs; which of them are new; when those were done that are not, and how far they are; the pages
 -- that have come nearer; and URLs that may overtake others.
@@ -75,23 +79,26 @@ local function add_new(ctx, message, j, hid, path, scores)
   return u
 end
 
--- Looks the links up by their keys, adds those that are new, and returns the places and ids of those
--- that are known.
-local function look_up(ctx, message, keys, path, growth)
+-- Looks the links up by their keys, adds those that are new, and returns the places of those that
+-- are known and may have come nearer, or may be visited again.
+local function look_up(ctx, message, keys, path, growth, may_revisit)
   growth.ids = message.links
   local names, at = keys_of(growth.ids, keys, growth), growth.at
-  local ids, fresh, before, hids = get_many(ctx, ctx.prefix .. K.known, names), {}, {}, nil
-  local named, count = {}, 0
-  local known, line, hosts_met = {}, {}, {}
+  local found, fresh, before, hids = get_many(ctx, ctx.prefix .. K.known, names), {}, {}, nil
+  local count, known, line, hosts_met = 0, {}, {}, {}
   local counts, scores = ctx.counts, scores_of(message)
   local may_be_full = counts.urls + #names > ctx.rules.max_host_urls
   for j = 1, #names do
     local i, name = at[j], names[j]
-    local id = ids[j] and tonumber(ids[j]) or fresh[name]
-    if id then
-      growth.ids[i] = id
-      count = count + 1
-      before[count], named[count] = i, ids[j] or text(id)
+    if found[j] then
+      local id, depth, hops = struct.unpack(FOUND, found[j])
+      growth.ids[i], growth.depths[i], growth.hops[i] = id, depth, hops
+      if may_revisit or paths.is_shorter(path, depth, hops) then
+        count = count + 1
+        before[count] = i
+      end
+    elseif fresh[name] then
+      growth.ids[i] = fresh[name]
     else
       hids = hids or hosts.meet(ctx, message.hosts)
       local hid = hids[message.host_indexes[j]]
@@ -99,9 +106,10 @@ local function look_up(ctx, message, keys, path, growth)
         and add_new(ctx, message, j, hid, path, scores)
       growth.ids[i] = u and u.id or 0 -- 0: it is left out
       if u then
+        local place = struct.pack(FOUND, u.id, path.depth, math.min(path.hops, const.MOST_HOPS))
         fresh[name] = u.id
         known[#known + 1] = name
-        known[#known + 1] = text(u.id)
+        known[#known + 1] = place
       end
       if u and u.state == const.UNSCORED then
         counts.unscored = counts.unscored + 1
@@ -115,16 +123,19 @@ local function look_up(ctx, message, keys, path, growth)
   count_urls(ctx, hosts_met)
   write(ctx, 'HSET', ctx.prefix .. K.known, known)
   write(ctx, 'ZADD', ctx.prefix .. K.url_queue, line)
-  return before, named
+  return before
 end
 
 -- Returns those of the known links that come nearer, or were done before the moment. With
 -- `message.again` it is not important when they were done.
-local function affected(ctx, before, names, path, forgotten_before, again, growth)
-  local touched = {}
+local function affected(ctx, before, path, forgotten_before, again, growth)
+  local touched, names = {}, {}
+  for j = 1, #before do
+    names[j] = text(growth.ids[before[j]])
+  end
   local packed = get_many(ctx, ctx.prefix .. K.urls, names)
   for j = 1, #before do
-    if packed[j] then -- what is new on this page is not there yet, nor need it be
+    if packed[j] then -- else it is in the quarantine
       local i = before[j]
       local depth, hops, finished = urls.read_head(packed[j])
       growth.finished[i], growth.depths[i], growth.hops[i] = finished, depth, hops
@@ -145,20 +156,21 @@ end
 -- that were done before the moment are visited again, and with `message.again` one that has only
 -- redirected once. What has changed is noted in `growth`.
 function links.add(ctx, growth, message, keys, path, forgotten_before, check_all)
-  local before, names = look_up(ctx, message, keys, path, growth)
+  local may_revisit = forgotten_before > -const.INF or message.again
+  local before = look_up(ctx, message, keys, path, growth, may_revisit)
   if check_all then
     local came_as_url = {}
     for _, i in ipairs(growth.at) do
       came_as_url[i] = true
     end
-    for i, id in ipairs(growth.ids) do
+    for i = 1, #growth.ids do
       if not came_as_url[i] then
-        before[#before + 1], names[#names + 1] = i, text(id)
+        before[#before + 1] = i
       end
     end
   end
   local revived = {}
-  local touched = affected(ctx, before, names, path, forgotten_before, message.again, growth)
+  local touched = affected(ctx, before, path, forgotten_before, message.again, growth)
   for _, i in ipairs(touched) do
     local u = urls.get(ctx, growth.ids[i])
     if paths.is_shorter(path, u.depth, u.hops) then
@@ -176,6 +188,27 @@ function links.add(ctx, growth, message, keys, path, forgotten_before, check_all
       growth.new[#growth.new + 1] = i
     end
   end
+end
+
+-- Returns for each link that came as a URL its id, and how far it is: depth, and how many redirects
+-- behind the last link. And, where pages are visited again, when it was done (0: it is not).
+function links.learnt(ctx, growth, path)
+  local learnt, count, is_revisiting = {}, 0, ctx.rules.revisit_s < const.INF
+  local finished = is_revisiting and {} or nil
+  for j, i in ipairs(growth.at) do
+    local depth, hops = growth.depths[i], growth.hops[i]
+    if not depth or paths.is_shorter(path, depth, hops) then
+      depth, hops = path.depth, path.hops
+    end
+    learnt[count + 1] = growth.ids[i]
+    learnt[count + 2] = depth * (const.MOST_HOPS + 1) + math.min(hops, const.MOST_HOPS)
+    count = count + 2
+    if is_revisiting then
+      local at = growth.finished[i]
+      finished[j] = at and at < const.INF and at - ctx.offset or 0
+    end
+  end
+  return learnt, finished
 end
 
 -- Notes which pages have come nearer, for the modules; returns them with their depth.

@@ -155,7 +155,7 @@ end
 
 -- Tells whether a URL may still get ahead of others, where those must wait for it.
 function scheduler.must_wait_for_order(ctx)
-  return ctx.rules.strict and ctx.counts.relaxing > 0
+  return ctx.rules.strict and (ctx.counts.relaxing > 0 or ctx.counts.unadded > 0)
 end
 
 return scheduler

@@ -5,11 +5,19 @@ local steps = {}
 
 local text = commands.text
 
+local is_bound = false
+
 -- Registers a function under its name in this version of the library.
 function steps.register(name, callback, flags)
-  redis.register_function({
+  register_function({
     function_name = 'gossamer_' .. name .. '_' .. DIGEST,
-    callback = callback,
+    callback = function(keys, args)
+      if not is_bound then
+        bind()
+        is_bound = true
+      end
+      return callback(keys, args)
+    end,
     flags = flags,
   })
 end
@@ -32,17 +40,12 @@ local function keep_answer(ctx, packed)
   end
 end
 
--- Registers a step. `own`: the counters that it nearly always needs, beside those that all need.
-local function add(name, own, step, is_once, flags)
-  local names = { 'server', 'unsure' }
-  for i = 1, #own do
-    names[i + 2] = own[i]
-  end
+local function add(name, step, is_once, flags)
   steps.register(name, function(keys, args)
     local ctx = context.new(keys, args)
     local packed = is_once and ctx.is_repeated and kept_answer(ctx)
     if not packed then
-      context.read_counters(ctx, names)
+      context.read_counters(ctx)
       packed = cmsgpack.pack(step(ctx, cmsgpack.unpack(args[3]), unpack(args, 4)))
       if not flags then
         context.save(ctx)
@@ -57,18 +60,18 @@ end
 
 -- Registers a step that must not happen twice: its answer is kept for a while, in case that the
 -- caller did not get it and asks again.
-function steps.once(name, own, step)
-  add(name, own, step, true)
+function steps.once(name, step)
+  add(name, step, true)
 end
 
 -- Registers a step that may happen again without harm.
-function steps.repeatable(name, own, step)
-  add(name, own, step)
+function steps.repeatable(name, step)
+  add(name, step)
 end
 
 -- Registers a step that changes nothing, which a replica may carry out as well.
-function steps.reading(name, own, step)
-  add(name, own, step, false, { 'no-writes' })
+function steps.reading(name, step)
+  add(name, step, false, { 'no-writes' })
 end
 
 return steps

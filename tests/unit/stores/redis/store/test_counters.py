@@ -15,6 +15,7 @@ from gossamer.stores.claim import KeptPage
 from gossamer.stores.contract import Settlement, Task
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.redis import Opening, RedisStore
+from gossamer.stores.redis.counters import unpack_counters
 from gossamer.stores.redis.records import read_url
 from gossamer.stores.url_record import UrlState
 
@@ -117,8 +118,11 @@ class CountedCrawl:
         """Compare the counters with the records."""
         async with self.stage.client() as client:
             records: Any = await client.hgetall(self.stage.key("urls"))
-            counts: Any = await client.hgetall(self.stage.key("counts"))
+            counts = unpack_counters(await client.get(self.stage.key("counts")))
             depths: Any = await client.hgetall(self.stage.key("depths"))
+            claims = await client.hlen(self.stage.key("claims"))
+            refusals = await client.hlen(self.stage.key("refusals"))
+            free = await client.zcard(self.stage.key("free"))
             queue_counts: Any = await client.hgetall(self.stage.key("queue_counts"))
         rows = [read_url(packed) for packed in records.values()]
         table = QueueTable(self.queues)
@@ -130,10 +134,11 @@ class CountedCrawl:
             Counter(table.queue_of(row.score) for row in rows if row.state in WAITING)
         )
         too_deep = sum(row.state == UrlState.TOO_DEEP for row in rows)
-        assert int(counts.get(b"too_deep", 0)) == too_deep
+        assert counts["too_deep"] == too_deep
+        assert (counts["claims"], counts["free"]) == (claims + refusals, free)
         moments = [attempt[0] for row in rows for attempt in row.attempts]
-        assert float(counts.get(b"started", 0)) == min(moments, default=0.0)
-        assert float(counts.get(b"last", 0)) == max(moments, default=0.0)
+        assert counts["started"] == min(moments, default=0.0)
+        assert counts["last"] == max(moments, default=0.0)
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -216,9 +221,9 @@ def test_a_url_that_is_given_up_has_no_page(stage: "Stage") -> None:
             await store.reap(now)
         async with stage.client() as client:
             found = await client.hgetall(stage.key("depths"))
-            moments: Any = await client.hmget(stage.key("counts"), "started", "last")
+            counts = unpack_counters(await client.get(stage.key("counts")))
         assert found == {b"urls:0": b"1", b"done:0": b"1"}
-        assert [*map(float, moments)] == [now, now]
+        assert counts["started"] == counts["last"] == now
         await store.close()
 
     asyncio.run(story())

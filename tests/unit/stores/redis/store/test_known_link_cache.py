@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Link
-from gossamer.stores.redis.known_link_cache import KnownLinkCache
+from gossamer.stores.redis.known_link_cache import KnownLinkCache, place_of
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.store.conftest import Stage
@@ -17,13 +17,13 @@ LINK = Link(Url("http://a.test/"), b"k" * 16, HostKey("a.test"), "a.test")
 
 
 def recognised(known: KnownLinkCache, depth: int, hops: int, now: float) -> bool:
-    return bool(known.recognise([LINK], depth, hops, now))
+    return bool(known.recognise([LINK], place_of(depth, hops), now))
 
 
 def test_it_is_recognised_at_its_depth_and_farther_away() -> None:
     known = KnownLinkCache(revisit_s=100.0)
-    known.meet([LINK.key], [7, 0, 3, 1], START)
-    assert known.recognise([LINK], 3, 1, START) == {LINK.key: 7}
+    known.meet([LINK.key], [7, place_of(3, 1)], [], START)
+    assert known.recognise([LINK], place_of(3, 1), START) == {LINK.key: 7}
     assert recognised(known, 4, 0, START)
     assert not recognised(known, 2, 0, START), "a shorter path"
     assert not recognised(known, 3, 0, START), "fewer redirects"
@@ -31,10 +31,10 @@ def test_it_is_recognised_at_its_depth_and_farther_away() -> None:
 
 def test_it_is_forgotten_when_the_store_may_have() -> None:
     known = KnownLinkCache(revisit_s=100.0)
-    known.meet([LINK.key], [7, 0, 1, 0], START)
+    known.meet([LINK.key], [7, place_of(1, 0)], [0.0], START)
     assert recognised(known, 1, 0, START + 99)
     assert not recognised(known, 1, 0, START + 100)
-    known.meet([LINK.key], [7, START - 60, 1, 0], START)
+    known.meet([LINK.key], [7, place_of(1, 0)], [START - 60], START)
     assert recognised(known, 1, 0, START + 39)
     assert not recognised(known, 1, 0, START + 40)
 
@@ -42,9 +42,9 @@ def test_it_is_forgotten_when_the_store_may_have() -> None:
 def test_the_oldest_are_forgotten_first() -> None:
     known = KnownLinkCache(revisit_s=100.0, most=8)
     for number in range(9):
-        known.meet([bytes([number]) * 16], [number + 1, 0, 1, 0], START)
+        known.meet([bytes([number]) * 16], [number + 1, place_of(1, 0)], [], START)
     links = [Link(LINK.url, bytes([n]) * 16, LINK.host, LINK.domain) for n in range(9)]
-    assert sorted(known.recognise(links, 1, 0, START).values()) == [4, 5, 6, 7, 8, 9]
+    assert sorted(known.recognise(links, place_of(1, 0), START).values()) == [4, 5, 6, 7, 8, 9]
 
 
 @pytest.mark.req("B2")

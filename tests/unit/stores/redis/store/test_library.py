@@ -36,7 +36,7 @@ def test_every_module_is_in_the_library() -> None:
 
 @pytest.mark.parametrize(
     ("table", "known"),
-    [("const", set(CONSTANTS)), ("K", set(NAMES)), ("counts", set(COUNTERS) | {"ctx"})],
+    [("const", set(CONSTANTS)), ("K", set(NAMES)), ("counts", set(COUNTERS))],
 )
 def test_what_is_named_is_there(table: str, known: set[str]) -> None:
     assert set(re.findall(rf"\b{table}\.(\w+)", EVERYTHING)) <= known
@@ -45,7 +45,7 @@ def test_what_is_named_is_there(table: str, known: set[str]) -> None:
 def test_every_name_is_used() -> None:
     assert set(CONSTANTS) == set(re.findall(r"\bconst\.(\w+)", EVERYTHING))
     assert set(NAMES) - {"leader"} == set(re.findall(r"\bK\.(\w+)", EVERYTHING))
-    assert set(COUNTERS) == set(re.findall(r"\bcounts\.(\w+)", EVERYTHING)) - {"ctx"}
+    assert set(COUNTERS) == set(re.findall(r"\bcounts\.(\w+)", EVERYTHING))
     assert set(DEPTH_COUNTS) == set(re.findall(r"count_depth\(ctx, '(\w+)'", EVERYTHING))
 
 

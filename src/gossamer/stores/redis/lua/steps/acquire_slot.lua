@@ -24,7 +24,7 @@ local function take(ctx, h)
   end
 end
 
-steps.once('acquire_slot', { 'taken_slots' }, function(ctx, message)
+steps.once('acquire_slot', function(ctx, message)
   local h = hosts.named(ctx, message[1], message[2])
   if h.in_progress >= hosts.slots(ctx, h) then
     return promise(ctx, h, ctx.now + math.max(hosts.delay(ctx, h), const.ASK_AGAIN_S))

@@ -1,7 +1,5 @@
 -- Adds URLs that a sitemap lists, and answers how many are new; false if its lease is not the newest.
 
-local COUNTERS = { 'unscored', 'line', 'urls', 'hosts', 'met', 'queued', 'relaxing', 'listed' }
-
 -- Leaves out the sitemaps that are new and more than their domain may have. All have one score.
 local function within_limit(ctx, message, keys)
   local domain, score = message.listings[1][3], message.scores[2]
@@ -24,7 +22,7 @@ local function within_limit(ctx, message, keys)
   return kept, table.concat(kept_keys)
 end
 
-steps.repeatable('add_listed', COUNTERS, function(ctx, message, keys)
+steps.repeatable('add_listed', function(ctx, message, keys)
   if not leases.find(ctx, message.url_id, message.lease) then
     return false
   end

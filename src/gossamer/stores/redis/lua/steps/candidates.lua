@@ -1,6 +1,6 @@
 -- Answers the first URLs of the URL queue, with the credit of their domains.
 
-steps.repeatable('candidates', { 'credit', 'relaxing' }, function(ctx, message)
+steps.repeatable('candidates', function(ctx, message)
   if scheduler.must_wait_for_order(ctx) then
     return { ctx.counts.credit, {} }
   end

@@ -18,7 +18,7 @@ steps.register('catch_up', function(keys, args)
     targets = call('HMGET', prefix .. K.targets, unpack(ids))
   end
   return {
-    step, ids, records, targets, call('TIME'), call('HGETALL', prefix .. K.counts),
+    step, ids, records, targets, call('TIME'), call('GET', prefix .. K.counts),
     call('HGETALL', prefix .. K.outcomes), call('HGETALL', prefix .. K.depth_changes),
     call('ZREVRANGE', prefix .. K.seen, '0', '0', 'WITHSCORES'),
     call('HGETALL', prefix .. K.depths), call('HGETALL', prefix .. K.queue_counts),

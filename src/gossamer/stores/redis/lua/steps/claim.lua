@@ -20,7 +20,7 @@ local function learn(ctx, packed)
   return mine
 end
 
-steps.repeatable('claim', { 'page' }, function(ctx, message, digest, bands, sample, read)
+steps.repeatable('claim', function(ctx, message, digest, bands, sample, read)
   local id = message[1]
   if not leases.find(ctx, id, message[2]) then
     return { lost = true }

@@ -1,7 +1,7 @@
 -- Takes back everything from a worker whose process is known to have ended. It is not repeated: a
 -- new process may have taken the number of the worker meanwhile.
 
-steps.once('dismiss', { 'in_progress', 'queued', 'assigned' }, function(ctx, message)
+steps.once('dismiss', function(ctx, message)
   local worker, in_hand, received = message[1], {}, message[3]
   for _, id in ipairs(message[2]) do
     in_hand[id] = true
@@ -14,5 +14,6 @@ steps.once('dismiss', { 'in_progress', 'queued', 'assigned' }, function(ctx, mes
     end
   end)
   dismissal.forget(ctx, worker)
+  slices.abandon(ctx)
   return true
 end)

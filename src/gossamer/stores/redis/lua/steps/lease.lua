@@ -1,10 +1,5 @@
 -- Hands out URLs of hosts whose moment has come, within the budgets.
 
-local COUNTERS = {
-  'unscored', 'assigned', 'common', 'in_progress', 'visits', 'received', 'short_at', 'reserved',
-  'lease', 'closed', 'relaxing',
-}
-
 local function lease_one(ctx, h, worker, allowed, with_before)
   local u = scheduler.take_first(ctx, h)
   if h.shared then
@@ -30,7 +25,7 @@ local function lease_one(ctx, h, worker, allowed, with_before)
   }
 end
 
-steps.once('lease', COUNTERS, function(ctx, message)
+steps.once('lease', function(ctx, message)
   local worker, limit = message[1], message[2]
   workers.join(ctx, worker)
   workers.note_slots(ctx, worker, limit)

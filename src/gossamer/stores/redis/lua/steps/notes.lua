@@ -7,7 +7,7 @@ steps.register('get_note', function(keys, args)
   return note and '+' .. note or ''
 end, { 'no-writes' })
 
-steps.repeatable('put_note', {}, function(ctx, message, value)
+steps.repeatable('put_note', function(ctx, message, value)
   ctx.call('HSET', ctx.prefix .. K.notes, message[1], value)
   return true
 end)

@@ -1,6 +1,6 @@
 -- Answers pages of which the modules know a larger depth, with their depth; at most so many.
 
-steps.reading('pending_depth_changes', {}, function(ctx, message)
+steps.reading('pending_depth_changes', function(ctx, message)
   local key, limit = ctx.prefix .. K.depth_changes, commands.text(message[1])
   local out, all = {}, ctx.call('HRANDFIELD', key, limit, 'WITHVALUES')
   for i = 1, #all, 2 do

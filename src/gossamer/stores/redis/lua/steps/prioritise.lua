@@ -1,6 +1,6 @@
 -- Moves URLs from the URL queue into the priority queues; moved ones are left alone.
 
-steps.repeatable('prioritise', { 'unscored', 'queued', 'assigned' }, function(ctx, message)
+steps.repeatable('prioritise', function(ctx, message)
   local counts, ids, moved = ctx.counts, {}, {}
   for i, one in ipairs(message) do
     ids[i] = one[1]

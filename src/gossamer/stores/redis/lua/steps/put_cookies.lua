@@ -25,7 +25,7 @@ local function changed(jar, kept, dropped)
   return out
 end
 
-steps.repeatable('put_cookies', {}, function(ctx, message)
+steps.repeatable('put_cookies', function(ctx, message)
   local notes, name = ctx.prefix .. K.notes, const.COOKIES_NOTE .. message[1]
   local before = ctx.call('HGET', notes, name)
   local domains = tonumber(ctx.call('HGET', notes, const.COOKIE_DOMAINS_NOTE) or 0)

@@ -33,7 +33,7 @@ local function busy_hosts(ctx, limit)
   return list
 end
 
-steps.reading('read_hosts', {}, function(ctx, message)
+steps.reading('read_hosts', function(ctx, message)
   local limit = message[1]
   local list, out, shown = busy_hosts(ctx, limit), {}, {}
   table.sort(list, function(one, other)

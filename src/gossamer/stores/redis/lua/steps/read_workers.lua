@@ -23,7 +23,7 @@ local function count_hosts(ctx, worker, working_on)
   return count
 end
 
-steps.reading('read_workers', {}, function(ctx)
+steps.reading('read_workers', function(ctx)
   local out, work = {}, work_of_each(ctx)
   -- those that have ended in order are as good as silent since ever
   local seen = ctx.call('ZRANGEBYSCORE', ctx.prefix .. K.seen, '(0', '+inf', 'WITHSCORES')

@@ -44,9 +44,9 @@ local function reap_workers(ctx)
   return found
 end
 
-steps.repeatable('reap', {}, function(ctx)
+steps.repeatable('reap', function(ctx)
   local found = reap_leases(ctx)
   reap_slots(ctx)
-  found = found + reap_workers(ctx)
+  found = found + reap_workers(ctx) + (slices.overdue(ctx) and 1 or 0)
   return found + rings.end_rests(ctx, ctx.now + const.SOON_S)
 end)

@@ -1,8 +1,6 @@
 -- Gives a task back undone; answers false if the lease was lost.
 
-local COUNTERS = { 'in_progress', 'queued', 'assigned', 'received', 'reserved', 'short_at' }
-
-steps.once('release', COUNTERS, function(ctx, message)
+steps.once('release', function(ctx, message)
   local id, number, told, received, short = unpack(message)
   local lease = leases.find(ctx, id, number)
   if not lease then

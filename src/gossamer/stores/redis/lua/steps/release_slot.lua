@@ -1,6 +1,6 @@
 -- Gives a slot without a task back.
 
-steps.once('release_slot', { 'taken_slots' }, function(ctx, message)
+steps.once('release_slot', function(ctx, message)
   local h = hosts.named(ctx, message[1], message[2])
   local next_start = feedback.take(ctx, h, message[3])
   local taken = tonumber(ctx.call('HGET', ctx.prefix .. K.taken_slots, h.key) or 0)

@@ -1,6 +1,6 @@
 -- Extends leases; answers those, by their place in the list, that were lost.
 
-steps.repeatable('renew', {}, function(ctx, message)
+steps.repeatable('renew', function(ctx, message)
   local lost, deadline = {}, leases.deadline(ctx)
   for i, one in ipairs(message) do
     if leases.find(ctx, one[1], one[2]) then

@@ -9,7 +9,7 @@ local function set_of(list)
   return set
 end
 
-steps.once('retry_failed', { 'urls', 'unscored', 'line' }, function(ctx, message)
+steps.once('retry_failed', function(ctx, message)
   local outcomes, names, first = set_of(message[1]), set_of(message[2]), message[3]
   local last = math.min(first + const.RETRIED_AT_ONCE - 1, ctx.counts.urls)
   local ids, retried = {}, 0

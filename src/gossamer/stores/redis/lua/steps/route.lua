@@ -1,4 +1,5 @@
--- Assigns URLs to workers: for each draw, from the first of its queues that has any.
+-- Assigns URLs to workers: for each draw, from the first of its queues that has any. Before that it
+-- follows up shorter paths, and adds links that a dead worker has left.
 
 -- Returns the worker that serves a host; nil: any worker may have it.
 local function holder(ctx, h)
@@ -95,8 +96,13 @@ local function take(ctx, found)
   return items
 end
 
-steps.repeatable('route', { 'queued', 'assigned', 'relaxing' }, function(ctx, message)
-  local assigned, _, followed = 0, links.grow(ctx, links.growth())
+steps.repeatable('route', function(ctx, message)
+  local growth, overdue = links.growth(), slices.overdue(ctx)
+  if overdue then
+    slices.add_next(ctx, overdue, growth)
+  end
+  local assigned, _, followed = 0, links.grow(ctx, growth)
+  followed = followed + #growth.ids
   if scheduler.must_wait_for_order(ctx) then
     return followed
   end

@@ -1,11 +1,6 @@
 -- Records everything that came of a task, if its lease is still the newest: `settle`, and `keep` for
 -- a page that claims its number in the same call.
 
-local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'urls', 'line', 'page', 'pages', 'visits', 'bytes',
-  'received', 'reserved', 'credit', 'started', 'last', 'relaxing',
-}
-
 -- What is left out of a message.
 local NOTHING = {
   depth = 0, hops = 0, cause = '', detail = '', size = 0, received = 0, similarity = 0,
@@ -55,35 +50,22 @@ local function keep_page(ctx, message, u, h, claim, is_new, note, content)
   end
 end
 
--- Returns for each link that came as a URL its id, when it was done (0: it is not), and how far it
--- is: depth, and how many redirects behind the last link.
-local function learnt_of(ctx, growth, path)
-  local learnt, count = {}, 0
-  for _, i in ipairs(growth.at) do
-    local at, depth, hops = growth.finished[i], growth.depths[i], growth.hops[i]
-    if not depth or paths.is_shorter(path, depth, hops) then
-      depth, hops = path.depth, path.hops
-    end
-    learnt[count + 1] = growth.ids[i]
-    learnt[count + 2] = at and at < const.INF and at - ctx.offset or 0
-    learnt[count + 3], learnt[count + 4] = depth, hops
-    count = count + 4
-  end
-  return learnt
-end
-
 -- Ends the URL of a task, and adds what was found on its page.
-local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row)
+local function finish(
+  ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row, ...
+)
   local path = paths.behind(u, message.redirect)
   -- the URL may have come nearer since it was leased
   local is_nearer = u.depth < message.depth or u.hops < message.hops
   local growth = links.growth()
   paths.follow_whole(ctx, u, growth)
+  slices.add_all(ctx, u.id, growth)
   links.add(ctx, growth, message, keys, path, ctx.now - ctx.rules.revisit_s, is_nearer)
   local duplicate_of, is_new = message.duplicate and refusal.duplicate_of or 0, u.page == 0
   urls.finish(ctx, u, attempt, message.page_id or 0, duplicate_of, message.redirect)
   urls.set_likeness(u, message.similarity, message.own_similarity)
   urls.keep_targets(ctx, u, growth.ids)
+  slices.keep(ctx, u, message, ...)
   if message.page_id and u.depth < message.depth then
     growth.nearer[u.page] = u
   end
@@ -91,15 +73,15 @@ local function finish(ctx, message, attempt, u, h, claim, refusal, keys, note, c
   results.append(ctx, u, message.page_id or 0, records, row)
   local nearer = links.grow(ctx, growth)
   pages.share_credit(ctx, h.domain, message.domains)
+  local learnt, finished = links.learnt(ctx, growth, path)
   return {
-    accepted = true, new = growth.new, nearer = nearer,
-    learnt = learnt_of(ctx, growth, path),
+    accepted = true, new = growth.new, nearer = nearer, learnt = learnt, finished = finished,
   }
 end
 
 -- Records what came of a task that is still leased, with what its URL has claimed, or why its page
 -- was refused.
-local function settle(ctx, message, lease, claim, refusal, keys, note, content, records, row)
+local function settle(ctx, message, lease, claim, refusal, ...)
   local id = message.url_id
   local h, u = hosts.get(ctx, lease.hid), urls.get(ctx, id)
   local told = message.feedback
@@ -118,12 +100,10 @@ local function settle(ctx, message, lease, claim, refusal, keys, note, content, 
     scheduler.queue_last(ctx, h, u)
     return { accepted = true }
   end
-  return finish(
-    ctx, message, attempt, u, h, claim, refusal, keys, note, content, records, row
-  )
+  return finish(ctx, message, attempt, u, h, claim, refusal, ...)
 end
 
-steps.once('settle', COUNTERS, function(ctx, message, ...)
+steps.once('settle', function(ctx, message, ...)
   setmetatable(message, OF_MESSAGE)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)
@@ -136,7 +116,7 @@ steps.once('settle', COUNTERS, function(ctx, message, ...)
 end)
 
 -- Claims the number of a page and settles it, in one step: nobody has to see it in between.
-steps.once('keep', COUNTERS, function(ctx, message, digest, bands, sample, ...)
+steps.once('keep', function(ctx, message, digest, bands, sample, ...)
   setmetatable(message, OF_MESSAGE)
   local id = message.url_id
   local lease = leases.find(ctx, id, message.lease)

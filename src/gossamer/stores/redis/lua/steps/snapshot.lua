@@ -2,7 +2,7 @@
 
 -- Returns what has ended the crawl; nil while it goes on.
 local function ended_by(ctx, waiting)
-  if ctx.counts.in_progress > 0 or ctx.counts.relaxing > 0 then
+  if ctx.counts.in_progress > 0 or ctx.counts.relaxing > 0 or ctx.counts.unadded > 0 then
     return nil
   elseif waiting > 0 or ctx.counts.reading > 0 then
     return leases.exhausted_by(ctx, 0)
@@ -10,12 +10,7 @@ local function ended_by(ctx, waiting)
   return 'complete'
 end
 
-local COUNTERS = {
-  'unscored', 'queued', 'assigned', 'in_progress', 'pages', 'visits', 'bytes', 'received',
-  'short_at', 'listed', 'over_host_urls', 'reading', 'met', 'page', 'broken', 'relaxing',
-}
-
-steps.reading('snapshot', COUNTERS, function(ctx)
+steps.reading('snapshot', function(ctx)
   local counts = ctx.counts
   local gaps = ctx.call('ZRANGE', ctx.prefix .. K.free, '0', '-1')
   for i, number in ipairs(gaps) do
@@ -30,7 +25,7 @@ steps.reading('snapshot', COUNTERS, function(ctx)
     waiting = waiting, in_progress = counts.in_progress, pages = counts.pages,
     visits = counts.visits, bytes = counts.bytes, received = counts.received,
     listed = counts.listed, over_host_urls = counts.over_host_urls, hosts = counts.met, ended_by = ended_by(ctx, waiting),
-    resting_s = math.max(0, counts.unsure - ctx.now), relaxing = counts.relaxing > 0,
+    resting_s = math.max(0, counts.unsure - ctx.now), relaxing = counts.relaxing > 0 or counts.unadded > 0,
     outcomes = outcomes, last_page = counts.page, gaps = gaps, quarantined = counts.broken,
   }
 end)

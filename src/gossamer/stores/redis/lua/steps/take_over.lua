@@ -55,8 +55,7 @@ local function count_queues(ctx)
   end
 end
 
--- A counter that is set must have been read: else it is not written.
-steps.repeatable('take_over', { 'closed', 'taken_slots' }, function(ctx, message, rules)
+steps.repeatable('take_over', function(ctx, message, rules)
   local counts, queues_before = ctx.counts, message[1]
   ctx.call('SET', ctx.prefix .. K.rules, rules)
   if counts.closed == const.AT_WORK then
@@ -69,6 +68,7 @@ steps.repeatable('take_over', { 'closed', 'taken_slots' }, function(ctx, message
   end_leases(ctx)
   take_slots_back(ctx)
   forget_workers(ctx)
+  slices.abandon(ctx)
   repeat -- what still has to rest is set aside again when its turn comes
   until rings.end_rests(ctx, '+inf') == 0
   for hid in pairs(in_rings) do
