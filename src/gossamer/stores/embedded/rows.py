@@ -9,7 +9,7 @@ import msgspec
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Settlement
 from gossamer.stores.reasons import Reason
-from gossamer.stores.url_record import Attempt, UrlState
+from gossamer.stores.url_record import Attempt
 
 
 class KnownUrl(msgspec.Struct, gc=False):
@@ -23,7 +23,6 @@ class KnownUrl(msgspec.Struct, gc=False):
     depth: int
     hops: int
     """How many redirects lead there from the last link, on the shortest path."""
-    state: UrlState
     finished_at: float = math.inf
 
 
