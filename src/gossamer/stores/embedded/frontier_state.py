@@ -21,7 +21,12 @@ from gossamer.stores.embedded.link_graph import Growth, LinkGraph, is_sitemap
 from gossamer.stores.embedded.rows import Repetition, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.reasons import Reason
+from gossamer.stores.reasons import (
+    REASONS_NOTE,
+    Reason,
+    pack_reason_counts,
+    read_reason_counts,
+)
 from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rules import REPEATED, StoreRules
 from gossamer.stores.url_record import Attempt, UrlState
@@ -34,14 +39,15 @@ class FrontierState:
         self.backend = backend
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
-        backend.requeue_all()
+        reopened = backend.requeue_all()
         counts, figures = backend.counts(), backend.figures
         if backend.get("queues") not in {None, _text(rules.scheduler.queues)}:
             backend.rebuild_queues(self._table.queue_of)
         self._unscored = 0
         self.unscored = counts.unscored
-        self.outcomes = Counter(counts.outcomes)
+        self.outcomes = Counter(read_reason_counts(backend.get(REASONS_NOTE)))
         """How many URLs are finished, by the reason."""
+        self.outcomes.subtract(reopened)
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
         self.budget.pages = figures.visits
         self.budget.received, self.budget.short_at = figures.received, figures.short_at
@@ -94,13 +100,14 @@ class FrontierState:
         self.backend.put("queues", _text(self.rules.scheduler.queues))
         self.backend.put("unsure_since", _text(self._unsure_since))
         self.backend.put("closed", b"no")
-        self.backend.commit()
+        self.save()
 
     def save(self) -> None:
         """Make everything so far durable."""
         self.hosts.save()
         figures = self.backend.figures
         figures.received, figures.short_at = self.budget.received, self.budget.short_at
+        self.backend.put(REASONS_NOTE, pack_reason_counts(self.outcomes))
         self.backend.commit()
 
     # -- moving URLs -----------------------------------------------------------------------------

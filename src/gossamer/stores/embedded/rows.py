@@ -8,7 +8,6 @@ import msgspec
 
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Settlement
-from gossamer.stores.reasons import Reason
 from gossamer.stores.url_record import Attempt
 
 
@@ -87,7 +86,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """The counters of a backend when it is opened."""
 
     unscored: int
-    outcomes: dict[Reason, int]
     pages: int
     last_page: int
     gaps: list[int]

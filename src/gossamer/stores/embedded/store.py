@@ -392,7 +392,7 @@ class EmbeddedStore:
             if self._is_begun and self.broken is None:
                 self._workers.close()
                 if not len(self._scheduler.leases) and not len(self._taken_slots):
-                    self.backend.requeue_all()
+                    self._state.outcomes.subtract(self.backend.requeue_all())
                     self.backend.put("closed", b"yes")
                 self._state.credit.save()
                 await self.commit()

@@ -38,7 +38,6 @@ from gossamer.stores.embedded.sqlite.queries import (
     count_pages,
     read_number,
     read_reason,
-    read_reasons,
     record,
 )
 from gossamer.stores.reasons import Reason
@@ -73,8 +72,11 @@ class SqliteBackend(SqliteKnownUrls):
 
     # -- opening ---------------------------------------------------------------------------------
 
-    def requeue_all(self) -> None:
-        """Move all assigned and leased URLs back into their priority queues."""
+    def requeue_all(self) -> list[Reason]:
+        """Move all assigned and leased URLs back into their priority queues.
+
+        And reopen those that repeat a page which was not kept; return why these had ended.
+        """
         self._batch.write()
         self._db.execute("UPDATE urls SET state = 1 WHERE state IN (2, 3)")
         self._assigned.clear()
@@ -83,22 +85,25 @@ class SqliteBackend(SqliteKnownUrls):
             "SELECT id FROM urls WHERE duplicate_of IS NOT NULL "
             "AND duplicate_of NOT IN (SELECT id FROM pages)"
         ).fetchall()
-        for (url_id,) in orphans:
-            self.reopen(url_id)
+        return [self.reopen(url_id) for (url_id,) in orphans]
 
     def counts(self) -> Counts:
         """Return the counters."""
+        pages = count_pages(self._db)
+        last_page = read_number(self._db, "SELECT coalesce(max(id), 0) FROM pages")
+        return Counts(
+            unscored=read_number(self._db, "SELECT count(*) FROM urls WHERE state = 0"),
+            pages=pages,
+            last_page=last_page,
+            gaps=self._gaps() if pages < last_page else [],
+        )
+
+    def _gaps(self) -> list[int]:
         neighbours = self._db.execute(
             "SELECT before, id FROM (SELECT lag(id, 1, 0) OVER (ORDER BY id) AS before, id "
             "FROM pages) WHERE id > before + 1"
         )
-        return Counts(
-            unscored=read_number(self._db, "SELECT count(*) FROM urls WHERE state = 0"),
-            outcomes=read_reasons(self._db),
-            pages=count_pages(self._db),
-            last_page=read_number(self._db, "SELECT coalesce(max(id), 0) FROM pages"),
-            gaps=[gap for before, after in neighbours for gap in range(before + 1, after)],
-        )
+        return [gap for before, after in neighbours for gap in range(before + 1, after)]
 
     def rebuild_queues(self, queue_of: Callable[[float], int]) -> None:
         """Move every scored URL to the queue of its score in a new table."""
@@ -299,6 +304,7 @@ class SqliteBackend(SqliteKnownUrls):
     def commit(self) -> None:
         """Make everything written so far durable, atomically."""
         self._batch.write()
+        self._save_url_counts()
         for name, figure in msgspec.structs.asdict(self.figures).items():
             self.put(name, str(figure).encode())
         self._db.execute("COMMIT")

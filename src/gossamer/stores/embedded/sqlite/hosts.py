@@ -29,9 +29,12 @@ class SqliteHosts:
         """The ids of recently used hosts."""
         self._url_counts = array("Q")
         """How many URLs are known of each host, by its id."""
-        for host, urls in db.execute("SELECT host, count(*) FROM urls GROUP BY host"):
+        self._grown: set[int] = set()
+        """The ids of the hosts whose number of URLs is to be saved."""
+        self.host_count = 0
+        for host, urls in db.execute("SELECT id, urls FROM hosts"):
             self._count_urls(host, urls)
-        self.host_count = read_number(db, "SELECT count(*) FROM hosts")
+            self.host_count += 1
         self.figures = read_figures(self.get)
 
     def _host_id(self, key: HostKey, domain: str | None = None) -> int:
@@ -51,7 +54,7 @@ class SqliteHosts:
         self._host_ids[key] = found
         return found
 
-    def _count_urls(self, host_id: int, urls: int = 1) -> None:
+    def _count_urls(self, host_id: int, urls: int) -> None:
         if host_id >= len(self._url_counts):
             self._url_counts.extend([0] * (host_id + 1 - len(self._url_counts)))
         self._url_counts[host_id] += urls
@@ -63,6 +66,11 @@ class SqliteHosts:
             row = self._db.execute("SELECT id FROM hosts WHERE key = ?", (key,)).fetchone()
             found = 0 if row is None else row[0]
         return self._url_counts[found] if found < len(self._url_counts) else 0
+
+    def _save_url_counts(self) -> None:
+        counts = [(self._url_counts[one], one) for one in self._grown]
+        self._db.executemany("UPDATE hosts SET urls = ? WHERE id = ?", counts)
+        self._grown.clear()
 
     def host(self, key: HostKey) -> HostRecord | None:
         """Return a host as it was last saved."""

@@ -77,7 +77,8 @@ class SqliteKnownUrls(SqlitePages):
         self._new_rows.append(
             (url_id, link.url, key, host, state, *astuple(found), now, link.score)
         )
-        self._count_urls(host)
+        self._count_urls(host, 1)
+        self._grown.add(host)
         if link.listing is not None:
             self.add_listing(url_id, link.listing)
         self._cache.keep(KnownUrl(url_id, key, found.depth, found.hops))
