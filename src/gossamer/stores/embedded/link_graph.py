@@ -22,13 +22,28 @@ import msgspec
 
 from gossamer.frontier.host_limits import depth_limit
 from gossamer.model import HostKey
-from gossamer.stores.contract import MAX_ATTEMPTS, Link
+from gossamer.stores.contract import MAX_ATTEMPTS, Link, Settled
 from gossamer.stores.embedded.rows import RelaxingUrl, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.listing import MAX_SITEMAPS
 from gossamer.stores.reasons import Reason
 from gossamer.stores.rules import StoreRules
 from gossamer.stores.url_record import UrlState
+
+LINKS_AT_ONCE = 500
+"""How many links of a page are added without letting others have their turn: a few ms."""
+
+
+class LinksLeft(msgspec.Struct):
+    """The links of a settled page that are still to be added, before the next commit."""
+
+    url_id: int
+    links: Sequence[Link]
+    domain: str
+    """The registered domain of the page."""
+    shared_among: int
+    """How many links of the whole page share its credit."""
+    now: float
 
 
 class Growth(msgspec.Struct):
@@ -46,6 +61,8 @@ class Growth(msgspec.Struct):
     """The numbers of pages whose depth has decreased, with that depth."""
     overtaking: list[int] = []
     """URLs in the priority queues whose depth has decreased."""
+    left: LinksLeft | None = None
+    """What is still to be added of the same page."""
 
 
 class LinkGraph:
@@ -245,3 +262,10 @@ class LinkGraph:
 def is_sitemap(link: Link) -> bool:
     """Tell whether a link leads to a sitemap."""
     return link.listing is not None and link.listing.sitemap_of is not None
+
+
+def as_settled(growth: Growth | None) -> Settled:
+    """Return the answer to a settlement that has changed this; None: its lease was lost."""
+    if growth is None:
+        return Settled(accepted=False)
+    return Settled(True, growth.new_keys, list(growth.nearer.items()))

@@ -9,7 +9,7 @@ from gossamer.frontier import Host
 from gossamer.model import HostKey
 from gossamer.stores.embedded.rows import HostRecord, read_figures
 from gossamer.stores.embedded.sqlite.batch import Batch
-from gossamer.stores.embedded.sqlite.queries import read_note, read_number, read_record
+from gossamer.stores.embedded.sqlite.queries import read_note, read_record
 
 CACHED_HOSTS = 20_000
 
@@ -42,15 +42,19 @@ class SqliteHosts:
         found = self._host_ids.get(key)
         if found is not None:
             return found
-        if domain is not None:
-            self.host_count += self._db.execute(
-                "INSERT INTO hosts (key, domain, delay_s, next_start, failures) "
-                "VALUES (?, ?, 0.0, 0.0, 0) ON CONFLICT DO NOTHING",
-                (key, domain),
-            ).rowcount
         if len(self._host_ids) >= CACHED_HOSTS:
             self._host_ids.clear()
-        found = read_number(self._db, "SELECT id FROM hosts WHERE key = ?", key)
+        row = self._db.execute("SELECT id FROM hosts WHERE key = ?", (key,)).fetchone()
+        if row is not None:
+            found = int(row[0])
+        else:
+            found = self._db.execute(
+                "INSERT INTO hosts (key, domain, delay_s, next_start, failures) "
+                "VALUES (?, ?, 0.0, 0.0, 0)",
+                (key, domain),
+            ).lastrowid
+            assert found is not None
+            self.host_count += 1
         self._host_ids[key] = found
         return found
 

@@ -111,6 +111,13 @@ class SqliteKnownUrls(SqlitePages):
         targets.frombytes(blob)
         return page_id, targets, bool(redirect)
 
+    def add_targets(self, url_id: int, targets: Sequence[int]) -> None:
+        """Store more URLs that a visited one links to."""
+        self._db.execute(
+            "UPDATE urls SET targets = CAST(targets || ? AS BLOB) WHERE id = ?",
+            (array("q", targets).tobytes(), url_id),
+        )
+
     def host_of(self, url_id: int) -> HostKey:
         """Return the host of a URL."""
         query = "SELECT hosts.key FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.id = ?"
