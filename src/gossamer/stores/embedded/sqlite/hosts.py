@@ -12,6 +12,8 @@ from gossamer.stores.embedded.sqlite.batch import Batch
 from gossamer.stores.embedded.sqlite.queries import read_note, read_record
 
 CACHED_HOSTS = 20_000
+MAX_GROWN = 500
+"""How many hosts may have new URLs before these are counted in the table: not all in one commit."""
 
 _HOST = f"SELECT {', '.join(HostRecord.__struct_fields__)} FROM hosts"  # noqa: S608 -- our own names
 _FIGURES = HostRecord.__struct_fields__[2:]

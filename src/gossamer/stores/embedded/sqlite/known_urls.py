@@ -15,6 +15,7 @@ from gossamer.model import HostKey
 from gossamer.stores.contract import Link
 from gossamer.stores.embedded.rows import KnownUrl, UrlPath
 from gossamer.stores.embedded.sqlite.cache import KnownCache
+from gossamer.stores.embedded.sqlite.hosts import MAX_GROWN
 from gossamer.stores.embedded.sqlite.pages import SqlitePages
 from gossamer.stores.embedded.sqlite.queries import read_number
 from gossamer.stores.url_record import UrlState
@@ -88,6 +89,8 @@ class SqliteKnownUrls(SqlitePages):
         """Write the rows of the new URLs: before anything else is asked about them."""
         self._db.executemany(_INSERT, self._new_rows)
         self._new_rows.clear()
+        if len(self._grown) > MAX_GROWN:
+            self._save_url_counts()
 
     def set_path(self, url_id: int, found: UrlPath) -> None:
         """Store a shorter path."""
