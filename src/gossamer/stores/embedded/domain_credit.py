@@ -28,14 +28,15 @@ class DomainCredit:
             found = self._credits[domain] = self._backend.credit(domain)
         return found
 
-    def share(self, links: Sequence[Link], own: str, among: int) -> None:
+    def share(self, links: Sequence[Link], own: str, among: int | None = None) -> None:
         """Share a page's credit among the domains of its links that are not its own.
 
-        It has `among` such links, of which these may be some.
+        It has `among` such links if these are not all.
         """
         others = [link.domain for link in links if link.domain != own]
+        part = 1 / (among or len(others) or 1)
         for domain in others:
-            credit = self._credits[domain] = self.of(domain) + 1 / among
+            credit = self._credits[domain] = self.of(domain) + part
             self.top = max(self.top, credit)
         self._changed.update(others)
 

@@ -47,7 +47,8 @@ class FrontierState:
         self.backend = backend
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
-        reopened = backend.requeue_all()
+        is_closed = backend.get("closed") != b"no"
+        reopened = [] if is_closed else backend.requeue_all()
         counts, figures = backend.counts(), backend.figures
         if backend.get("queues") not in {None, _text(rules.scheduler.queues)}:
             backend.rebuild_queues(self._table.queue_of)
@@ -70,10 +71,8 @@ class FrontierState:
         # Lease numbers grow across restarts: each start has 2**32 of its own.
         self._starts = int(backend.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
-        if backend.get("closed") == b"no":
-            self._unsure_since = now
-        else:
-            self._unsure_since = float(backend.get("unsure_since") or b"-inf")
+        noted = float(backend.get("unsure_since") or b"-inf")
+        self._unsure_since = noted if is_closed else now
         self.hosts = HostRegistry(backend, self.scheduler, now, self._unsure_since)
         for key, domain, queue, count in backend.queued_counts():
             self.scheduler.enqueue(self.hosts.get(key, domain), queue, count)
@@ -330,13 +329,12 @@ class FrontierState:
         else:
             self.drop_claim(task.url_id)
         self.grow(growth)
-        own = host.domain.name
-        among = sharing_links(settlement.links, own)
-        self.credit.share(links, own, among)
-        if len(links) < len(settlement.links):
-            rest = settlement.links[LINKS_AT_ONCE:]
+        own, among = host.domain.name, None
+        if rest := settlement.links[LINKS_AT_ONCE:]:
+            among = sharing_links(settlement.links, own)
             growth.left = LinksLeft(task.url_id, rest, own, among, attempt.at)
             self.adding += 1
+        self.credit.share(links, own, among)
         return growth
 
     def _keep(self, page: KeptPage, task: Task, host: Host) -> None:

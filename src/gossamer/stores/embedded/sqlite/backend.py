@@ -53,7 +53,7 @@ class SqliteBackend(SqliteKnownUrls):
         self,
         path: Path | None = None,
         *,
-        cached_links: int = 50_000,
+        cached_links: int = 100_000,
         log_bytes: int = LOG_BYTES,
     ) -> None:
         """Open the file at a path; None: keep everything in memory."""

@@ -23,7 +23,12 @@ from gossamer.stores.url_record import UrlState
 AT_ONCE = 100
 """How many keys are looked up with one query: there is a statement for each number of them."""
 
-_KNOWN = "SELECT id, key, depth, hops, coalesce(finished_at, 9e999) FROM urls"
+_KNOWN = "SELECT id, key, depth, hops, coalesce(finished_at, 9e999) FROM"
+_BY_KEYS = [
+    f"{_KNOWN} (VALUES {', '.join(['(?)'] * count)}) CROSS JOIN urls ON key = column1"
+    for count in range(1, AT_ONCE + 1)
+]
+"""The queries by one key, two, three …; with `key IN (…)` each would take a third longer."""
 _INSERT = (
     "INSERT INTO urls (id, url, key, host, state, depth, hops, parent, found_at, given_score) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -59,15 +64,14 @@ class SqliteKnownUrls(SqlitePages):
         keep = self._cache.keep
         for first in range(0, len(keys), AT_ONCE):
             some = keys[first : first + AT_ONCE]
-            query = f"{_KNOWN} WHERE key IN ({', '.join('?' * len(some))})"
-            for row in self._db.execute(query, some):
+            for row in self._db.execute(_BY_KEYS[len(some) - 1], some):
                 yield keep(KnownUrl(*row))
 
     def by_id(self, url_id: int) -> KnownUrl:
         """Return a known URL."""
         known = self._cache.by_id(url_id)
         if known is None:
-            row = self._db.execute(f"{_KNOWN} WHERE id = ?", (url_id,)).fetchone()
+            row = self._db.execute(f"{_KNOWN} urls WHERE id = ?", (url_id,)).fetchone()
             known = self._cache.keep(KnownUrl(*row))
         return known
 

@@ -54,8 +54,6 @@ CREATE TABLE urls (
 
 CREATE INDEX unscored ON urls (id) WHERE state = 0;
 CREATE INDEX queued ON urls (host, queue, score, id) WHERE state = 1;
-CREATE INDEX assigned ON urls (id) WHERE state IN (2, 3);
-CREATE INDEX repeating ON urls (duplicate_of) WHERE duplicate_of IS NOT NULL;
 
 CREATE TABLE listings (                   -- what sitemaps say of URLs
     url        INTEGER PRIMARY KEY,
