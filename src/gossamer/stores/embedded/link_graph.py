@@ -213,7 +213,7 @@ class LinkGraph:
         known = self._backend.by_id(url_id)
         if (known.depth, known.hops) != (depth, hops):
             return 0  # it has come even nearer since, and its links were followed then
-        _, targets, redirect = self._backend.visited(url_id)
+        _, _, targets, redirect = self._backend.visited(url_id)
         step = UrlPath(depth, hops + 1, url_id) if redirect else UrlPath(depth + 1, 0, url_id)
         end = min(len(targets), done + limit)
         for target in targets[done:end]:
@@ -233,8 +233,9 @@ class LinkGraph:
         backend, known = self._backend, self._backend.by_id(url_id)
         if (path.depth, path.hops) >= (known.depth, known.hops):
             return False
-        state, is_nearer = backend.state_of(url_id), path.depth < known.depth
+        is_nearer = path.depth < known.depth
         backend.set_path(url_id, path)
+        state, page_id, targets, _ = backend.visited(url_id)
         if state is UrlState.TOO_DEEP:
             host = backend.host_of(url_id) if self._depth_rules else HostKey("")
             if is_within := self._within(path.depth, host):
@@ -242,7 +243,6 @@ class LinkGraph:
             return is_within
         if state is UrlState.QUEUED and is_nearer:
             growth.overtaking.append(url_id)
-        page_id, targets, _ = backend.visited(url_id)
         if page_id is not None and is_nearer:
             growth.nearer[page_id] = path.depth
         if targets:

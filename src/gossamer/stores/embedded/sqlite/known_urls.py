@@ -105,18 +105,17 @@ class SqliteKnownUrls(SqlitePages):
         if (known := self._cache.by_id(url_id)) is not None:
             known.depth, known.hops = found.depth, found.hops
 
-    def state_of(self, url_id: int) -> UrlState:
-        """Return the state of a URL; one in progress may still be assigned."""
-        return UrlState(read_number(self._db, "SELECT state FROM urls WHERE id = ?", url_id))
+    def visited(self, url_id: int) -> tuple[UrlState, int | None, Sequence[int], bool]:
+        """Return state, page and links of a URL, and whether its last visit was redirected.
 
-    def visited(self, url_id: int) -> tuple[int | None, Sequence[int], bool]:
-        """Return page and links of a URL from its last visit, and whether it was redirected."""
-        page_id, blob, redirect = self._db.execute(
-            "SELECT page, coalesce(targets, x''), redirect FROM urls WHERE id = ?", (url_id,)
+        A URL that was leased since the last commit may still be assigned.
+        """
+        state, page_id, blob, redirect = self._db.execute(
+            "SELECT state, page, coalesce(targets, x''), redirect FROM urls WHERE id = ?", (url_id,)
         ).fetchone()
         targets = array("q")
         targets.frombytes(blob)
-        return page_id, targets, bool(redirect)
+        return UrlState(state), page_id, targets, bool(redirect)
 
     def add_targets(self, url_id: int, targets: Sequence[int]) -> None:
         """Store more URLs that a visited one links to."""
