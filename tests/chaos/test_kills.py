@@ -30,7 +30,7 @@ COORDINATOR_STEPS = [
         "after SqliteBackend.requeue_all",
     ],
     *["after ModuleRunner.open", "before EmbeddedStore.add_seeds", "after EmbeddedStore.add_seeds"],
-    *["after SqliteBackend.insert", "after SqliteBackend.put"],
+    *["after SqliteBackend.write_new", "after SqliteBackend.put"],
     *["after SqliteBackend.set_score", "after EmbeddedStore.prioritise"],
     *["after SqliteBackend.take", "after SqliteBackend.move", "after EmbeddedStore.route"],
     *["after SqliteBackend.begin", "after EmbeddedStore.lease"],

@@ -75,8 +75,8 @@ def fill(backend: SqliteBackend, pages: range) -> list[tuple[bytes, Sketch]]:
     every = max(1, len(pages) // ASKED)
     some = []
     for number in pages:
-        url_id = backend.insert(link(number), UrlState.TOO_DEEP, UrlPath(0, 0, None), 0.0)
-        assert url_id is not None
+        url_id = backend.add_new(link(number), UrlState.TOO_DEEP, UrlPath(0, 0, None), 0.0)
+        backend.write_new()
         page = KeptPage(
             page_id=number, size=0, digest=os.urandom(16), content=b"", fetched_at=time.time()
         )

@@ -47,9 +47,9 @@ def write_chain(path: Path, pages: int) -> None:
     SqliteBackend(path).close()
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(
-            "INSERT INTO hosts (id, key, domain, delay_s, next_start, failures) "
-            "VALUES (1, ?, ?, 0, 0, 0)",
-            (HOST, HOST),
+            "INSERT INTO hosts (id, key, domain, delay_s, next_start, failures, urls) "
+            "VALUES (1, ?, ?, 0, 0, 0, ?)",
+            (HOST, HOST, pages),
         )
         db.executemany(
             "INSERT INTO urls (id, url, key, host, state, depth, parent, hops, found_at, score, "

@@ -7,8 +7,12 @@ outcome, and why downloads failed.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
+import msgspec
+
 from gossamer.model import Cause, CauseCount, Outcome
 
+REASONS_NOTE = "reasons"
+"""The note of an embedded store with these counts, so that nobody has to count at its opening."""
 WITHOUT_CAUSE = frozenset(
     {
         *(Outcome.REDIRECTED, Outcome.DUPLICATE, Outcome.SIMILAR),
@@ -68,3 +72,14 @@ def cause_counts(counts: Iterable[tuple[Reason, int]]) -> list[CauseCount]:
 def parsed_counts(fields: Mapping[str, int]) -> list[tuple[Reason, int]]:
     """Return counts whose reasons were written as texts; a ValueError if one is none."""
     return [(Reason.parse(text), urls) for text, urls in fields.items()]
+
+
+def pack_reason_counts(counts: Mapping[Reason, int]) -> bytes:
+    """Return counts as they are stored."""
+    texts = {str(reason): urls for reason, urls in counts.items() if urls}
+    return msgspec.json.encode(dict(sorted(texts.items())))
+
+
+def read_reason_counts(note: bytes | None) -> dict[Reason, int]:
+    """Return counts that were stored; none if there is no note."""
+    return dict(parsed_counts(msgspec.json.decode(note or b"{}", type=dict[str, int])))

@@ -20,6 +20,7 @@ from gossamer.stores.embedded import host_registry
 from gossamer.stores.embedded.rows import read_figures
 from gossamer.stores.embedded.sqlite.band_table import COMPLETE_NOTE
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
+from gossamer.stores.reasons import REASONS_NOTE
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
 from gossamer.stores.redis.counters import pack_counters
@@ -282,6 +283,7 @@ class Restoration:
         notes.pop("queues", None)
         notes.pop(WORKERS_NOTE, None)
         notes.pop(COMPLETE_NOTE, None)
+        notes.pop(REASONS_NOTE, None)
         starts = int(notes.pop("starts", b"0"))
         figures = read_figures(notes.get)
         for name in figures.__struct_fields__:

@@ -12,7 +12,8 @@ from itertools import groupby
 
 from gossamer.frontier import QueueTable, SchedulerRules
 from gossamer.stores.embedded.sqlite.pages import EXPIRED_NOTE
-from gossamer.stores.embedded.sqlite.queries import read_note
+from gossamer.stores.embedded.sqlite.queries import read_note, read_reasons
+from gossamer.stores.reasons import REASONS_NOTE, pack_reason_counts
 from gossamer.stores.redis.messages import PageNote
 from gossamer.stores.redis.read_hosts import delay_of
 from gossamer.stores.redis.records import (
@@ -40,6 +41,11 @@ ORDER BY moment, url, number
 _REPORTED = (
     "UPDATE pages SET reported_depth = coalesce((SELECT depth FROM urls WHERE id = pages.url), 0)"
 )
+
+_HOST_URLS = """
+UPDATE hosts SET urls = known FROM (SELECT host, count(*) AS known FROM urls GROUP BY host)
+WHERE host = hosts.id
+"""
 
 
 class SqliteImporter:
@@ -129,6 +135,7 @@ class SqliteImporter:
                     host.pages,
                     host.took,
                     host.received,
+                    0,  # until its URLs are counted
                 )
                 for number, host in hosts
             ),
@@ -179,5 +186,7 @@ class SqliteImporter:
         )
         self._db.executemany("INSERT INTO depth_changes VALUES (?)", pending)
         self.add("notes", notes.items())
+        self._db.execute(_HOST_URLS)
+        self.add("notes", [(REASONS_NOTE, pack_reason_counts(read_reasons(self._db)))])
         self._db.execute("DROP TABLE temp.tries")
         self._db.execute("DROP TABLE temp.bands")

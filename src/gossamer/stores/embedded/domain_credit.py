@@ -28,11 +28,15 @@ class DomainCredit:
             found = self._credits[domain] = self._backend.credit(domain)
         return found
 
-    def share(self, links: Sequence[Link], own: str) -> None:
-        """Share a page's credit among the domains of its links that are not its own."""
+    def share(self, links: Sequence[Link], own: str, among: int | None = None) -> None:
+        """Share a page's credit among the domains of its links that are not its own.
+
+        It has `among` such links if these are not all.
+        """
         others = [link.domain for link in links if link.domain != own]
+        part = 1 / (among or len(others) or 1)
         for domain in others:
-            credit = self._credits[domain] = self.of(domain) + 1 / len(others)
+            credit = self._credits[domain] = self.of(domain) + part
             self.top = max(self.top, credit)
         self._changed.update(others)
 
@@ -43,3 +47,8 @@ class DomainCredit:
             self._changed.clear()
         if len(self._credits) > CACHED:
             self._credits.clear()
+
+
+def sharing_links(links: Sequence[Link], own: str) -> int:
+    """Return how many of a page's links share its credit."""
+    return sum(link.domain != own for link in links)

@@ -9,19 +9,32 @@ from collections.abc import Iterable, Sequence
 
 from gossamer.frontier import Budget, Host, Item, Lease, QueueTable, Scheduler
 from gossamer.frontier.queues import MAX_SCORE
-from gossamer.model import Candidate, Outcome, Receipt
+from gossamer.model import Candidate, Outcome, Receipt, Snapshot
 from gossamer.policy.rests import is_hopeless
 from gossamer.stores.claim import KeptPage
 from gossamer.stores.contract import MAX_DEATHS, POISON_WORDS, Link, Settlement, Task
 from gossamer.stores.embedded.claims import Claims
-from gossamer.stores.embedded.domain_credit import DomainCredit
+from gossamer.stores.embedded.domain_credit import DomainCredit, sharing_links
 from gossamer.stores.embedded.duplicates import DuplicateIndex
 from gossamer.stores.embedded.host_registry import HostRegistry
-from gossamer.stores.embedded.link_graph import Growth, LinkGraph, is_sitemap
+from gossamer.stores.embedded.link_graph import (
+    LINKS_AT_ONCE,
+    Growth,
+    LinkGraph,
+    LinksLeft,
+    is_sitemap,
+)
 from gossamer.stores.embedded.rows import Repetition, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.reasons import Reason
+from gossamer.stores.reasons import (
+    REASONS_NOTE,
+    Reason,
+    cause_counts,
+    outcome_sums,
+    pack_reason_counts,
+    read_reason_counts,
+)
 from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rules import REPEATED, StoreRules
 from gossamer.stores.url_record import Attempt, UrlState
@@ -34,14 +47,18 @@ class FrontierState:
         self.backend = backend
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
-        backend.requeue_all()
+        is_closed = backend.get("closed") != b"no"
+        reopened = [] if is_closed else backend.requeue_all()
         counts, figures = backend.counts(), backend.figures
         if backend.get("queues") not in {None, _text(rules.scheduler.queues)}:
             backend.rebuild_queues(self._table.queue_of)
         self._unscored = 0
         self.unscored = counts.unscored
-        self.outcomes = Counter(counts.outcomes)
+        self.adding = 0
+        """How many settled pages have links that are still to be added."""
+        self.outcomes = Counter(read_reason_counts(backend.get(REASONS_NOTE)))
         """How many URLs are finished, by the reason."""
+        self.outcomes.subtract(reopened)
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
         self.budget.pages = figures.visits
         self.budget.received, self.budget.short_at = figures.received, figures.short_at
@@ -54,10 +71,8 @@ class FrontierState:
         # Lease numbers grow across restarts: each start has 2**32 of its own.
         self._starts = int(backend.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
-        if backend.get("closed") == b"no":
-            self._unsure_since = now
-        else:
-            self._unsure_since = float(backend.get("unsure_since") or b"-inf")
+        noted = float(backend.get("unsure_since") or b"-inf")
+        self._unsure_since = noted if is_closed else now
         self.hosts = HostRegistry(backend, self.scheduler, now, self._unsure_since)
         for key, domain, queue, count in backend.queued_counts():
             self.scheduler.enqueue(self.hosts.get(key, domain), queue, count)
@@ -86,6 +101,30 @@ class FrontierState:
         """How many URLs wait."""
         return self.unscored + self.scheduler.queued + self.scheduler.assigned
 
+    def snapshot(self, elapsed_s: float, ended_by: str | None) -> Snapshot:
+        """Return a snapshot of the counters."""
+        ended, figures = self.outcomes, self.backend.figures
+        return Snapshot(
+            waiting=self.waiting,
+            in_progress=len(self.scheduler.leases),
+            finished=ended.total(),
+            pages=self.pages,
+            visits=self.budget.pages,
+            bytes=figures.bytes,
+            received=self.budget.received,
+            listed=figures.listed,
+            over_host_urls=figures.over_host_urls,
+            outcomes=outcome_sums(ended.items()),
+            causes=cause_counts(ended.items()),
+            hosts=self.backend.host_count,
+            elapsed_s=elapsed_s,
+            pages_per_s=0.0,
+            ended_by=ended_by,
+            relaxing=self.links.relaxing,
+            max_pages=self.rules.max_pages,
+            max_bytes=self.rules.max_bytes,
+        )
+
     # -- opening and closing ---------------------------------------------------------------------
 
     def begin(self) -> None:
@@ -94,13 +133,14 @@ class FrontierState:
         self.backend.put("queues", _text(self.rules.scheduler.queues))
         self.backend.put("unsure_since", _text(self._unsure_since))
         self.backend.put("closed", b"no")
-        self.backend.commit()
+        self.save()
 
     def save(self) -> None:
         """Make everything so far durable."""
         self.hosts.save()
         figures = self.backend.figures
         figures.received, figures.short_at = self.budget.received, self.budget.short_at
+        self.backend.put(REASONS_NOTE, pack_reason_counts(self.outcomes))
         self.backend.commit()
 
     # -- moving URLs -----------------------------------------------------------------------------
@@ -264,7 +304,8 @@ class FrontierState:
             step = UrlPath(depth, known.hops + 1, task.url_id)
         else:
             step = UrlPath(depth + 1, 0, task.url_id)
-        growth = self.links.add(settlement.links, step, attempt.at, again=settlement.again)
+        links = settlement.links[:LINKS_AT_ONCE]
+        growth = self.links.add(links, step, attempt.at, again=settlement.again)
         is_repeated = attempt.outcome in REPEATED
         duplicate_of = self.claims.duplicate_of(task.url_id) if is_repeated else None
         page_id = page.page_id if page else None
@@ -288,7 +329,12 @@ class FrontierState:
         else:
             self.drop_claim(task.url_id)
         self.grow(growth)
-        self.credit.share(settlement.links, host.domain.name)
+        own, among = host.domain.name, None
+        if rest := settlement.links[LINKS_AT_ONCE:]:
+            among = sharing_links(settlement.links, own)
+            growth.left = LinksLeft(task.url_id, rest, own, among, attempt.at)
+            self.adding += 1
+        self.credit.share(links, own, among)
         return growth
 
     def _keep(self, page: KeptPage, task: Task, host: Host) -> None:

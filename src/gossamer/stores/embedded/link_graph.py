@@ -15,20 +15,35 @@ for the next steps. Depths are exact when none are left.
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 
 import msgspec
 
 from gossamer.frontier.host_limits import depth_limit
 from gossamer.model import HostKey
-from gossamer.stores.contract import MAX_ATTEMPTS, Link
-from gossamer.stores.embedded.rows import KnownUrl, RelaxingUrl, UrlPath
+from gossamer.stores.contract import MAX_ATTEMPTS, Link, Settled
+from gossamer.stores.embedded.rows import RelaxingUrl, UrlPath
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.listing import MAX_SITEMAPS
 from gossamer.stores.reasons import Reason
 from gossamer.stores.rules import StoreRules
 from gossamer.stores.url_record import UrlState
+
+LINKS_AT_ONCE = 500
+"""How many links of a page are added without letting others have their turn: a few ms."""
+
+
+class LinksLeft(msgspec.Struct):
+    """The links of a settled page that are still to be added, before the next commit."""
+
+    url_id: int
+    links: Sequence[Link]
+    domain: str
+    """The registered domain of the page."""
+    shared_among: int
+    """How many links of the whole page share its credit."""
+    now: float
 
 
 class Growth(msgspec.Struct):
@@ -46,6 +61,8 @@ class Growth(msgspec.Struct):
     """The numbers of pages whose depth has decreased, with that depth."""
     overtaking: list[int] = []
     """URLs in the priority queues whose depth has decreased."""
+    left: LinksLeft | None = None
+    """What is still to be added of the same page."""
 
 
 class LinkGraph:
@@ -80,19 +97,22 @@ class LinkGraph:
         forgotten_before = -math.inf if found.parent is None else now - self._revisit_s
         depth, hops, ids = found.depth, found.hops, growth.ids
         touched: list[tuple[int, bytes]] = []
-        for link, known in zip(links, backend.cached([one.key for one in links]), strict=True):
+        new: dict[bytes, int] = {}
+        for link, known in zip(links, backend.known([one.key for one in links]), strict=True):
             if known is None:
-                known = self._add_new(link, found, now, growth)  # noqa: PLW2901 -- the same URL
-                if known is None:
-                    continue
+                if link.key in new or self._add_new(link, found, now, new, growth):
+                    ids.append(new[link.key])
+                continue
             ids.append(known.id)
             if (
                 depth < known.depth
                 or known.finished_at <= forgotten_before
-                or (again and known.state is UrlState.DONE)
+                or again
                 or (hops < known.hops and depth == known.depth)
             ):
                 touched.append((known.id, link.key))
+        if new:
+            backend.write_new()
         growth.new += len(growth.new_keys)
         if touched:
 
@@ -104,42 +124,38 @@ class LinkGraph:
             self._touch(touched, found, is_due, growth)
         return growth
 
-    def _add_new(self, link: Link, found: UrlPath, now: float, growth: Growth) -> KnownUrl | None:
-        """Add a URL that is not in the cache; return it if it was known nevertheless."""
+    def _add_new(
+        self, link: Link, found: UrlPath, now: float, new: dict[bytes, int], growth: Growth
+    ) -> bool:
+        """Add a URL that is not known to the new ones, unless its host has too many."""
         backend = self._backend
         if found.parent is not None and self._is_full(link):
-            known = backend.known(link.key)
-            backend.figures.over_host_urls += known is None
-            return known
+            backend.figures.over_host_urls += 1
+            return False
         is_within = self._within(found.depth, link.host)
         state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
-        new = backend.insert(link, state, found, now)
-        if new is None:
-            known = backend.known(link.key)
-            assert known is not None
-            return known
-        growth.ids.append(new)
+        new[link.key] = backend.add_new(link, state, found, now)
         self.has_sitemaps = self.has_sitemaps or is_sitemap(link)
-        if state is UrlState.UNSCORED:
+        if is_within:
             growth.new_keys.append(link.key)
-        return None
+        return True
 
     def _is_full(self, link: Link) -> bool:
         """Tell whether the host of a link has as many URLs as it may have."""
         backend, most = self._backend, self._max_host_urls
         return backend.last_id >= most and backend.urls_of(link.host) >= most
 
-    def within_limit(self, sitemaps: Iterable[Link]) -> list[Link]:
+    def within_limit(self, sitemaps: Sequence[Link]) -> list[Link]:
         """Return the sitemaps of one domain that are known, or fit into its limit."""
         left: int | None = None
         found = []
-        for link in sitemaps:
+        known = self._backend.known([link.key for link in sitemaps])
+        for link, is_known in zip(sitemaps, known, strict=True):
             assert link.listing is not None
             if left is None:
                 left = MAX_SITEMAPS - self._backend.count_sitemaps(link.listing.sitemap_of)
-            is_new = self._backend.known(link.key) is None
-            left -= is_new
-            if not is_new or left >= 0:
+            left -= not is_known
+            if is_known or left >= 0:
                 found.append(link)
         return found
 
@@ -197,7 +213,7 @@ class LinkGraph:
         known = self._backend.by_id(url_id)
         if (known.depth, known.hops) != (depth, hops):
             return 0  # it has come even nearer since, and its links were followed then
-        _, targets, redirect = self._backend.visited(url_id)
+        _, _, targets, redirect = self._backend.visited(url_id)
         step = UrlPath(depth, hops + 1, url_id) if redirect else UrlPath(depth + 1, 0, url_id)
         end = min(len(targets), done + limit)
         for target in targets[done:end]:
@@ -217,8 +233,9 @@ class LinkGraph:
         backend, known = self._backend, self._backend.by_id(url_id)
         if (path.depth, path.hops) >= (known.depth, known.hops):
             return False
-        state, is_nearer = known.state, path.depth < known.depth
+        is_nearer = path.depth < known.depth
         backend.set_path(url_id, path)
+        state, page_id, targets, _ = backend.visited(url_id)
         if state is UrlState.TOO_DEEP:
             host = backend.host_of(url_id) if self._depth_rules else HostKey("")
             if is_within := self._within(path.depth, host):
@@ -226,7 +243,6 @@ class LinkGraph:
             return is_within
         if state is UrlState.QUEUED and is_nearer:
             growth.overtaking.append(url_id)
-        page_id, targets, _ = backend.visited(url_id)
         if page_id is not None and is_nearer:
             growth.nearer[page_id] = path.depth
         if targets:
@@ -246,3 +262,10 @@ class LinkGraph:
 def is_sitemap(link: Link) -> bool:
     """Tell whether a link leads to a sitemap."""
     return link.listing is not None and link.listing.sitemap_of is not None
+
+
+def as_settled(growth: Growth | None) -> Settled:
+    """Return the answer to a settlement that has changed this; None: its lease was lost."""
+    if growth is None:
+        return Settled(accepted=False)
+    return Settled(True, growth.new_keys, list(growth.nearer.items()))

@@ -8,8 +8,7 @@ import msgspec
 
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Settlement
-from gossamer.stores.reasons import Reason
-from gossamer.stores.url_record import Attempt, UrlState
+from gossamer.stores.url_record import Attempt
 
 
 class KnownUrl(msgspec.Struct, gc=False):
@@ -23,7 +22,6 @@ class KnownUrl(msgspec.Struct, gc=False):
     depth: int
     hops: int
     """How many redirects lead there from the last link, on the shortest path."""
-    state: UrlState
     finished_at: float = math.inf
 
 
@@ -88,7 +86,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """The counters of a backend when it is opened."""
 
     unscored: int
-    outcomes: dict[Reason, int]
     pages: int
     last_page: int
     gaps: list[int]

@@ -1,5 +1,6 @@
 """The embedded store: the scheduler decides, a backend stores."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 
@@ -14,17 +15,17 @@ from gossamer.stores.cookies import COOKIES_NOTE, change_cookies, read_jar
 from gossamer.stores.embedded.atomic import atomic, wait_until_ready
 from gossamer.stores.embedded.duplicates import Original, Unread
 from gossamer.stores.embedded.frontier_state import FrontierState
-from gossamer.stores.embedded.link_graph import Growth
-from gossamer.stores.embedded.rows import UrlPath, attempt_of
+from gossamer.stores.embedded.link_graph import LINKS_AT_ONCE, Growth, as_settled
+from gossamer.stores.embedded.rows import UrlPath
+from gossamer.stores.embedded.settling import add_slice, settle
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.taken_slots import TakenSlots
 from gossamer.stores.embedded.worker_registry import WorkerRegistry
 from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import keep_page
-from gossamer.stores.reasons import cause_counts, outcome_sums
 from gossamer.stores.retrying import RETRIED_AT_ONCE, Retried, RetryRequest
-from gossamer.stores.rules import REPEATED, StoreRules
+from gossamer.stores.rules import StoreRules
 
 __all__ = ["EmbeddedStore", "StoreRules"]
 
@@ -35,8 +36,8 @@ EXPIRED_AT_ONCE = 100
 class EmbeddedStore:
     """The store of one crawl, inside the process that runs it.
 
-    Every method is synchronous inside, so it is atomic between two awaits of the caller, and
-    `commit` makes completed methods durable. What only the scheduler knows (leases, the queues of
+    Every step is synchronous inside, so it is atomic between two awaits of the caller, and
+    `commit` makes completed steps durable. What only the scheduler knows (leases, the queues of
     workers) is lost with the process; those URLs are queued again at the next start.
     """
 
@@ -47,6 +48,8 @@ class EmbeddedStore:
         self._rules = rules
         self._started = now
         self._is_begun = False
+        self._uncommitted = asyncio.Lock()
+        """Held while a page is settled of which a part must not become durable alone."""
         self._taken_slots = TakenSlots(rules.scheduler.lease_s)
         try:
             self._state = FrontierState(backend, rules, now)
@@ -110,7 +113,12 @@ class EmbeddedStore:
 
     def _must_wait_for_order(self) -> bool:
         """Tell whether a URL may still get ahead of others, where those must wait for it."""
-        return self._rules.scheduler.strict and self._state.links.relaxing
+        return self._rules.scheduler.strict and self._is_growing
+
+    @property
+    def _is_growing(self) -> bool:
+        """Whether links or shorter paths are still to be followed up."""
+        return self._state.links.relaxing or self._state.adding > 0
 
     # -- for the workers -------------------------------------------------------------------------
 
@@ -193,30 +201,35 @@ class EmbeddedStore:
         """Return the page of a URL that is visited again; None if it has none."""
         return None if math.isinf(self._rules.revisit_s) else self.backend.page_of(url_id)
 
-    @atomic
     async def settle(self, settlement: Settlement, now: float) -> Settled:
-        """Record the result of a task, if its lease is still valid."""
-        task, feedback, state = settlement.task, settlement.feedback, self._state
+        """Record the result of a task, if its lease is still valid; very many links in slices."""
+        if len(settlement.links) <= LINKS_AT_ONCE:
+            return as_settled(await self._settle(settlement, now))
+        async with self._uncommitted:
+            growth = await self._settle(settlement, now)
+            if growth is not None:
+                await self._add_rest(growth)
+        return as_settled(growth)
+
+    @atomic
+    async def _settle(self, settlement: Settlement, now: float) -> Growth | None:
+        """Record the result of a task; None: its lease is lost."""
+        task = settlement.task
         lease = self._scheduler.leases.find(task.url_id, task.lease)
-        if lease is None:
-            return Settled(accepted=False)
-        host = lease.host
-        next_start = (
-            host.next_start if feedback is None else state.hosts.next_start_after(host, feedback)
-        )
-        state.enqueue(host, self._scheduler.end(lease, next_start=next_start, now=now))
-        has_page = settlement.page is not None
-        state.hosts.count_received(host, min(settlement.received, lease.allowed))
-        self._budget.use(lease.allowed, settlement.received, page=has_page)
-        self.backend.figures.bytes += settlement.size
-        self.backend.figures.visits += has_page
-        attempt = attempt_of(settlement, now)
-        is_repeated = settlement.outcome in REPEATED
-        if settlement.retry or (is_repeated and state.claims.is_void(task.url_id)):
-            state.wait_for_retry(task.url_id, host, attempt)
-            return Settled(accepted=True)
-        growth = state.finish(settlement, host, attempt)
-        return Settled(True, growth.new_keys, list(growth.nearer.items()))
+        return None if lease is None else settle(self._state, lease, settlement, now)
+
+    async def _add_rest(self, growth: Growth) -> None:
+        try:
+            while growth.left is not None:
+                await asyncio.sleep(0)
+                await self._add_slice(growth)
+        finally:  # whoever settles may be cancelled, and a settlement is recorded completely
+            while growth.left is not None and self.broken is None:
+                await self._add_slice(growth)
+
+    @atomic
+    async def _add_slice(self, growth: Growth) -> None:
+        add_slice(self._state, growth)
 
     async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
         """Claim a number for the page of a settlement, and settle it."""
@@ -320,31 +333,11 @@ class EmbeddedStore:
 
     async def snapshot(self, now: float) -> Snapshot:
         """Return a snapshot of the counters."""
-        state, ended = self._state, self._state.outcomes
-        return Snapshot(
-            waiting=state.waiting,
-            in_progress=len(self._scheduler.leases),
-            finished=ended.total(),
-            pages=state.pages,
-            visits=self._budget.pages,
-            bytes=self.backend.figures.bytes,
-            received=self._budget.received,
-            listed=self.backend.figures.listed,
-            over_host_urls=self.backend.figures.over_host_urls,
-            outcomes=outcome_sums(ended.items()),
-            causes=cause_counts(ended.items()),
-            hosts=self.backend.host_count,
-            elapsed_s=now - self._started,
-            pages_per_s=0.0,
-            ended_by=await self.ended_by(),
-            relaxing=state.links.relaxing,
-            max_pages=self._rules.max_pages,
-            max_bytes=self._rules.max_bytes,
-        )
+        return self._state.snapshot(now - self._started, await self.ended_by())
 
     async def ended_by(self) -> str | None:
         """Return what ended the crawl; None while it runs."""
-        if len(self._scheduler.leases) or self._state.links.relaxing:
+        if len(self._scheduler.leases) or self._is_growing:
             return None
         if self._state.waiting or self.backend.figures.reading:
             return self._budget.exhausted_by()
@@ -376,9 +369,13 @@ class EmbeddedStore:
         """Store a note with the crawl."""
         self.backend.put(name, value)
 
-    @atomic
     async def commit(self) -> None:
-        """Make everything so far durable."""
+        """Make everything so far durable; wait for pages whose links are being added."""
+        async with self._uncommitted:
+            await self._commit()
+
+    @atomic
+    async def _commit(self) -> None:
         self._state.save()
 
     async def close(self) -> None:
@@ -392,7 +389,7 @@ class EmbeddedStore:
             if self._is_begun and self.broken is None:
                 self._workers.close()
                 if not len(self._scheduler.leases) and not len(self._taken_slots):
-                    self.backend.requeue_all()
+                    self._state.outcomes.subtract(self.backend.requeue_all())
                     self.backend.put("closed", b"yes")
                 self._state.credit.save()
                 await self.commit()

@@ -40,7 +40,8 @@ class ClaimedPages:
         claim = self.claims.held(number)
         assert claim is not None
         link = Link(Url(f"http://a.test/{number}"), digest, HostKey("a.test"), "a.test")
-        self.backend.insert(link, UrlState.TOO_DEEP, UrlPath(0, 0, None), now)
+        self.backend.add_new(link, UrlState.TOO_DEEP, UrlPath(0, 0, None), now)
+        self.backend.write_new()
         page = KeptPage(page_id=number, size=1, digest=digest, content=b"", fetched_at=now)
         self.backend.add_page(number, page, 0, claim.sketch)
         self.claims.keep(number)

@@ -15,6 +15,7 @@ from gossamer.stores.embedded.sqlite.verify_sql import (
     Facts,
     VerifyRule,
 )
+from gossamer.stores.reasons import Reason
 
 
 class FiledUrl(NamedTuple):
@@ -80,7 +81,11 @@ class SqliteAudit:
         def queue_or_none(score: float | None) -> int | None:
             return None if score is None else queue_of(score)
 
+        def reason_of(outcome: str, cause: str | None, status: int | None) -> str:
+            return str(Reason.of(outcome, cause, status))
+
         self._db.create_function("queue_of", 1, queue_or_none, deterministic=True)
+        self._db.create_function("reason_of", 3, reason_of, deterministic=True)
         self._db.execute(COUNTED)
         self._db.execute(REVISITED, known)
         self._db.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")

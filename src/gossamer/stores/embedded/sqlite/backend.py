@@ -2,8 +2,7 @@
 
 One connection writes, in a transaction that `commit` ends and starts again, so that everything
 between two commits becomes durable together or not at all. Other processes may read at any time
-(WAL). Whether the URL of a link is known is answered from a bounded cache; rows that are not read
-again are written in batches.
+(WAL). Rows that are not read again are written in batches.
 
 **What can be lost.** The engine commits every 100 ms.
 
@@ -28,36 +27,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import astuple
 
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import Link
-from gossamer.stores.embedded.rows import (
-    Counts,
-    KnownUrl,
-    Repetition,
-    UnscoredUrl,
-    UrlPath,
-)
-from gossamer.stores.embedded.sqlite.cache import KnownCache
+from gossamer.stores.embedded.rows import Counts, KnownUrl, Repetition, UnscoredUrl
 from gossamer.stores.embedded.sqlite.checkpoints import LOG_BYTES, Checkpoints
 from gossamer.stores.embedded.sqlite.file import begin, explain, open_file
-from gossamer.stores.embedded.sqlite.pages import SqlitePages
+from gossamer.stores.embedded.sqlite.known_urls import SqliteKnownUrls
 from gossamer.stores.embedded.sqlite.queries import (
     URL_COLUMNS,
     count_pages,
     read_number,
     read_reason,
-    read_reasons,
     record,
 )
 from gossamer.stores.reasons import Reason
 from gossamer.stores.url_record import Attempt, UrlRecord, UrlState
 
-_KNOWN = "SELECT id, key, depth, hops, state, coalesce(finished_at, 9e999) FROM urls"
 
-
-class SqliteBackend(SqlitePages):
+class SqliteBackend(SqliteKnownUrls):
     """The rows of a crawl in one SQLite file, or in memory."""
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
@@ -66,19 +53,17 @@ class SqliteBackend(SqlitePages):
         self,
         path: Path | None = None,
         *,
-        cached_links: int = 200_000,
+        cached_links: int = 100_000,
         log_bytes: int = LOG_BYTES,
     ) -> None:
         """Open the file at a path; None: keep everything in memory."""
         self._path = path or Path(":memory:")
-        super().__init__(open_file(self._path))
+        super().__init__(open_file(self._path), cached_links)
         self._checkpoints: Checkpoints | None = None
         if path is not None:
             self._checkpoints = Checkpoints(path, log_bytes)
-        self._cache = KnownCache(cached_links)
         self._assigned: dict[int, tuple[Url, int, int]] = {}
         """The URLs in the workers' queues, with their number of attempts, by id."""
-        self._next_id = read_number(self._db, "SELECT coalesce(max(id), 0) + 1 FROM urls")
 
     def complaint(self, error: Exception) -> str:
         """Return a sentence for people about an error."""
@@ -87,8 +72,11 @@ class SqliteBackend(SqlitePages):
 
     # -- opening ---------------------------------------------------------------------------------
 
-    def requeue_all(self) -> None:
-        """Move all assigned and leased URLs back into their priority queues."""
+    def requeue_all(self) -> list[Reason]:
+        """Move all assigned and leased URLs back into their priority queues.
+
+        And reopen those that repeat a page which was not kept; return why these had ended.
+        """
         self._batch.write()
         self._db.execute("UPDATE urls SET state = 1 WHERE state IN (2, 3)")
         self._assigned.clear()
@@ -97,22 +85,25 @@ class SqliteBackend(SqlitePages):
             "SELECT id FROM urls WHERE duplicate_of IS NOT NULL "
             "AND duplicate_of NOT IN (SELECT id FROM pages)"
         ).fetchall()
-        for (url_id,) in orphans:
-            self.reopen(url_id)
+        return [self.reopen(url_id) for (url_id,) in orphans]
 
     def counts(self) -> Counts:
         """Return the counters."""
+        pages = count_pages(self._db)
+        last_page = read_number(self._db, "SELECT coalesce(max(id), 0) FROM pages")
+        return Counts(
+            unscored=read_number(self._db, "SELECT count(*) FROM urls WHERE state = 0"),
+            pages=pages,
+            last_page=last_page,
+            gaps=self._gaps() if pages < last_page else [],
+        )
+
+    def _gaps(self) -> list[int]:
         neighbours = self._db.execute(
             "SELECT before, id FROM (SELECT lag(id, 1, 0) OVER (ORDER BY id) AS before, id "
             "FROM pages) WHERE id > before + 1"
         )
-        return Counts(
-            unscored=read_number(self._db, "SELECT count(*) FROM urls WHERE state = 0"),
-            outcomes=read_reasons(self._db),
-            pages=count_pages(self._db),
-            last_page=read_number(self._db, "SELECT coalesce(max(id), 0) FROM pages"),
-            gaps=[gap for before, after in neighbours for gap in range(before + 1, after)],
-        )
+        return [gap for before, after in neighbours for gap in range(before + 1, after)]
 
     def rebuild_queues(self, queue_of: Callable[[float], int]) -> None:
         """Move every scored URL to the queue of its score in a new table."""
@@ -126,65 +117,6 @@ class SqliteBackend(SqlitePages):
             "JOIN hosts ON hosts.id = urls.host WHERE state = 1 GROUP BY urls.host, queue"
         ).fetchall()
 
-    # -- links -----------------------------------------------------------------------------------
-
-    def cached(self, keys: Iterable[bytes]) -> list[KnownUrl | None]:
-        """Return the URLs with these keys that are in the cache."""
-        return self._cache.by_keys(keys)
-
-    def known(self, key: bytes) -> KnownUrl | None:
-        """Return the URL with this key."""
-        return self._cache.by_key(key) or self._load(f"{_KNOWN} WHERE key = ?", key)
-
-    def by_id(self, url_id: int) -> KnownUrl:
-        """Return a known URL."""
-        found = self._cache.by_id(url_id) or self._load(f"{_KNOWN} WHERE id = ?", url_id)
-        assert found is not None
-        return found
-
-    def _load(self, query: str, value: bytes | int) -> KnownUrl | None:
-        row = self._db.execute(query, (value,)).fetchone()
-        if row is None:
-            return None
-        url_id, key, depth, hops, state, finished_at = row
-        return self._cache.keep(KnownUrl(url_id, key, depth, hops, UrlState(state), finished_at))
-
-    def insert(self, link: Link, state: UrlState, found: UrlPath, now: float) -> int | None:
-        """Add a URL and return its id; None if it is known already."""
-        url_id, key, host = self._next_id, link.key, self._host_id(link.host, link.domain)
-        added = self._db.execute(
-            "INSERT INTO urls "
-            "(id, url, key, host, state, depth, hops, parent, found_at, given_score) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (url_id, link.url, key, host, state, *astuple(found), now, link.score),
-        ).rowcount
-        if not added:
-            return None
-        self._next_id += 1
-        self._count_urls(host)
-        if link.listing is not None:
-            self.add_listing(url_id, link.listing)
-        self._cache.keep(KnownUrl(url_id, key, found.depth, found.hops, state))
-        return url_id
-
-    def set_path(self, url_id: int, found: UrlPath) -> None:
-        """Store a shorter path."""
-        self._db.execute(
-            "UPDATE urls SET depth = ?, hops = ?, parent = ? WHERE id = ?",
-            (found.depth, found.hops, found.parent, url_id),
-        )
-        if (known := self._cache.by_id(url_id)) is not None:
-            known.depth, known.hops = found.depth, found.hops
-
-    def visited(self, url_id: int) -> tuple[int | None, Sequence[int], bool]:
-        """Return page and links of a URL from its last visit, and whether it was redirected."""
-        page_id, blob, redirect = self._db.execute(
-            "SELECT page, coalesce(targets, x''), redirect FROM urls WHERE id = ?", (url_id,)
-        ).fetchone()
-        targets = array("q")
-        targets.frombytes(blob)
-        return page_id, targets, bool(redirect)
-
     # -- states ----------------------------------------------------------------------------------
 
     def move(self, url_id: int, state: UrlState) -> None:
@@ -197,7 +129,7 @@ class SqliteBackend(SqlitePages):
         """Update what is in memory about a URL after a change of its row."""
         known = self._cache.by_id(url_id)
         if known is not None:
-            known.state, known.finished_at = state, finished_at
+            known.finished_at = finished_at
         self._batch.leased.discard(url_id)
         if state is not UrlState.ASSIGNED:
             self._assigned.pop(url_id, None)
@@ -213,11 +145,6 @@ class SqliteBackend(SqlitePages):
         )
         self._update_cache(url_id, UrlState.UNSCORED)
         return reason
-
-    @property
-    def last_id(self) -> int:
-        """The largest id of a URL; 0 if there is none."""
-        return self._next_id - 1
 
     def ended_as(self, outcomes: Iterable[Outcome], ids: range) -> list[tuple[int, HostKey, str]]:
         """Return id, host and domain of those of the URLs that have ended in one of these ways."""
@@ -277,10 +204,8 @@ class SqliteBackend(SqlitePages):
         if assigned is None:
             query = "SELECT url, attempts, deaths FROM urls WHERE id = ?"
             assigned = self._db.execute(query, (url_id,)).fetchone()
-        known = self.by_id(url_id)
-        known.state = UrlState.LEASED
         self._batch.leased.add(url_id)
-        return *assigned, known
+        return *assigned, self.by_id(url_id)
 
     def urls_before(self, url_id: int, count: int) -> tuple[Url, ...]:
         """Return the last URLs before another on its path, as many as there are up to a count."""
@@ -303,12 +228,6 @@ class SqliteBackend(SqlitePages):
     def attempts_at(self, url_id: int) -> int:
         """Return how often a URL was tried."""
         return read_number(self._db, "SELECT attempts FROM urls WHERE id = ?", url_id)
-
-    def host_of(self, url_id: int) -> HostKey:
-        """Return the host of a URL."""
-        query = "SELECT hosts.key FROM urls JOIN hosts ON hosts.id = urls.host WHERE urls.id = ?"
-        (key,) = self._db.execute(query, (url_id,)).fetchone()
-        return HostKey(key)
 
     def has_redirected_once(self, url_id: int) -> bool:
         """Return whether a URL has ended as a redirect, for the first time."""
@@ -385,6 +304,7 @@ class SqliteBackend(SqlitePages):
     def commit(self) -> None:
         """Make everything written so far durable, atomically."""
         self._batch.write()
+        self._save_url_counts()
         for name, figure in msgspec.structs.asdict(self.figures).items():
             self.put(name, str(figure).encode())
         self._db.execute("COMMIT")

@@ -9,9 +9,11 @@ from gossamer.frontier import Host
 from gossamer.model import HostKey
 from gossamer.stores.embedded.rows import HostRecord, read_figures
 from gossamer.stores.embedded.sqlite.batch import Batch
-from gossamer.stores.embedded.sqlite.queries import read_note, read_number, read_record
+from gossamer.stores.embedded.sqlite.queries import read_note, read_record
 
 CACHED_HOSTS = 20_000
+MAX_GROWN = 500
+"""How many hosts may have new URLs before these are counted in the table: not all in one commit."""
 
 _HOST = f"SELECT {', '.join(HostRecord.__struct_fields__)} FROM hosts"  # noqa: S608 -- our own names
 _FIGURES = HostRecord.__struct_fields__[2:]
@@ -29,9 +31,12 @@ class SqliteHosts:
         """The ids of recently used hosts."""
         self._url_counts = array("Q")
         """How many URLs are known of each host, by its id."""
-        for host, urls in db.execute("SELECT host, count(*) FROM urls GROUP BY host"):
+        self._grown: set[int] = set()
+        """The ids of the hosts whose number of URLs is to be saved."""
+        self.host_count = 0
+        for host, urls in db.execute("SELECT id, urls FROM hosts"):
             self._count_urls(host, urls)
-        self.host_count = read_number(db, "SELECT count(*) FROM hosts")
+            self.host_count += 1
         self.figures = read_figures(self.get)
 
     def _host_id(self, key: HostKey, domain: str | None = None) -> int:
@@ -39,19 +44,23 @@ class SqliteHosts:
         found = self._host_ids.get(key)
         if found is not None:
             return found
-        if domain is not None:
-            self.host_count += self._db.execute(
-                "INSERT INTO hosts (key, domain, delay_s, next_start, failures) "
-                "VALUES (?, ?, 0.0, 0.0, 0) ON CONFLICT DO NOTHING",
-                (key, domain),
-            ).rowcount
         if len(self._host_ids) >= CACHED_HOSTS:
             self._host_ids.clear()
-        found = read_number(self._db, "SELECT id FROM hosts WHERE key = ?", key)
+        row = self._db.execute("SELECT id FROM hosts WHERE key = ?", (key,)).fetchone()
+        if row is not None:
+            found = int(row[0])
+        else:
+            found = self._db.execute(
+                "INSERT INTO hosts (key, domain, delay_s, next_start, failures) "
+                "VALUES (?, ?, 0.0, 0.0, 0)",
+                (key, domain),
+            ).lastrowid
+            assert found is not None
+            self.host_count += 1
         self._host_ids[key] = found
         return found
 
-    def _count_urls(self, host_id: int, urls: int = 1) -> None:
+    def _count_urls(self, host_id: int, urls: int) -> None:
         if host_id >= len(self._url_counts):
             self._url_counts.extend([0] * (host_id + 1 - len(self._url_counts)))
         self._url_counts[host_id] += urls
@@ -63,6 +72,11 @@ class SqliteHosts:
             row = self._db.execute("SELECT id FROM hosts WHERE key = ?", (key,)).fetchone()
             found = 0 if row is None else row[0]
         return self._url_counts[found] if found < len(self._url_counts) else 0
+
+    def _save_url_counts(self) -> None:
+        counts = [(self._url_counts[one], one) for one in self._grown]
+        self._db.executemany("UPDATE hosts SET urls = ? WHERE id = ?", counts)
+        self._grown.clear()
 
     def host(self, key: HostKey) -> HostRecord | None:
         """Return a host as it was last saved."""

@@ -44,6 +44,14 @@ _WITHOUT_CAUSE = (
     "OR urls.outcome = 'fetched' AND urls.detail IS NULL)"
 )
 """What surely has no cause, so that its last attempt, one of many, need not be found."""
+COUNT_REASONS = f"""
+    SELECT outcome, NULL AS cause, NULL AS status, count(*) AS urls FROM urls
+    WHERE state = 4 AND {_WITHOUT_CAUSE} GROUP BY outcome
+    UNION ALL SELECT *, count(*) FROM (
+        {_REASONS} WHERE state = 4 AND NOT {_WITHOUT_CAUSE}
+    ) GROUP BY outcome, cause, status
+"""  # noqa: S608 -- our own words
+"""How many URLs are finished, by the reason."""
 _LARGEST = 2**63 - 1
 """The largest number that SQLite knows."""
 
@@ -86,18 +94,9 @@ def read_attempts(db: sqlite3.Connection, url_id: int) -> list[Attempt]:
 
 
 def read_reasons(db: sqlite3.Connection) -> dict[Reason, int]:
-    """Return how many URLs are finished, by the reason."""
-    rows = db.execute(
-        f"""
-        SELECT outcome, NULL, NULL, count(*) FROM urls
-        WHERE state = 4 AND {_WITHOUT_CAUSE} GROUP BY outcome
-        UNION ALL SELECT *, count(*) FROM (
-            {_REASONS} WHERE state = 4 AND NOT {_WITHOUT_CAUSE}
-        ) GROUP BY outcome, cause, status
-        """  # noqa: S608 -- our own words
-    )
+    """Count how many URLs are finished, by the reason."""
     found: Counter[Reason] = Counter()
-    for outcome, cause, status, urls in rows:
+    for outcome, cause, status, urls in db.execute(COUNT_REASONS):
         found[Reason.of(outcome, cause, status)] += urls
     return dict(found)
 

@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -17,7 +17,8 @@ CREATE TABLE hosts (
     failed        INTEGER NOT NULL DEFAULT 0,
     pages         INTEGER NOT NULL DEFAULT 0,
     took_s        REAL NOT NULL DEFAULT 0, -- of all requests together
-    received      INTEGER NOT NULL DEFAULT 0 -- bytes of bodies
+    received      INTEGER NOT NULL DEFAULT 0, -- bytes of bodies
+    urls          INTEGER NOT NULL DEFAULT 0 -- how many of its URLs are known
 );
 
 CREATE TABLE domains (

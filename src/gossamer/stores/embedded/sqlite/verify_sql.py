@@ -11,6 +11,8 @@ forgotten: such URLs are in the table `revisited`, and some rules allow for them
 import msgspec
 
 from gossamer.model import Outcome
+from gossamer.stores.embedded.sqlite.queries import COUNT_REASONS
+from gossamer.stores.reasons import REASONS_NOTE
 
 _OUTCOMES = ", ".join(f"'{outcome}'" for outcome in Outcome)
 
@@ -170,6 +172,25 @@ CONTENT = (
         "host",
         "every URL belongs to a known host",
         "SELECT url FROM urls WHERE host NOT IN (SELECT id FROM hosts)",
+    ),
+    VerifyRule(
+        "counts",
+        "the known URLs of each host are counted, and those that have ended for each reason",
+        f"""
+        SELECT key || ' has ' || coalesce(known, 0) || ' URLs, and counts ' || urls FROM hosts
+        LEFT JOIN (SELECT host, count(*) AS known FROM urls GROUP BY host) ON host = hosts.id
+        WHERE urls <> coalesce(known, 0)
+        UNION ALL
+        SELECT reason || ': ' || sum(ended) || ' URLs, and ' || sum(noted) || ' counted' FROM (
+            SELECT reason_of(outcome, cause, status) AS reason, urls AS ended, 0 AS noted
+            FROM ({COUNT_REASONS})
+            UNION ALL
+            SELECT key, 0, value FROM json_each((
+                SELECT CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END
+                FROM notes WHERE name = '{REASONS_NOTE}'
+            ))
+        ) GROUP BY reason HAVING sum(ended) <> sum(noted)
+        """,  # noqa: S608 -- our own words
     ),
     VerifyRule(
         "parent",
