@@ -1,7 +1,7 @@
 """The counters of a crawl: one packed string, which every step reads and most of them write.
 
-They were the fields of a hash. A small hash is a list to the server, which it goes through for each
-field that is asked for: that took it longer than anything else about a step.
+They are not the fields of a hash: a small hash is a list to the server, which it goes through for
+each field that is asked for.
 """
 
 import struct
