@@ -10,6 +10,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
 import pytest
+from forked_commands import ForkedCommands
 from redis_servers import RedisServer
 
 pytest_plugins = ["requirement_table", "chaos_rounds"]
@@ -82,3 +83,10 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     with closing(server):
         yield server.start().url
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[ForkedCommands]:
+    """Our commands, ready to be run."""
+    with closing(ForkedCommands()) as commands:
+        yield commands

@@ -2,16 +2,14 @@
 
 import os
 import secrets
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forked_commands import Finished, ForkedCommands
 
 from gossamer.testing import Web
 
-Finished = subprocess.CompletedProcess[str]
 Command = Callable[..., Finished]
 
 
@@ -23,18 +21,12 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def command() -> Command:
+def command(forked: ForkedCommands) -> Command:
     """Run one of our commands to its end."""
 
     def run(name: str, *arguments: object, **environment: str) -> Finished:
-        return subprocess.run(
-            [str(Path(sys.executable).with_name(name)), *map(str, arguments)],
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=False,
-        )
+        words = [name, *map(str, arguments)]
+        return forked.run(words, cwd=Path.cwd(), env=os.environ | environment)
 
     return run
 
@@ -47,29 +39,20 @@ def pages(tmp_path: Path) -> Path:
     return folder
 
 
-def run_gossamer(*words: object, cwd: Path, **environment: str) -> Finished:
-    """Run the command in a folder, to its end."""
-    return subprocess.run(
-        [str(Path(sys.executable).with_name("gossamer")), *map(str, words)],
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
+@pytest.fixture(scope="session")
+def gossamer_in(forked: ForkedCommands) -> Command:
+    """Run the command in any folder, to its end."""
+
+    def run(*words: object, cwd: Path, **environment: str) -> Finished:
+        return forked.run(["gossamer", *map(str, words)], cwd=cwd, env=os.environ | environment)
+
+    return run
 
 
 @pytest.fixture
-def gossamer(tmp_path: Path) -> Command:
+def gossamer(gossamer_in: Command, tmp_path: Path) -> Command:
     """Run the command in a folder of its own."""
-    return lambda *words, **more: run_gossamer(*words, **{"cwd": tmp_path, **more})
-
-
-@pytest.fixture(scope="session")
-def gossamer_in() -> Command:
-    """Run the command in any folder."""
-    return run_gossamer
+    return lambda *words, **more: gossamer_in(*words, **{"cwd": tmp_path, **more})
 
 
 def name_crawl(request: pytest.FixtureRequest) -> list[str]:

@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_commands import ForkedCommands
 
 from gossamer.cli.main import COMMANDS
 from gossamer.testing import Raw, Reply, Web
@@ -35,7 +34,8 @@ NO_STORE = ["--store", f"redis://127.0.0.1:1/{EVIL}"]
 class HostileCrawl:
     """The crawl of a site whose every text is hostile."""
 
-    def __init__(self, folder: Path, web: Web) -> None:
+    def __init__(self, folder: Path, web: Web, forked: ForkedCommands) -> None:
+        self._forked = forked
         self.folder = folder
         self.home = f"{web.base_url}/"
         crawl = ["--dir", FOLDER]
@@ -73,24 +73,17 @@ class HostileCrawl:
 
     def call(self, *words: str) -> tuple[str, str]:
         """Run a command; NUL cannot be an argument."""
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("gossamer")), *words],
-            cwd=self.folder,
-            env=os.environ | {"PYTHONUTF8": "1"},
-            capture_output=True,
-            timeout=50,
-            check=False,
-        )
-        return done.stdout.decode(errors="surrogateescape"), done.stderr.decode(
-            errors="surrogateescape"
-        )
+        done = self._forked.run(["gossamer", *words], cwd=self.folder, env=os.environ)
+        return done.stdout, done.stderr
 
 
 SWIFT = ["--delay", "0s", "--retries", "0", "--allow-network", "127.0.0.0/8", "--similarity", "off"]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCrawl]:
+def site(
+    tmp_path_factory: pytest.TempPathFactory, forked: ForkedCommands
+) -> Iterator[HostileCrawl]:
     folder = tmp_path_factory.mktemp("escapes")
     for name in (MODULE_FILE, EVIL_FILE):
         folder.joinpath(name).write_text(MODULE)
@@ -104,7 +97,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileCrawl]:
         home.redirect("/redirect", f"http://{EVIL}/")
         home.reply("/broken", Raw([f"HTTP/1.1 200 {EVIL}\r\nBad {EVIL}\r\n\r\n".encode()]))
         home.robots(f"User-agent: *\nDisallow: /forbidden\nDisallow: /{EVIL}\nSitemap: {EVIL}\n")
-        found = HostileCrawl(folder, web)
+        found = HostileCrawl(folder, web, forked)
         ended = found.call("crawl", *found.calls["crawl"][0])
         assert steering("".join(ended)) == set()
         yield found

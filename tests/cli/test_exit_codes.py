@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Command, Finished
+from forked_commands import Finished
+from tests.cli.conftest import Command
 
 import gossamer
 from gossamer.testing import KeepOpen, Raw, Web

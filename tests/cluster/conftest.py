@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pytest
 from crawled import read_urls
+from forked_commands import ForkedCommands
 from redis_servers import RedisServer, StartServer
 from tests.cluster.crawl_result import CrawlResult, as_result, impolite, saved_files
 from tests.cluster.process_crawl import DELAY_S, GossamerProcess, ProcessCrawl, seed_and_options
@@ -70,11 +71,11 @@ class MakeCrawl(Protocol):
 
 
 @pytest.fixture
-def make_crawl(tmp_path: Path, web: Web) -> Iterator[MakeCrawl]:
+def make_crawl(tmp_path: Path, web: Web, forked: ForkedCommands) -> Iterator[MakeCrawl]:
     small_web, made = web, list[ProcessCrawl]()
 
     def make(url: str, web: Web | None = None) -> ProcessCrawl:
-        made.append(ProcessCrawl(tmp_path, web or small_web, url))
+        made.append(ProcessCrawl(tmp_path, web or small_web, url, forked))
         return made[-1]
 
     yield make

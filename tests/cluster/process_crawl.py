@@ -10,7 +10,9 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
+from forked_commands import ForkedCommands
 from process_tree import is_alive, kill_all, workers_of
 from redis_servers import LOOPBACK, PATIENCE_S, wait_until
 from tests.chaos import scraper
@@ -69,28 +71,56 @@ class GossamerProcess:
         return self.output
 
 
+class EndedCommand(msgspec.Struct, frozen=True):
+    """A command that was run to its end."""
+
+    code: int
+    output: str
+
+    def succeed(self) -> str:
+        """Return what it has printed; its end was good."""
+        assert self.code == 0, self.output
+        return self.output
+
+
 class ProcessCrawl:
     """A crawl of a web over a store, under a name of its own, and its processes."""
 
-    def __init__(self, folder: Path, web: Web, url: str) -> None:
+    def __init__(self, folder: Path, web: Web, url: str, forked: ForkedCommands) -> None:
+        self._forked = forked
         self.web = web
         self.url = url
         self.name = f"test-{secrets.token_hex(4)}"
         self.folder = folder / self.name
         self.folder.mkdir()
         self._runs: list[GossamerProcess] = []
+        self._answers: list[EndedCommand] = []
 
     # -- its processes ---------------------------------------------------------------------------
 
     def run(self, command: str, *arguments: object, **environment: str) -> GossamerProcess:
         """Start a command about this crawl, with variables of its environment."""
-        words = [command, *map(str, arguments), "--name", self.name]
-        if self.url == "redis:" and command not in {"crawl", "worker", "migrate"}:
-            words += ["--dir", str(self.folder)]
-        variables = {"GOSSAMER_STORE": self.url, **environment}
+        words, variables = self._words(command, arguments), self._variables(environment)
         output = self.folder / f"output-{len(self._runs)}"
         self._runs.append(GossamerProcess(output, words, variables))
         return self._runs[-1]
+
+    def ask(self, command: str, *arguments: object, **environment: str) -> EndedCommand:
+        """Run a short command about this crawl to its end."""
+        words = ["gossamer", *self._words(command, arguments)]
+        variables = {**os.environ, **self._variables(environment)}
+        ended = self._forked.run(words, cwd=self.folder, env=variables, timeout=PATIENCE_S)
+        self._answers.append(EndedCommand(ended.returncode, ended.stdout + ended.stderr))
+        return self._answers[-1]
+
+    def _words(self, command: str, arguments: tuple[object, ...]) -> list[str]:
+        words = [command, *map(str, arguments), "--name", self.name]
+        if self.url == "redis:" and command not in {"crawl", "worker", "migrate"}:
+            words += ["--dir", str(self.folder)]
+        return words
+
+    def _variables(self, environment: dict[str, str]) -> dict[str, str]:
+        return {"GOSSAMER_STORE": self.url, **environment}
 
     def crawl(
         self,
@@ -138,11 +168,12 @@ class ProcessCrawl:
 
     def await_health(self, code: int, *arguments: object) -> None:
         """Wait until `gossamer health` ends with that code."""
-        wait_until(lambda: self.run("health", *arguments).end() == code)
+        wait_until(lambda: self.ask("health", *arguments).code == code)
 
     def everything_said(self) -> str:
         """Return what all commands have printed."""
-        return "".join(run.output for run in self._runs)
+        outputs = [one.output for one in self._runs] + [one.output for one in self._answers]
+        return "".join(outputs)
 
     def await_requests(self, count: int) -> None:
         """Wait until the web was asked so often."""
@@ -158,7 +189,7 @@ class ProcessCrawl:
 
     def verify(self) -> None:
         """Have the stored state checked."""
-        self.run("verify").succeed()
+        self.ask("verify").succeed()
 
     def result(self, *, late_files: int = 0) -> CrawlResult:
         """Return what is in the store, once it is sure that the saved files say the same.

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def test_health_of_a_crawl_that_runs(crawl: "ProcessCrawl") -> None:
-    assert "has not begun" in crawl.run("health").succeed()
+    assert "has not begun" in crawl.ask("health").succeed()
     crawl.crawl(delay_s=1.0)
     crawl.await_requests(5)
-    assert f"holds the crawl {crawl.name}" in crawl.run("health").succeed()
-    assert "has a frontier" in crawl.run("health", "--role", "frontier").succeed()
-    assert "has 2 workers" in crawl.run("health", "--role", "worker").succeed()
-    assert "was heard of" in crawl.run("health", "--role", "worker", "--id", 0).succeed()
-    unknown = crawl.run("health", "--role", "worker", "--id", 77)
-    assert unknown.end() == 1
+    assert f"holds the crawl {crawl.name}" in crawl.ask("health").succeed()
+    assert "has a frontier" in crawl.ask("health", "--role", "frontier").succeed()
+    assert "has 2 workers" in crawl.ask("health", "--role", "worker").succeed()
+    assert "was heard of" in crawl.ask("health", "--role", "worker", "--id", 0).succeed()
+    unknown = crawl.ask("health", "--role", "worker", "--id", 77)
+    assert unknown.code == 1
     assert "worker 77" in unknown.output
 
 
@@ -30,16 +30,16 @@ def test_health_of_a_crawl_whose_processes_are_gone(crawl: "ProcessCrawl") -> No
     run.signal(signal.SIGINT)
     assert run.end() == 130
     for role in ("frontier", "worker"):
-        probe = crawl.run("health", "--role", role)
-        assert probe.end() == 1
+        probe = crawl.ask("health", "--role", role)
+        assert probe.code == 1
         assert f"of the crawl {crawl.name}" in probe.output
-    crawl.run("health").succeed()
+    crawl.ask("health").succeed()
 
 
 def test_a_frontier_that_was_killed_is_missed_within_seconds(crawl: "ProcessCrawl") -> None:
     """That of the command, and then one that would have stood by."""
     run = crawl.crawl(workers=0)
-    wait_until(lambda: "has a frontier" in crawl.run("health", "--role", "frontier").succeed())
+    wait_until(lambda: "has a frontier" in crawl.ask("health", "--role", "frontier").succeed())
     run.signal(signal.SIGKILL)
     run.end()
     crawl.await_health(1, "--role", "frontier")
@@ -54,7 +54,7 @@ def test_health_of_a_store_that_is_not_there(
 ) -> None:
     crawl = make_crawl(server.url)
     server.kill()
-    probe = crawl.run("health")
-    assert probe.end() == 1
+    probe = crawl.ask("health")
+    assert probe.code == 1
     assert str(server.socket) in probe.output
     assert "Traceback" not in probe.output

@@ -67,7 +67,7 @@ def test_one_command_sets_up_everything_and_takes_it_down(
     for file in crawl.folder.joinpath("redis", "appendonlydir").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert crawl.result() == expected
-    assert "finished: no URLs left" in crawl.run("status").succeed()
+    assert "finished: no URLs left" in crawl.ask("status").succeed()
     crawl.verify()
     crawl.assert_polite()
 
@@ -76,13 +76,13 @@ def test_a_finished_crawl_is_read_and_copied(crawl: "ProcessCrawl") -> None:
     limited = ("--max-pages", "4")
     crawl.crawl(*limited).succeed()
     assert "this crawl is finished" in crawl.crawl(*limited).succeed()
-    assert crawl.run("pages").succeed().count("http://") == 4
+    assert crawl.ask("pages").succeed().count("http://") == 4
     copy = crawl.folder / "copy"
-    assert "continue with: gossamer resume" in crawl.run("migrate", crawl.folder, copy).succeed()
+    assert "continue with: gossamer resume" in crawl.ask("migrate", crawl.folder, copy).succeed()
     assert read_urls(copy).keys() == {record.url for record in crawl.records()}
-    assert crawl.run("migrate", copy, "redis:").end() == 2
+    assert crawl.ask("migrate", copy, "redis:").code == 2
     before = len(crawl.log())
-    assert ", 8 records" in crawl.run("replay", "--module", scraper.SPEC).succeed()
+    assert ", 8 records" in crawl.ask("replay", "--module", scraper.SPEC).succeed()
     assert [one.page_id for one in crawl.log()[before:]] == [None] * 4
     crawl.verify()
     assert not has_server(crawl)
@@ -102,11 +102,11 @@ def test_after_ctrl_c_the_same_command_continues_without_a_rest(
     monkeypatch.setenv("TMPDIR", str(sockets))
     run = crawl.crawl(delay_s=1.0, lease_s=LONG_LEASE_S)
     crawl.await_requests(8)
-    assert "  running" in crawl.run("status").succeed()
+    assert "  running" in crawl.ask("status").succeed()
     run.signal(signal.SIGINT)
     assert run.end() == 130
     assert not has_server(crawl)
-    assert "interrupted" in crawl.run("status").succeed()
+    assert "interrupted" in crawl.ask("status").succeed()
     begun = time.monotonic()
     crawl.crawl(lease_s=LONG_LEASE_S).succeed()
     assert time.monotonic() - begun < LONG_LEASE_S
@@ -126,7 +126,7 @@ def test_a_command_that_is_killed_leaves_no_server_behind(
     run.end()
     crawl.await_gone()
     wait_until(lambda: not has_server(crawl))
-    assert "gossamer resume" in crawl.run("status").succeed()
+    assert "gossamer resume" in crawl.ask("status").succeed()
     crawl.verify()
     begun = time.monotonic()
     crawl.crawl(lease_s=LONG_LEASE_S).succeed()

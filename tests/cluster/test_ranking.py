@@ -48,7 +48,7 @@ def test_a_frontier_that_takes_over_ranks_with_a_key_of_its_own(
         crawl.await_words(frontier, "URLs are not ranked: Open PageRank: the service refused the")
         assert "(unranked=2)" in frontier.output
         assert frontier.succeed().count("not ranked") == 1
-        status = crawl.run("status").succeed()
+        status = crawl.ask("status").succeed()
         assert "2 URLs not ranked: Open PageRank: the service refused the key" in status
         assert KEY.encode() not in everything_in(server)
         assert KEY not in crawl.everything_said()

@@ -24,7 +24,7 @@ def cluster(start_server: "StartServer") -> Cluster:
 
 def status_at(url: str, crawl: "ProcessCrawl") -> dict[str, Any]:
     """Return what a node says of a crawl."""
-    found: dict[str, Any] = json.loads(crawl.run("status", "--json", GOSSAMER_STORE=url).succeed())
+    found: dict[str, Any] = json.loads(crawl.ask("status", "--json", GOSSAMER_STORE=url).succeed())
     return found
 
 
@@ -46,10 +46,10 @@ def test_it_comes_to_the_same_as_in_a_file_whichever_node_is_asked(
     crawl.assert_polite()
     assert cluster.owner_of(prefix(crawl.name)) is cluster.home_of(prefix(crawl.name))
     assert status_at(urls[1], crawl)["ended_by"] == "complete"
-    crawl.run("verify", GOSSAMER_STORE=urls[2]).succeed()
+    crawl.ask("verify", GOSSAMER_STORE=urls[2]).succeed()
     page = f"http://b.localhost:{crawl.web.address[1]}/leaf/3"
-    assert "fetched" in crawl.run("explain", page, GOSSAMER_STORE=urls[2]).succeed()
-    body = crawl.run("pages", "--cat", 1, GOSSAMER_STORE=urls[1]).succeed()
+    assert "fetched" in crawl.ask("explain", page, GOSSAMER_STORE=urls[2]).succeed()
+    body = crawl.ask("pages", "--cat", 1, GOSSAMER_STORE=urls[1]).succeed()
     assert crawl.saved()[1].decode().endswith(body)
 
 
@@ -61,8 +61,8 @@ def test_it_is_moved_to_a_file_and_back(
     crawl = make_crawl(urls[0])
     crawl.crawl("--max-pages", 10).succeed()
     file = tmp_path / "file"
-    crawl.run("migrate", urls[1], file).succeed()
-    crawl.run("migrate", file, urls[2], "--replace").succeed()
+    crawl.ask("migrate", urls[1], file).succeed()
+    crawl.ask("migrate", file, urls[2], "--replace").succeed()
     crawl.verify()
     crawl.crawl().succeed()
     assert crawl.result() == expected

@@ -31,7 +31,7 @@ def test_a_password_in_the_environment_is_seen_nowhere(
     run = crawl.crawl("--verbose", delay_s=0.4)  # it must not end before it is interrupted
     crawl.await_requests(10)
     assert PASSWORD.encode() not in arguments(crawl)
-    crawl.run("health").succeed()
+    crawl.ask("health").succeed()
     os.kill(crawl.workers()[0], signal.SIGKILL)
     server.kill()
     time.sleep(0.2)
@@ -40,7 +40,7 @@ def test_a_password_in_the_environment_is_seen_nowhere(
     run.signal(signal.SIGINT)
     assert run.end() == 130
     crawl.verify()
-    crawl.run("status").succeed()
+    crawl.ask("status").succeed()
     server.kill()
     for command in ("health", "verify", "crawl"):
         seeds = ["http://a.localhost/"] if command == "crawl" else []
@@ -63,6 +63,6 @@ def test_a_password_among_the_arguments_is_not_repeated(
     assert run.end() == 130
     assert "***" in run.output
     assert PASSWORD not in run.output
-    wrong = crawl.run("health", "--store", address.replace(PASSWORD, "wr0ngword"))
-    assert wrong.end() == 1
+    wrong = crawl.ask("health", "--store", address.replace(PASSWORD, "wr0ngword"))
+    assert wrong.code == 1
     assert "wr0ngword" not in wrong.output

@@ -31,16 +31,16 @@ def test_a_restart_of_the_store_and_a_worker_that_is_gone_are_told(
         for pid in (joined.pid, *workers_of(joined.pid)):
             os.kill(pid, sent)
     crawl.await_words(run, "s: worker 0 of 1 host is silent")
-    assert "s: worker 0 of 1 host is silent" in crawl.run("status").succeed()
+    assert "s: worker 0 of 1 host is silent" in crawl.ask("status").succeed()
     server.kill()
     server.start()
     wait_until(lambda: 20 < _status(crawl)["resting_s"] <= LEASE_S)
-    assert "s: the store was restarted" in crawl.run("status").succeed()
+    assert "s: the store was restarted" in crawl.ask("status").succeed()
     crawl.await_words(run, "s: the store was restarted")
     run.signal(signal.SIGTERM)
     assert run.end() == 130
 
 
 def _status(crawl: "ProcessCrawl") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(crawl.run("status", "--json").succeed())
+    found: dict[str, Any] = json.loads(crawl.ask("status", "--json").succeed())
     return found

@@ -81,8 +81,8 @@ def test_tiny_queues_many_links_and_a_slow_host_come_to_an_end(
         max_pages=100_000,
         similarity=None,
     )
-    hosts = [f"h{number}" for number in range(12)]
-    everything = [f"{host}/{page}" for host in hosts for page in range(12)]
+    hosts = [f"h{number}" for number in range(8)]
+    everything = [f"{host}/{page}" for host in hosts for page in range(8)]
 
     def links(task: Task) -> list[str]:
         return everything
@@ -158,16 +158,16 @@ def test_of_a_host_with_a_delay_one_is_assigned_at_a_time(open_store: OpenStore)
 def test_nothing_is_assigned_before_it_is_wanted_and_all_of_it_in_the_end(
     open_store: OpenStore,
 ) -> None:
-    """Ten thousand URLs of one host take no more room than its queue has."""
+    """Hundreds of URLs of one host take no more room than its queue has."""
     driver = open_store(delay_s=0.0, worker_queue=100, host_connections=50, similarity=None)
-    driver.add_seeds(*[f"a/{page}" for page in range(1000)])
+    driver.add_seeds(*[f"a/{page}" for page in range(400)])
     seen = set()
     for task in crawl(driver, 1, lambda _: []):
         seen.add(task.url)
         assert driver.assigned() <= 25
-        if len(seen) > 200:
+        if len(seen) > 100:
             break
-    assert len(seen) == 201
+    assert len(seen) == 101
 
 
 def test_every_host_has_its_turn(open_store: OpenStore) -> None:

@@ -201,6 +201,10 @@ CATALOGUE: Mapping[str, Ends] = {
     "status-999": BAD_HTTP,
 }
 
+OR_ELSE: Mapping[str, Ends] = {"h2-pings": {"/": Outcome.TOO_LARGE}}
+"""How a URL may end as well. As soon as nobody reads the replies to pings, the connection is given
+up; a machine may keep so many of them that the crawler has received too much before that."""
+
 NOT_HERE = frozenset({"chunk-extensions", "delay-huge", "retry-after-years"})
 """The server of the first is too busy with all the others to send so much that it is cut off:
 `tests/web/test_wire.py` has it. The others only make a crawl wait, as long as they may ask for."""

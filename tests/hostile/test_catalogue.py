@@ -1,7 +1,7 @@
 """Every entry of the catalogue of hostile servers: it ends as it should, and harms nobody."""
 
 import pytest
-from tests.hostile.catalogue import CATALOGUE, NOT_HERE
+from tests.hostile.catalogue import CATALOGUE, NOT_HERE, OR_ELSE
 from tests.hostile.conftest import HostileCrawlResult
 
 from gossamer.model import Outcome
@@ -29,11 +29,17 @@ PATIENCE_S = 120
 
 
 @pytest.mark.req("D19", "B6")
-@pytest.mark.parametrize("fault", CATALOGUE)
-def test_fault(fault: str, crawled: HostileCrawlResult) -> None:
-    origin = crawled.origins[fault]
-    ends = {path: crawled.outcomes.get(f"{origin}{path}") for path in CATALOGUE[fault]}
-    assert ends == CATALOGUE[fault]
+def test_fault(crawled: HostileCrawlResult) -> None:
+    ends = {
+        fault: {path: crawled.outcomes.get(f"{crawled.origins[fault]}{path}") for path in expected}
+        for fault, expected in CATALOGUE.items()
+    }
+    wrong = {
+        fault: found
+        for fault, found in ends.items()
+        if found not in (CATALOGUE[fault], OR_ELSE.get(fault))
+    }
+    assert wrong == {}
 
 
 @pytest.mark.req("D19")

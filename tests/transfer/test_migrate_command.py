@@ -1,24 +1,29 @@
 """`gossamer migrate`, as it is typed."""
 
 import asyncio
-import subprocess
-import sys
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+from forked_commands import Finished, ForkedCommands
 
 from gossamer.stores.redis.address import parse_address
 
 if TYPE_CHECKING:
     from tests.transfer.conftest import CrawlLab
 
-COMMAND = str(Path(sys.executable).with_name("gossamer"))
+Command = Callable[..., Finished]
 
 
-def gossamer(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+@pytest.fixture
+def gossamer(forked: ForkedCommands, tmp_path: Path) -> Command:
+    """Run the command to its end."""
+    return lambda *words: forked.run(["gossamer", *words], cwd=tmp_path, env=os.environ)
 
 
-def test_there_and_back(lab: "CrawlLab", crawl: str, tmp_path: Path) -> None:
+def test_there_and_back(lab: "CrawlLab", crawl: str, gossamer: Command, tmp_path: Path) -> None:
     asyncio.run(lab.crawl(crawl, 20))
     target = str(tmp_path / "one")
     told = gossamer("migrate", lab.url, target, "--name", crawl)
@@ -38,7 +43,7 @@ def test_there_and_back(lab: "CrawlLab", crawl: str, tmp_path: Path) -> None:
     assert gossamer("verify", "--store", lab.url, "--name", other).returncode == 0
 
 
-def test_a_password_is_not_shown(tmp_path: Path) -> None:
+def test_a_password_is_not_shown(gossamer: Command, tmp_path: Path) -> None:
     url = "redis://:secret@127.0.0.1:1"
     told = gossamer("migrate", url, f"sqlite:{tmp_path / 'one'}", "--name", "any")
     assert told.returncode == 1

@@ -174,10 +174,6 @@ class Scheduler:
             granted.append(lease)
         return granted
 
-    def has_ready(self, worker: int, now: float) -> bool:
-        """Return whether a host is due of which the worker may lease a URL."""
-        return worker in self.agendas and self.agendas.first(worker, now) is not None
-
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when to ask for leases again; None: unknown.
 

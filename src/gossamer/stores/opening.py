@@ -51,8 +51,8 @@ class Leadership(Protocol):
 class LocalStore(Store, Protocol):
     """A store inside this process, which other processes reach through it."""
 
-    def has_ready(self, worker: int, now: float) -> bool:
-        """Tell whether a host is due of which the worker may lease a URL."""
+    def wake_at(self, worker: int, now: float) -> float | None:
+        """Return when a host is due of which the worker may lease a URL; None: unknown."""
 
 
 class OpenedCrawl(Protocol):

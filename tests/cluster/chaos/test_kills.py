@@ -130,6 +130,6 @@ def test_a_page_that_kills_whoever_has_it_is_given_up(
     ]
     assert result.files == [row for row in expected.files if row[0] != poisoned[0]]
     url = f"http://b.localhost:{crawl.web.address[1]}/leaf/3"
-    assert "it crashed three workers" in crawl.run("explain", url).succeed()
+    assert "it crashed three workers" in crawl.ask("explain", url).succeed()
     crawl.assert_polite()
     crawl.verify()

@@ -18,14 +18,17 @@ HOME = Url("http://h/")
 ENDLESS = 20_000
 """Who has fetched so many pages of a trap was not stopped."""
 
+LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+
 Site = Callable[[str], tuple[str, list[str]]]
 """The text and the links of a page, by its path."""
 
 
 def words_for(seed: object, number: int = 30) -> str:
     """Return a text of its own for everything."""
-    letters = Random(str(seed))  # noqa: S311
-    return " ".join("".join(letters.choices("abcdefghijklmnop", k=7)) for _ in range(number))
+    numbers = Random(str(seed)).randbytes(4 * number).hex()  # noqa: S311
+    letters = numbers.translate(LETTERS)
+    return " ".join(letters[start : start + 8] for start in range(0, len(letters), 8))
 
 
 def crawl(site: Site, most: int = ENDLESS) -> tuple[list[str], list[str]]:
@@ -49,13 +52,13 @@ def crawl(site: Site, most: int = ENDLESS) -> tuple[list[str], list[str]]:
         fetched.append(url)
         text, links = site(url[len("http://h") :])
         found = dict.fromkeys(Url(urljoin(url, link)) for link in links)
-        own = [
-            link
-            for link in found
-            if link != url and group_of(link) == group_of(url) and not host.knows(link)
-        ]
         new = [link for link in found if link not in known and not loop_in(link)]
         if host.examines_next:
+            own = [
+                link
+                for link in found
+                if link != url and group_of(link) == group_of(url) and not host.knows(link)
+            ]
             visit = TrapVisit(
                 url=url,
                 repeated=False,

@@ -155,9 +155,11 @@ class EmbeddedStore:
         tasks = [self._state.begin_task(lease, with_before=referrers) for lease in leases]
         return Leased(tasks, self._scheduler.wake_at(worker, now))
 
-    def has_ready(self, worker: int, now: float) -> bool:
-        """Tell whether a host is due of which the worker may lease a URL."""
-        return not self._state.is_held_up and self._scheduler.has_ready(worker, now)
+    def wake_at(self, worker: int, now: float) -> float | None:
+        """Return when a host is due of which the worker may lease a URL; None: unknown."""
+        if self._state.is_held_up or worker not in self._scheduler.agendas:
+            return None
+        return self._scheduler.wake_at(worker, now)
 
     @atomic
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:

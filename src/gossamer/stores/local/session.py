@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 import msgspec
@@ -49,6 +50,7 @@ class StoreSession:
         self._news = asyncio.Event()
         self._parked: int | None = None
         """The worker that waits for a lease."""
+        self._waits_until = inf
         self._stopping = False
         self._slots: Counter[tuple[HostKey, str]] = Counter()
 
@@ -76,8 +78,11 @@ class StoreSession:
 
     def wake(self) -> None:
         """Check whether there is something to lease: URLs were assigned, or budget came back."""
-        worker = self._parked
-        if worker is not None and self._store.has_ready(worker, self._clock()):
+        if self._parked is None:
+            return
+        wake_at = self._store.wake_at(self._parked, self._clock())
+        # What was assigned may be due before what the worker waits for.
+        if wake_at is not None and wake_at < self._waits_until:
             self._news.set()
 
     def stop(self) -> None:
@@ -115,6 +120,7 @@ class StoreSession:
         """Wait for news, or for the moment at which the next host is due."""
         # A host that is due already and is not leased waits for budget that others have reserved.
         until = give_up_at if wake_at is None or wake_at <= now else min(wake_at, give_up_at)
+        self._waits_until = until
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, until - self._clock())):
                 await self._news.wait()

@@ -97,6 +97,25 @@ def test_who_waits_gets_the_next_url_when_its_host_is_due() -> None:
     run(story)
 
 
+def test_who_waits_while_its_host_is_asked_is_not_late_for_the_next_url() -> None:
+    """It is woken when the host rests: nothing is ready then, but will be soon."""
+
+    async def story(bench: SessionBench) -> None:
+        await bench.assign("http://a.test/1", "http://a.test/2")
+        (task,) = (await bench.asking()).tasks
+        waiting = bench.asking()
+        await asyncio.sleep(0.01)
+        feedback = HostFeedback(ended=time.time())
+        settlement = Settlement(task=task, outcome=Outcome.GONE, feedback=feedback)
+        await bench.session.settle(settlement, time.time())
+        await bench.assign()
+        bench.session.wake()
+        (following,) = (await waiting).tasks
+        assert following.url_id != task.url_id
+
+    run(story, longest_wait_s=1000.0)
+
+
 def test_after_the_longest_wait_it_hears_that_there_is_nothing() -> None:
     async def story(bench: SessionBench) -> None:
         begun = time.time()
