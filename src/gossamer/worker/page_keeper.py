@@ -17,6 +17,7 @@ from gossamer.worker.bodies import with_body_written
 from gossamer.worker.comparison import read_own_contents
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import offered, with_delivered
+from gossamer.worker.large_pages import LargePages
 from gossamer.worker.lease_guard import LeaseGuard, still_held
 from gossamer.worker.pages import kept_page, shown_page
 from gossamer.worker.settler import Settler
@@ -26,9 +27,10 @@ from gossamer.worker.telling import tell_page
 class PageKeeper:
     """Keeps the pages that repeat no other."""
 
-    def __init__(self, context: WorkerContext, settler: Settler) -> None:
+    def __init__(self, context: WorkerContext, settler: Settler, large_pages: LargePages) -> None:
         self._context = context
         self._settler = settler
+        self._large_pages = large_pages
         self._packer = ContentPacker()
         self._bodies = BodyReader(context.store.note)
 
@@ -97,7 +99,7 @@ class PageKeeper:
             if not claim.unread:
                 return claim
             unread = claim.unread
-        own = await read_own_contents(store, self._bodies, response, unread)
+        own = await read_own_contents(store, self._bodies, self._large_pages, response, unread)
         return await store.claim(task, parsed.digest, parsed.sketch, clock(), own)
 
     async def _deliver(
