@@ -5,7 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
+from gossamer.codings import ContentPacker
 from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage, own_sample
+from gossamer.model import Response
+from gossamer.stores.claim import KeptPage
+from gossamer.worker.pages import kept_page
 from gossamer.worker.unused_memory import give_back_memory
 
 LARGE_BYTES: Final = 200_000
@@ -20,6 +24,7 @@ class LargePages:
 
     def __init__(self, rules: AnalysisRules) -> None:
         self._analyser = Analyser(rules)  # its cache of links is for one thread
+        self._packer, self._packer_of_thread = ContentPacker(), ContentPacker()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large-pages")
 
     async def analyse(self, page: RawPage, *, with_wording: bool = False) -> Analysis:
@@ -34,6 +39,13 @@ class LargePages:
             return own_sample(body, content_type)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, own_sample, body, content_type)
+
+    async def kept(self, response: Response, parsed: Analysis, fetched_at: float) -> KeptPage:
+        """Return a page of any size as it is kept, without its number."""
+        if len(response.body) <= LARGE_BYTES:
+            return kept_page(self._packer, response, parsed, fetched_at)
+        pack = partial(kept_page, self._packer_of_thread, response, parsed, fetched_at)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, pack)
 
     def _analyse(self, page: RawPage, *, with_wording: bool) -> Analysis:
         analysis = self._analyser.analyse(page, with_wording=with_wording)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.codings import ContentPacker
 from gossamer.content import Analysis
 from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.stores.bodies.reader import BodyReader
@@ -19,7 +18,7 @@ from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import offered, with_delivered
 from gossamer.worker.large_pages import LargePages
 from gossamer.worker.lease_guard import LeaseGuard, still_held
-from gossamer.worker.pages import kept_page, shown_page
+from gossamer.worker.pages import shown_page
 from gossamer.worker.settler import Settler
 from gossamer.worker.telling import tell_page
 
@@ -31,7 +30,6 @@ class PageKeeper:
         self._context = context
         self._settler = settler
         self._large_pages = large_pages
-        self._packer = ContentPacker()
         self._bodies = BodyReader(context.store.note)
 
     async def keep(
@@ -54,7 +52,7 @@ class PageKeeper:
             detail=settlements.words_about_links(parsed),
             status=response.status,
             size=len(response.body),
-            page=kept_page(self._packer, response, parsed, feedback.ended),
+            page=await self._large_pages.kept(response, parsed, feedback.ended),
             links=links or (),
             feedback=feedback,
         )
