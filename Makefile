@@ -10,6 +10,8 @@ SERVERS := .cache/servers/.ready
 .DEFAULT_GOAL := help
 ROUNDS ?= 10
 MINUTES ?= 10
+STORE ?= embedded
+SIMILARITY ?= 0.9
 SECONDS ?= 60
 
 # Processes of a crawl start faster with the bytecode of the last one.
@@ -51,8 +53,9 @@ chaos: $(READY) $(DOCS) $(SERVERS)  ## kill and draw at random for long: ROUNDS=
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --chaos-rounds $(ROUNDS) \
 		tests/chaos tests/cluster/chaos tests/contract tests/crawl/test_depth.py
 
-soak: $(READY)  ## crawl 2,000 hosts with every fault and watch memory and pace: MINUTES=10
-	PYTHONPATH=tools $(BIN)/python -m tests.soak --minutes $(MINUTES)
+soak: $(READY) $(SERVERS)  ## crawl 2,000 hosts with every fault and watch it: MINUTES=10 STORE=redis SIMILARITY=off
+	PYTHONPATH=tools $(BIN)/python -m tests.soak --minutes $(MINUTES) --store $(STORE) \
+		--similarity $(SIMILARITY)
 
 # atheris follows the branches of the code; where there is none for this Python, hypothesis is enough.
 fuzz: $(READY)  ## random input for all that reads what the web sends: SECONDS=60 for each

@@ -7,6 +7,8 @@ from tests.soak.measure import Sample
 
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 40, 40
+LINES = {"all": "#06c", "coordinator": "#c60", "worker": "#393", "server": "#909"}
+"""Processes and their colours."""
 
 
 def draw(samples: Sequence[Sample], title: str, warm_up_s: float) -> str:
@@ -20,7 +22,6 @@ def draw(samples: Sequence[Sample], title: str, warm_up_s: float) -> str:
     def y(memory_mb: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * memory_mb / top_mb
 
-    points = " ".join(f"{x(one.at_s):.1f},{y(one.memory_mb):.1f}" for one in samples)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         'font-family="sans-serif" font-size="12">',
@@ -42,6 +43,16 @@ def draw(samples: Sequence[Sample], title: str, warm_up_s: float) -> str:
         f'<line x1="{x(warm_up_s):.1f}" x2="{x(warm_up_s):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" '
         'stroke="#999" stroke-dasharray="4"/>',
         f'<text x="{x(warm_up_s) + 4:.1f}" y="{TOP + 12}" fill="#666">after warm-up</text>',
-        f'<polyline points="{points}" fill="none" stroke="#06c" stroke-width="2"/>',
     ]
+    for number, (label, colour) in enumerate(LINES.items()):
+        figures = [one.of(label) for one in samples]
+        if any(figures):
+            points = " ".join(
+                f"{x(one.at_s):.1f},{y(figure):.1f}"
+                for one, figure in zip(samples, figures, strict=True)
+            )
+            parts += [
+                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>',
+                f'<text x="{LEFT + 90 * number}" y="{HEIGHT - 4}" fill="{colour}">{label}</text>',
+            ]
     return "\n".join([*parts, "</svg>\n"])

@@ -53,8 +53,8 @@ class Body:
         return b"".join(self._pieces)[: self._limit]
 
     def received(self) -> bytes:
-        """Return what was received, if it was complete: codings not undone."""
-        return b"".join(self._received) if self._decoders else self.content()
+        """Return what was received, if it was complete: codings not undone; empty without any."""
+        return b"".join(self._received)
 
     def _decoded(self, data: bytes, stage: int) -> Iterator[bytes]:
         self._sizes[stage] += len(data)

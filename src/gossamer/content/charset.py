@@ -22,6 +22,13 @@ _FALLBACK = "windows-1252"
 _PRESCANNED_BYTES = 1024
 _NOT_ASCII = bytes(range(0x80, 0x100))
 
+GUESSED_BYTES = 250_000
+"""A guess is made from so many bytes, in 40 ms at most; all threads wait for it."""
+_BETWEEN_CHARACTERS = (b"\n", b" ", b">")
+"""Bytes that are no part of a longer character in any encoding, but UTF-16."""
+_LONGEST_CHARACTER = 4
+"""In UTF-8."""
+
 _XML_DECLARATION = re.compile(rb"<\?xml\s[^>]{0,200}?\sencoding\s*=\s*[\"']([!-~]{1,64}?)[\"']")
 
 
@@ -59,8 +66,31 @@ def _declared_or_guessed(body: bytes) -> str:
         encoding = _encoding_of(declaration[1].decode("ascii"))
         if encoding is not None:
             return "utf-8" if encoding.startswith("utf-16") else encoding
-    encoding = detect(body).encoding
+    encoding = detect(_guessed_part(body)).encoding
     return encoding.lower() if encoding else _FALLBACK
+
+
+def _guessed_part(body: bytes) -> bytes:
+    """Return what the encoding of a body is guessed from: its head, and what is not ASCII."""
+    if len(body) <= GUESSED_BYTES:
+        return body
+    for start in range(0, len(body), GUESSED_BYTES):
+        piece = body[start : start + GUESSED_BYTES]
+        if not piece.isascii():
+            head = body[: min(start, _PRESCANNED_BYTES)]  # which is ASCII, but may declare more
+            return head + _without_half_character(piece)
+    return body[:GUESSED_BYTES]
+
+
+def _without_half_character(piece: bytes) -> bytes:
+    """Return a piece that does not end within a character, for half of one would mislead."""
+    end = max(piece.rfind(sign) for sign in _BETWEEN_CHARACTERS)
+    if end > len(piece) // 2:
+        return piece[:end]
+    for end in range(len(piece) - 1, max(len(piece) - 1 - _LONGEST_CHARACTER, 0), -1):
+        if piece[end] & 0xC0 != 0x80:  # in UTF-8, it is the first byte of one
+            return piece[:end]
+    return piece
 
 
 def _has_meta_charset(body: bytes) -> bool:

@@ -14,6 +14,10 @@ from typing import Final
 HARMLESS: Final = 20_000_000
 """Tags times characters: up to this, the worst page takes 120 MB and a tenth of a second."""
 
+PIECE: Final = 65_536
+"""Characters that are read at once: whoever reads them keeps other threads waiting for a
+millisecond or two."""
+
 PREFIX: Final = "gossamer-"
 """The prefix of renamed elements."""
 
@@ -74,5 +78,19 @@ def as_written(text: str) -> str:
 def _renamed(text: str, names: re.Pattern[str], replacement: str) -> str:
     root = root_in(text)
     if root < 0:
-        return names.sub(replacement, text)
-    return names.sub(replacement, text[:root]) + "<" + names.sub(replacement, text[root + 1 :])
+        return _replaced(text, names, replacement)
+    before, after = text[:root], text[root + 1 :]
+    return "<".join(_replaced(part, names, replacement) for part in (before, after))
+
+
+def _replaced(text: str, names: re.Pattern[str], replacement: str) -> str:
+    """Return a text with the names replaced, piece by piece: other threads wait for each of them.
+
+    No match goes beyond the next tag, so a text is cut there.
+    """
+    pieces, start = [], 0
+    while start < len(text):
+        end = text.find("<", start + PIECE)
+        pieces.append(text[start : end if end >= 0 else len(text)])
+        start += len(pieces[-1])
+    return "".join([names.sub(replacement, piece) for piece in pieces])

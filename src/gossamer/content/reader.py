@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from turbohtml import Element, Namespace
 
+from gossamer.content.bulk import with_body, without_giant_tags
 from gossamer.content.language import first_language
 from gossamer.content.limits import PREFIX, as_written, rename_formatting
 from gossamer.content.markers import Markers, Position, is_between
@@ -50,9 +51,11 @@ class PageReader:
         """The first one, as browsers heed no other."""
         self.bases: list[str] = []
         self.metas: list[tuple[str, str]] = []
-        source = rename_formatting(text)
+        slim = without_giant_tags(text)
+        renamed = rename_formatting(slim)
+        source = with_body(renamed)
         self._follow = follow
-        self._is_renamed = source is not text
+        self._is_renamed = renamed is not slim
         self._borders = None if markers is None else markers.borders_in(source)
         self._document = parse_in_pieces(source)
         self._element: Element

@@ -6,7 +6,7 @@ import turbohtml
 from turbohtml import Document, Element
 from turbohtml.clean import strip_comments_node
 
-from gossamer.content.limits import PREFIX, RENAMED, as_written, rename_with_ends
+from gossamer.content.limits import PIECE, PREFIX, RENAMED, as_written, rename_with_ends
 
 INVISIBLE: Final = frozenset(
     {"iframe", "noembed", "noframes", "noscript", "script", "style", "title"}
@@ -20,8 +20,6 @@ _WITHIN_WORDS: Final = ", ".join(_INLINE.split())
 _WITHIN_WORDS_RENAMED: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
 """The same on a page with renamed elements; a list of its own, because each name costs time."""
 
-PIECE: Final = 65_536
-"""Characters that are parsed at once: the parser keeps other threads waiting for a millisecond."""
 _WITHOUT_MEANING: Final = ", ".join(f"{PREFIX}{name}" for name in ("html", "body"))
 """Renamed elements of which a tree has one of its own."""
 _RAW_TEXT: Final = frozenset(

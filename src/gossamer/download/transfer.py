@@ -280,7 +280,8 @@ class Transfer:
             outcome = Outcome.REDIRECTED if target else Outcome.FETCHED
         body, wire_body, exchange = b"", b"", None
         if self._body and outcome is Outcome.FETCHED:
-            body, wire_body = self._body.content(), self._body.received()
+            body = self._body.content()
+            wire_body = self._body.received() or body  # not a second copy of a large page
             exchange = self._exchange()
         self._body = None  # the handle still refers to this transfer, and would keep the page
         return Response(

@@ -9,12 +9,13 @@ import time
 from typing import Final
 
 from gossamer.codings import CodingError, read_content
-from gossamer.content import MAX_OWN_BYTES, own_sample
+from gossamer.content import MAX_OWN_BYTES
 from gossamer.errors import CrawlError
 from gossamer.model import Response
 from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.claim import THIS_PAGE, StoredBody
 from gossamer.stores.contract import Store
+from gossamer.worker.large_pages import LargePages
 
 PATIENCE_S: Final = 5.0
 """How long to wait for a page that others have claimed and not settled, because its modules are
@@ -24,10 +25,15 @@ _LONGEST_PAUSE_S: Final = 0.25
 
 
 async def read_own_contents(
-    store: Store, bodies: BodyReader, response: Response, unread: tuple[int, ...]
+    store: Store,
+    bodies: BodyReader,
+    large_pages: LargePages,
+    response: Response,
+    unread: tuple[int, ...],
 ) -> dict[int, bytes]:
     """Return the samples of own contents: this page's, and those of others that can be read."""
-    own = {THIS_PAGE: own_sample(response.body, response.headers.get("content-type"))}
+    sample = large_pages.own_sample
+    own = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
     if not own[THIS_PAGE]:
         return own  # it is similar to none of them
     for number in unread:
@@ -35,7 +41,7 @@ async def read_own_contents(
             stored = await _settled_body(store, number)
             body = await _first_bytes(bodies, stored)
             if body is not None:
-                own[number] = own_sample(body, stored.content_type)
+                own[number] = await sample(body, stored.content_type)
     return own
 
 

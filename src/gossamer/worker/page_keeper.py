@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.codings import ContentPacker
 from gossamer.content import Analysis
 from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.stores.bodies.reader import BodyReader
@@ -17,8 +16,9 @@ from gossamer.worker.bodies import with_body_written
 from gossamer.worker.comparison import read_own_contents
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import offered, with_delivered
+from gossamer.worker.large_pages import LargePages
 from gossamer.worker.lease_guard import LeaseGuard, still_held
-from gossamer.worker.pages import kept_page, shown_page
+from gossamer.worker.pages import shown_page
 from gossamer.worker.settler import Settler
 from gossamer.worker.telling import tell_page
 
@@ -26,10 +26,10 @@ from gossamer.worker.telling import tell_page
 class PageKeeper:
     """Keeps the pages that repeat no other."""
 
-    def __init__(self, context: WorkerContext, settler: Settler) -> None:
+    def __init__(self, context: WorkerContext, settler: Settler, large_pages: LargePages) -> None:
         self._context = context
         self._settler = settler
-        self._packer = ContentPacker()
+        self._large_pages = large_pages
         self._bodies = BodyReader(context.store.note)
 
     async def keep(
@@ -52,7 +52,7 @@ class PageKeeper:
             detail=settlements.words_about_links(parsed),
             status=response.status,
             size=len(response.body),
-            page=kept_page(self._packer, response, parsed, feedback.ended),
+            page=await self._large_pages.kept(response, parsed, feedback.ended),
             links=links or (),
             feedback=feedback,
         )
@@ -97,7 +97,7 @@ class PageKeeper:
             if not claim.unread:
                 return claim
             unread = claim.unread
-        own = await read_own_contents(store, self._bodies, response, unread)
+        own = await read_own_contents(store, self._bodies, self._large_pages, response, unread)
         return await store.claim(task, parsed.digest, parsed.sketch, clock(), own)
 
     async def _deliver(

@@ -35,7 +35,7 @@ class Pipeline:
         self._fetcher = PageFetcher(context)
         self._large_pages = LargePages(context.analyser.rules)
         self._settler = Settler(context)
-        self._keeper = PageKeeper(context, self._settler)
+        self._keeper = PageKeeper(context, self._settler, self._large_pages)
 
     async def work(self, guard: LeaseGuard) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""

@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from turbohtml.detect import EncodingMatch, detect
 
-from gossamer.content.charset import decode
+from gossamer.content import charset
+from gossamer.content.charset import GUESSED_BYTES, decode
 
 E_ACUTE_1252 = b"\xe9"
 
@@ -145,3 +147,25 @@ def test_every_body_decodes(body: bytes, http_charset: str | None) -> None:
     text, encoding = decode(body, http_charset)
     assert text.encode("utf-8", "strict") is not None
     assert encoding == encoding.lower() != ""
+
+
+@pytest.mark.req("D9", "D19")
+@pytest.mark.parametrize("shift", range(3))
+@pytest.mark.parametrize("before", [0, 3 * GUESSED_BYTES])
+def test_finding_11_a_guess_is_made_from_a_part_of_a_large_page(
+    shift: int, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guessed: list[int] = []
+
+    def noted(body: bytes) -> EncodingMatch:
+        guessed.append(len(body))
+        return detect(body)
+
+    monkeypatch.setattr(charset, "detect", noted)
+    text = " " * (before + shift) + "漢字仮名交じり" * (GUESSED_BYTES // 10)
+    body = text.encode()
+    assert decode(body) == (text, "utf-8"), "a part may end within a character"
+    lines = text.replace("り", "り\n")
+    assert decode(lines.encode("shift_jis")) == (lines, "shift_jis")
+    assert decode(meta("big5") + body).encoding == "big5"
+    assert max(guessed) <= GUESSED_BYTES + 1024

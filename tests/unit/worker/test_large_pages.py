@@ -1,12 +1,17 @@
 """Large pages: the loop of a worker goes on while one is read."""
 
 import asyncio
+import threading
+from collections.abc import Callable
 
 import pytest
 
-from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage
-from gossamer.model import Url
-from gossamer.worker.large_pages import LargePages
+from gossamer.codings import read_content
+from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage, own_sample
+from gossamer.model import Outcome, Response, Url
+from gossamer.worker import large_pages
+from gossamer.worker.large_pages import LARGE_BYTES, LargePages
+from gossamer.worker.pages import kept_page
 
 RULES = AnalysisRules(similarity=0.9)
 
@@ -27,3 +32,36 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
     analysis, turns = asyncio.run(analyse())
     assert turns > 3, "it would be one"
     assert analysis == Analyser(RULES).analyse(page, with_wording=True)
+
+
+@pytest.mark.req("D19")
+def test_finding_11_a_large_page_is_compared_and_packed_in_the_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, threads = threading.get_ident(), list[int]()
+
+    def noted(step: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            threads.append(threading.get_ident())
+            return step(*arguments)
+
+        return call
+
+    monkeypatch.setattr(large_pages, "own_sample", noted(own_sample))
+    monkeypatch.setattr(large_pages, "kept_page", noted(kept_page))
+    words = "a sentence that says something, and goes on for a while, with number"
+    small = "".join(f"<p>{words} {number}." for number in range(200)).encode()
+    large = small * (LARGE_BYTES // len(small) + 1)
+
+    async def read(body: bytes) -> tuple[bytes, bytes]:
+        reader, url = LargePages(RULES), Url("http://a.example/")
+        parsed = await reader.analyse(RawPage(url, "text/html", body))
+        response = Response(url=url, outcome=Outcome.FETCHED, body=body, started=0.0, ended=0.0)
+        kept = await reader.kept(response, parsed, 0.0)
+        return await reader.own_sample(body, "text/html"), read_content(kept.content).body()
+
+    for body in (small, large):
+        assert asyncio.run(read(body)) == (own_sample(body, "text/html"), body)
+    assert threads[:2] == [here, here]
+    assert here not in threads[2:]
+    assert len(threads) == 4
