@@ -42,10 +42,10 @@ $(SERVERS): tools/fetch_servers.py | $(READY)
 demo: $(READY)  ## crawl a small site that Gossamer serves itself
 	$(BIN)/gossamer demo
 
-# Most tests start processes and kill some of them, four at a time here. One that fails in that crowd is
+# Most tests start processes and wait for them, five at a time here. One that fails in that crowd is
 # named, and run again alone: what fails there too is red.
 test: $(READY) $(DOCS) $(SERVERS)  ## run the whole test suite
-	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements check || \
+	$(BIN)/python -m pytest --numprocesses 5 --dist worksteal --requirements check || \
 		{ test $$? -eq 1 && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none --maxfail 1; }
 
 # Each round has another seed, and other examples are drawn; `make test` has the first one.
