@@ -18,6 +18,9 @@ PIECE: Final = 65_536
 """Characters that are read at once: whoever reads them keeps other threads waiting for a
 millisecond or two."""
 
+RENAMED_AT_ONCE: Final = 4 * PIECE
+"""Characters in which elements are renamed at once: that takes a millisecond, too."""
+
 PREFIX: Final = "gossamer-"
 """The prefix of renamed elements."""
 
@@ -76,21 +79,21 @@ def as_written(text: str) -> str:
 
 
 def _renamed(text: str, names: re.Pattern[str], replacement: str) -> str:
+    renamed = "".join([names.sub(replacement, piece) for piece in _pieces(text)])
     root = root_in(text)
     if root < 0:
-        return _replaced(text, names, replacement)
-    before, after = text[:root], text[root + 1 :]
-    return "<".join(_replaced(part, names, replacement) for part in (before, after))
+        return renamed
+    name = text[root + 1 : root + 5]
+    return renamed.replace(f"<{PREFIX}{name}", f"<{name}", 1)
 
 
-def _replaced(text: str, names: re.Pattern[str], replacement: str) -> str:
-    """Return a text with the names replaced, piece by piece: other threads wait for each of them.
-
-    No match goes beyond the next tag, so a text is cut there.
-    """
+def _pieces(text: str) -> list[str]:
+    """Return a text cut before tags, beyond which no match goes; a small one is not cut."""
     pieces, start = [], 0
-    while start < len(text):
-        end = text.find("<", start + PIECE)
-        pieces.append(text[start : end if end >= 0 else len(text)])
-        start += len(pieces[-1])
-    return "".join([names.sub(replacement, piece) for piece in pieces])
+    while len(text) - start > RENAMED_AT_ONCE:
+        end = text.find("<", start + RENAMED_AT_ONCE)
+        if end < 0:
+            break
+        pieces.append(text[start:end])
+        start = end
+    return [*pieces, text[start:]]

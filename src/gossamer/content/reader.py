@@ -5,9 +5,9 @@ parsing algorithm of the HTML standard. Links in a comment, a script, a template
 count; links in a noscript do, since we run no scripts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from turbohtml import Element, Namespace
 
@@ -58,8 +58,6 @@ class PageReader:
         self._is_renamed = renamed is not slim
         self._borders = None if markers is None else markers.borders_in(source)
         self._document = parse_in_pieces(source)
-        self._element: Element
-        """The one at hand."""
         self._linked: list[Element] = []
         """The element of each link."""
         self._root_languages: tuple[str | None, ...] = ()
@@ -89,25 +87,30 @@ class PageReader:
         return self._as_written(self._document.text)
 
     def _read(self) -> None:
-        # Templates are for scripts.
-        if self._document.find("template") is not None:
-            self._document.remove("template")
         if (root := self._document.root) is not None:
             self._root_languages = root.attr("lang"), root.attr("xml:lang")
-        tag = _RenamedTag() if self._is_renamed else None
         handlers = _handlers_for(self._follow)
-        for element in self._document.iter_elements(handlers):
-            if element.namespace is Namespace.HTML:
-                self._element = element
-                if tag is not None:
-                    tag.element = element
-                handlers[element.tag](self, tag or element)
+        for element, name in self._elements(handlers):
+            handlers[name](self, element)
         self._choose_links()
+
+    def _elements(self, names: Iterable[str]) -> Iterable[tuple[Element, str]]:
+        """Return the elements of HTML that have these names, each with its name."""
+        elements = [*self._document.iter_elements((*names, "template", "svg", "math"))]
+        tags = [element.tag for element in elements]
+        if "template" in tags:  # templates are for scripts
+            self._document.remove("template")
+            return self._elements(names)
+        if "svg" in tags or "math" in tags:
+            elements = [element for element in elements if element.namespace is Namespace.HTML]
+            tags = [element.tag for element in elements]
+        return zip(elements, tags, strict=True)
 
     def _choose_links(self) -> None:
         """Leave out the links that are not between markers, or that only the tree repeats."""
-        # It repeats an unclosed link in every paragraph; the page has it once.
-        if self._borders is None and len({*self.hrefs}) == len(self.hrefs) <= MAX_HREFS:
+        # A tree repeats an unclosed link in every paragraph, unless it is renamed.
+        is_repeated = not self._is_renamed and len({*self.hrefs}) < len(self.hrefs)
+        if self._borders is None and not is_repeated and len(self.hrefs) <= MAX_HREFS:
             return
         first: dict[Position | None, Element] = {}
         chosen = [
@@ -119,38 +122,39 @@ class PageReader:
         self.hrefs = [self.hrefs[link] for link in chosen]
         self.kinds = [self.kinds[link] for link in chosen]
 
-    def note_link(self, element: Tag, kind: LinkKind = LinkKind.A) -> None:
+    def note_link(self, element: Element, kind: LinkKind = LinkKind.A) -> None:
         """Note an element with `href`."""
         href = element.attr("href")
         if href is not None:
-            self._add_link(href, kind)
+            self._add_link(element, self._as_written(href), kind)
 
-    def _add_link(self, href: str, kind: LinkKind) -> None:
+    def _add_link(self, element: Element, href: str, kind: LinkKind) -> None:
         self.hrefs.append(href.strip(_WHITE_SPACE))
         self.kinds.append(kind)
-        self._linked.append(self._element)
+        self._linked.append(element)
 
-    def note_related(self, element: Tag) -> None:
+    def note_related(self, element: Element) -> None:
         """Note a `link`; or an `a` or `area` if only its relation is followed."""
-        kind = relation_of(element)
+        kind = relation_of(self._tag(element))
         if kind is not None and kind in self._follow:
             self.note_link(element, kind)
 
-    def note_references(self, element: Tag) -> None:
+    def note_references(self, element: Element) -> None:
         """Note what another element leads to."""
-        for kind, href in references_of(element):
+        for kind, href in references_of(self._tag(element)):
             if kind in self._follow:
-                self._add_link(href, kind)
+                self._add_link(element, href, kind)
 
-    def note_base(self, element: Tag) -> None:
+    def note_base(self, element: Element) -> None:
         """Note what links are relative to."""
-        href = element.attr("href")
+        href = self._tag(element).attr("href")
         if href is not None and len(self.bases) < _MAX_BASES:
             self.bases.append(href.strip(_WHITE_SPACE))
 
-    def note_meta(self, element: Tag) -> None:
+    def note_meta(self, element: Element) -> None:
         """Note a name with its content, and a refresh."""
-        name, content = element.attr("name"), element.attr("content")
+        tag = self._tag(element)
+        name, content = tag.attr("name"), tag.attr("content")
         if content is None:
             return
         if name and len(self.metas) < _MAX_METAS:
@@ -158,25 +162,29 @@ class PageReader:
         else:
             self._note_pragma(element, content)
 
-    def _note_pragma(self, element: Tag, content: str) -> None:
+    def _note_pragma(self, element: Element, content: str) -> None:
         name = (element.attr("http-equiv") or "").strip(_WHITE_SPACE).lower()
         if name == "content-language" and self._meta_language is None:
             self._meta_language = content
         # In a noscript it sends people away who would miss the scripts; we want the text.
-        if name == "refresh" and self.refresh is None and not self._element.closest("noscript"):
+        if name == "refresh" and self.refresh is None and not element.closest("noscript"):
             self.refresh = parse_refresh(content)
 
-    def note_title(self, element: Tag) -> None:
+    def note_title(self, element: Element) -> None:
         """Note the title, if it is the first."""
         if self.title is None:
-            words = element.text[: 10 * MAX_TITLE_LENGTH].split()
+            words = self._tag(element).text[: 10 * MAX_TITLE_LENGTH].split()
             self.title = " ".join(words)[:MAX_TITLE_LENGTH]
 
+    def _tag(self, element: Element) -> Tag:
+        """Return an element as it was written."""
+        return _RenamedTag(element) if self._is_renamed else element
+
     def _as_written(self, text: str) -> str:
-        return as_written(text) if self._is_renamed else text
+        return as_written(text) if self._is_renamed and "<" in text else text
 
 
-_Handler: TypeAlias = Callable[[PageReader, Tag], None]
+_Handler: TypeAlias = Callable[[PageReader, Element], None]
 """What is done with an element of a page."""
 
 
@@ -201,8 +209,8 @@ def _handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, _Handler]:
     return handlers
 
 
-class _RenamedTag:
-    """The element at hand in a page in which elements were renamed, as it was written."""
+class _RenamedTag(NamedTuple):
+    """An element of a page in which elements were renamed, as it was written."""
 
     element: Element
 

@@ -8,6 +8,9 @@ from turbohtml.clean import strip_comments_node
 
 from gossamer.content.limits import PIECE, PREFIX, RENAMED, as_written, rename_with_ends
 
+PARSED_AT_ONCE: Final = 4 * PIECE
+"""Characters: such a page is read in two milliseconds, and hardly ever in a thread of its own."""
+
 INVISIBLE: Final = frozenset(
     {"iframe", "noembed", "noframes", "noscript", "script", "style", "title"}
 )
@@ -29,12 +32,13 @@ _RAW_TEXT: Final = frozenset(
 _RENAMED_ATTRIBUTE: Final = f'//*[@*[contains(., "{PREFIX}")]]'
 
 
-def parse_in_pieces(source: str, piece: int = PIECE) -> Document:
+def parse_in_pieces(source: str, piece: int = PIECE, at_once: int = PARSED_AT_ONCE) -> Document:
     """Return the tree of a page; other threads have their turn while that of a large one grows.
 
-    What is in a template does not count, and is left aside or to be removed.
+    In pieces it takes half as long again. What is in a template does not count, and is left aside
+    or to be removed.
     """
-    if len(source) <= piece:
+    if len(source) <= at_once:
         return turbohtml.parse(source, allow_declarative_shadow_roots=False)
     parser = turbohtml.IncrementalParser()
     for start in range(0, len(source), piece):

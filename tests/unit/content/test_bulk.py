@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.content import bulk, limits
 from gossamer.content.bulk import LARGE, MAX_TAG, with_body, without_giant_tags
-from gossamer.content.limits import PIECE, rename_formatting
+from gossamer.content.limits import RENAMED_AT_ONCE, rename_formatting
 from gossamer.content.reader import PageReader
 
 ATTRIBUTES = "".join(f" a{number}" for number in range(MAX_TAG // 5))
@@ -69,9 +69,9 @@ class Recorder:
 def test_finding_11_elements_are_renamed_in_pieces(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = part * (10 * PIECE // len(part))
+    page = part * (10 * RENAMED_AT_ONCE // len(part))
     at_once = limits._START.sub("<gossamer-", page).replace("<gossamer-html", "<html", 1)
     recorder = Recorder(limits._START)
     monkeypatch.setattr(limits, "_START", recorder)
     assert rename_formatting(page) == at_once
-    assert max(recorder.lengths) <= PIECE + len(part)
+    assert max(recorder.lengths) <= RENAMED_AT_ONCE + len(part)
