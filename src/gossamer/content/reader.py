@@ -6,7 +6,7 @@ count; links in a noscript do, since we run no scripts.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from turbohtml import Element, Namespace
@@ -89,9 +89,17 @@ class PageReader:
     def _read(self) -> None:
         if (root := self._document.root) is not None:
             self._root_languages = root.attr("lang"), root.attr("xml:lang")
-        handlers = _handlers_for(self._follow)
-        for element, name in self._elements(handlers):
-            handlers[name](self, element)
+        links, handlers = _links_for(self._follow), _handlers_for(self._follow)
+        hrefs, kinds, linked = self.hrefs, self.kinds, self._linked
+        for element, name in self._elements((*links, *handlers)):
+            if name not in links:
+                handlers[name](self, element)
+            # Most elements are links: a call for each would take longer than all of this.
+            elif (href := element.attr("href")) is not None:
+                href = href.strip(_WHITE_SPACE)
+                hrefs.append(as_written(href) if "<" in href and self._is_renamed else href)
+                kinds.append(links[name])
+                linked.append(element)
         self._choose_links()
 
     def _elements(self, names: Iterable[str]) -> Iterable[tuple[Element, str]]:
@@ -122,28 +130,23 @@ class PageReader:
         self.hrefs = [self.hrefs[link] for link in chosen]
         self.kinds = [self.kinds[link] for link in chosen]
 
-    def note_link(self, element: Element, kind: LinkKind = LinkKind.A) -> None:
-        """Note an element with `href`."""
-        href = element.attr("href")
-        if href is not None:
-            self._add_link(element, self._as_written(href), kind)
-
-    def _add_link(self, element: Element, href: str, kind: LinkKind) -> None:
-        self.hrefs.append(href.strip(_WHITE_SPACE))
-        self.kinds.append(kind)
-        self._linked.append(element)
-
     def note_related(self, element: Element) -> None:
         """Note a `link`; or an `a` or `area` if only its relation is followed."""
-        kind = relation_of(self._tag(element))
-        if kind is not None and kind in self._follow:
-            self.note_link(element, kind)
+        tag = self._tag(element)
+        kind, href = relation_of(tag), tag.attr("href")
+        if kind is not None and kind in self._follow and href is not None:
+            self._add_link(element, href, kind)
 
     def note_references(self, element: Element) -> None:
         """Note what another element leads to."""
         for kind, href in references_of(self._tag(element)):
             if kind in self._follow:
                 self._add_link(element, href, kind)
+
+    def _add_link(self, element: Element, href: str, kind: LinkKind) -> None:
+        self.hrefs.append(href.strip(_WHITE_SPACE))
+        self.kinds.append(kind)
+        self._linked.append(element)
 
     def note_base(self, element: Element) -> None:
         """Note what links are relative to."""
@@ -181,7 +184,7 @@ class PageReader:
         return _RenamedTag(element) if self._is_renamed else element
 
     def _as_written(self, text: str) -> str:
-        return as_written(text) if self._is_renamed and "<" in text else text
+        return as_written(text) if self._is_renamed else text
 
 
 _Handler: TypeAlias = Callable[[PageReader, Element], None]
@@ -189,8 +192,15 @@ _Handler: TypeAlias = Callable[[PageReader, Element], None]
 
 
 @cache
+def _links_for(follow: frozenset[LinkKind]) -> Mapping[str, LinkKind]:
+    """Return which elements are links whatever their relation; a crawl has one or two such sets."""
+    links = {"a": LinkKind.A, f"{PREFIX}a": LinkKind.A, "area": LinkKind.AREA}
+    return {name: kind for name, kind in links.items() if kind in follow}
+
+
+@cache
 def _handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, _Handler]:
-    """Return what is done with which elements; a crawl has one or two such sets."""
+    """Return what is done with which other elements."""
     reader = PageReader
     handlers: dict[str, _Handler] = {
         "base": reader.note_base,
@@ -199,13 +209,7 @@ def _handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, _Handler]:
     }
     handlers |= dict.fromkeys(tags_for(follow), reader.note_references)
     if "link" in handlers:
-        handlers |= dict.fromkeys(("link", "a", "area"), reader.note_related)
-    if LinkKind.A in follow:
-        handlers["a"] = reader.note_link
-    if LinkKind.AREA in follow:
-        handlers["area"] = partial(reader.note_link, kind=LinkKind.AREA)
-    if "a" in handlers:
-        handlers[f"{PREFIX}a"] = handlers["a"]
+        handlers |= dict.fromkeys(("link", "a", f"{PREFIX}a", "area"), reader.note_related)
     return handlers
 
 

@@ -46,13 +46,14 @@ class LinkFilter:
         Others have their turn after every few hundred.
         """
         links: dict[bytes, Link] = {}
+        known = self._links
         for start in range(0, len(urls), JUDGED_AT_ONCE):
             if start:
                 await asyncio.sleep(0)
             for url in urls[start : start + JUDGED_AT_ONCE]:
-                link = self.judge(url)
-                if link is not None:
-                    links.setdefault(link.key, link)
+                link = known[url] if url in known else self._judge(url)
+                if link is not None and link.key not in links:
+                    links[link.key] = link
         return list(links.values())
 
     def targets(self, url: Url | None, *, of_seed: bool) -> list[Link]:
