@@ -21,6 +21,10 @@ class Batch:
         """Time and number of the pages with these digests."""
         self.sketches: dict[int, tuple[float, bytes, bytes, bytes | None]] = {}
         """Time, bands and samples of the pages with these numbers."""
+        self.depth_changes: set[int] = set()
+        """Pages of which the modules know a larger depth."""
+        self.reported_depths: dict[int, int] = {}
+        """The depths of pages that were reported to the modules."""
 
     def add_attempt(self, url_id: int, attempt: Attempt) -> None:
         """Add a row about a visit."""
@@ -55,3 +59,25 @@ class Batch:
             rows = [(number, *sketch) for number, sketch in self.sketches.items()]
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?, ?, ?)", rows)
             self.sketches.clear()
+        self._write_depths()
+
+    def _write_depths(self) -> None:
+        db = self._db
+        if self.depth_changes:
+            db.executemany(
+                "INSERT OR IGNORE INTO depth_changes VALUES (?)",
+                [(page,) for page in self.depth_changes],
+            )
+            self.depth_changes.clear()
+        if self.reported_depths:
+            reported = [*self.reported_depths.items()]
+            db.executemany(
+                "UPDATE pages SET reported_depth = ?2 WHERE id = ?1 AND reported_depth > ?2",
+                reported,
+            )
+            db.executemany(
+                "DELETE FROM depth_changes WHERE page = ?1 AND ?2 <= (SELECT depth FROM urls "
+                "WHERE id = (SELECT url FROM pages WHERE id = ?1))",
+                reported,
+            )
+            self.reported_depths.clear()

@@ -123,21 +123,13 @@ class SqlitePages(SqliteRelaxing):
 
     def note_depth_changes(self, pages: Iterable[int]) -> None:
         """Note pages of which the modules know a larger depth."""
-        self._db.executemany(
-            "INSERT OR IGNORE INTO depth_changes VALUES (?)", [(page,) for page in pages]
-        )
+        self._batch.depth_changes.update(pages)
 
     def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note the depths of pages that were reported to the modules: the smallest counts."""
-        self._batch.write()
-        self._db.executemany(
-            "UPDATE pages SET reported_depth = ?2 WHERE id = ?1 AND reported_depth > ?2", pages
-        )
-        self._db.executemany(
-            "DELETE FROM depth_changes WHERE page = ?1 AND ?2 <= (SELECT depth FROM urls "
-            "WHERE id = (SELECT url FROM pages WHERE id = ?1))",
-            pages,
-        )
+        reported = self._batch.reported_depths
+        for page, depth in pages:
+            reported[page] = min(depth, reported.get(page, depth))
 
     def pending_depth_changes(self, limit: int) -> list[tuple[int, int]]:
         """Return pages whose depth was not reported to the modules yet, with that depth."""
