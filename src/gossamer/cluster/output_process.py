@@ -103,9 +103,13 @@ class OutputProcess:
         assert self._writer is not None
         self._following.cancel()
         await asyncio.wait([self._following])
-        async with open_for_reading(self._request) as reader:
-            await self._writer.follow(reader)
-            return await self._writer.finish(reader)
+        telling = asyncio.create_task(self._keep_telling())
+        try:
+            async with open_for_reading(self._request) as reader:
+                await self._writer.follow(reader)
+                return await self._writer.finish(reader)
+        finally:
+            telling.cancel()
 
     # -- what it does ----------------------------------------------------------------------------
 
@@ -117,6 +121,11 @@ class OutputProcess:
                 await self._writer.follow(reader)
             self._tell()
             await asyncio.sleep(FOLLOW_EVERY_S)
+
+    async def _keep_telling(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_EVERY_S)
+            self._tell()
 
     def _tell(self) -> None:
         assert self._writer is not None

@@ -14,6 +14,8 @@ from gossamer.config.store_address import StoreAddress
 
 Texts: TypeAlias = str | list[str] | tuple[str, ...]
 """Several values; in one text, spaces separate them."""
+Paths: TypeAlias = Texts | Path | list[Path]
+"""Files; in one text, spaces separate them, so give one with a space in its name as a `Path`."""
 Duration: TypeAlias = float | str
 """Seconds, or a text such as 500ms, 2s, 5m."""
 Size: TypeAlias = int | str
@@ -26,7 +28,7 @@ class CrawlKeywords(TypedDict, total=False):
     The seeds are the positional arguments, and `module` is an argument of its own.
     """
 
-    seed_files: Texts
+    seed_files: Paths
     sitemaps: Texts
     profile: str | None
     scope: ScopeName
@@ -86,7 +88,7 @@ class CrawlKeywords(TypedDict, total=False):
     keep: Duration | Literal["forever", "auto"] | None
     bodies: str | Path
 
-    output: Texts
+    output: Paths
     fields: Texts
     csv_safe: bool
     warc_size: Size

@@ -7,6 +7,7 @@ value and its origin in front of it.
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 import msgspec
@@ -124,6 +125,8 @@ def many(
     def take(value: object) -> tuple[T, ...]:
         if isinstance(value, str):
             value = (value.replace(",", " ") if commas else value).split()
+        elif isinstance(value, Path):
+            value = [value]
         if not isinstance(value, list | tuple):
             raise BadValueError('must be a list of texts, such as ["one", "two"]')
         if list(value) == [NONE]:

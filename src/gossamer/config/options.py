@@ -37,6 +37,7 @@ from gossamer.config.shared_kinds import (
 from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
 from gossamer.config.texts import (
     body_place,
+    file_name,
     folder,
     for_header,
     pattern,
@@ -72,7 +73,7 @@ class CrawlOptions:
 
     seeds: Annotated[tuple[str, ...], many(text()), Group.SCOPE] = ()
     """The URLs to start from."""
-    seed_files: Annotated[tuple[str, ...], many(text(), metavar="FILE|-"), Group.SCOPE] = ()
+    seed_files: Annotated[tuple[str, ...], many(file_name(), metavar="FILE|-"), Group.SCOPE] = ()
     """Read seeds from this file, or from standard input (-): one URL a line, perhaps with its depth
     and its score (0 first, 100 last) behind it; may be repeated."""
     sitemaps: Annotated[
@@ -236,7 +237,7 @@ class CrawlOptions:
     module: Annotated[tuple[str, ...], many(text()), Group.OUTPUT] = ("noop",)
     """A module that gets each page: a name, package.module:object or ./file.py:object, perhaps with
     options of its own, as in save:folder=html; may be repeated."""
-    output: Annotated[tuple[str, ...], many(text()), Group.OUTPUT, "-o"] = ()
+    output: Annotated[tuple[str, ...], many(file_name()), Group.OUTPUT, "-o"] = ()
     """Write what comes out of the crawl to this path too, in the format of its ending: .jsonl,
     .jsonl.gz, .jsonl.zst, .csv, .parquet, .warc.gz, .md/ (a directory of Markdown), .html/ (a
     mirror); may be repeated. A table holds the records of the modules, or one row a page if there

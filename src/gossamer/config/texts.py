@@ -47,6 +47,15 @@ def pattern(value: str) -> str | None:
     return None
 
 
+def file_name() -> OptionKind[str]:
+    """Return the kind of texts that name a file; in Python it may be a path."""
+
+    def take(value: object) -> str:
+        return text().take(str(value) if isinstance(value, Path) else value)
+
+    return OptionKind(take)
+
+
 def folder() -> OptionKind[Path]:
     """Return the kind of paths; ~ is the home directory."""
 

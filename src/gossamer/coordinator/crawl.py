@@ -184,7 +184,9 @@ class Crawl:
             ended_by = await self._work(opened, begun=begun)
             if ended_by == "interrupted" and self._is_time_over:
                 ended_by = "max-time"
-        written: list[OutputReport] = [] if outputs is None else await outputs.finish()
+        written: list[OutputReport] = []
+        if outputs is not None:
+            written = await outputs.finish(partial(progress.show, store, self._observer))
         snapshot = await progress.snapshot(store)
         return Summary(
             snapshot=snapshot,

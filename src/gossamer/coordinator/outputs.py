@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +28,7 @@ from gossamer.stores.ownership import (
 from gossamer.stores.reading import CrawlReader
 
 DROP_EVERY_S = 1.0
-KEEP_EVERY_S = 1.0
+SHOW_EVERY_S = 1.0
 
 
 class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +44,9 @@ class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
 class OutputsAtWork(Protocol):
     """Whoever writes the outputs."""
 
-    number: int
-    """Up to which result all of them are durable."""
+    @property
+    def number(self) -> int:
+        """Up to which result all of them are durable."""
 
     async def run(self) -> list[OutputReport]:
         """Write until finished; raise why that cannot be done."""
@@ -61,7 +62,11 @@ class InProcessOutputs:
         self._opened = opened
         self._writer = writer
         self._finishing = False
-        self.number = 0
+
+    @property
+    def number(self) -> int:
+        """Up to which result all of them are durable."""
+        return self._writer.kept
 
     def finish(self) -> None:
         """Write what is left in the log, and complete the outputs."""
@@ -75,7 +80,6 @@ class InProcessOutputs:
                 await self._writer.open(reader)
                 while not self._finishing:
                     await self._writer.follow(reader)
-                    self.number = self._writer.kept
                     await asyncio.sleep(FOLLOW_EVERY_S)
                 await self._writer.follow(reader)
                 return await self._writer.finish(reader)
@@ -99,13 +103,20 @@ class CrawlOutputs:
         self._dropping = asyncio.create_task(self._drop())
         self._dropped = 0
 
-    async def finish(self) -> list[OutputReport]:
-        """Have the outputs completed; return what they hold, or raise why that cannot be done."""
+    async def finish(self, show: Callable[[int], Awaitable[None]]) -> list[OutputReport]:
+        """Have the outputs completed; return what they hold, or raise why that cannot be done.
+
+        That may take long: `show` is told now and then how many results are left to write.
+        """
         await self._store.commit()  # so that they have what was settled last
+        async with self._opened.reader() as reader:
+            last = await reader.last_result()
         self._work.finish()
+        await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
         while not self._writing.done():
-            await self._opened.keep()  # to convert a large table may take long
-            await asyncio.wait([self._writing], timeout=KEEP_EVERY_S)
+            await self._opened.keep()
+            await show(max(0, last - self._work.number))
+            await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
         return self._writing.result()
 
     async def close(self) -> None:

@@ -49,9 +49,10 @@ class RunProgress:
         slowest = sorted(hosts, key=lambda host: -host.mean_ms)[:HOSTS_SHOWN]
         return [host for host in slowest if host.pages]
 
-    async def show(self, store: Store, observer: Observer) -> None:
-        """Show how far the crawl is."""
+    async def show(self, store: Store, observer: Observer, unwritten: int | None = None) -> None:
+        """Show how far the crawl is, or how much of its outputs is left to write."""
         now = self._clock()
         hosts = await store.hosts(HOSTS_SHOWN, now)
         workers = await store.workers(now)
-        observer.tick(await self.snapshot(store), hosts, workers)
+        snapshot = msgspec.structs.replace(await self.snapshot(store), unwritten=unwritten)
+        observer.tick(snapshot, hosts, workers)

@@ -51,3 +51,5 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a shorter path was found that is not followed to its end: depths may decrease."""
     resting_s: float = 0.0
     """How long no host is asked yet, because the server of the store was restarted or replaced."""
+    unwritten: int | None = None
+    """How many results are still to be written to the outputs, when only that is left to do."""

@@ -25,7 +25,12 @@ def ahead(snapshot: Snapshot) -> list[str]:
         f"{count(snapshot.in_progress)} in progress",
         counted(snapshot.hosts, "host"),
     ]
-    return [*figures, "updating depths"] if snapshot.relaxing else figures
+    if snapshot.relaxing:
+        figures.append("updating depths")
+    if snapshot.unwritten is not None:
+        left = counted(snapshot.unwritten, "result")
+        figures.append(f"{left} to write" if snapshot.unwritten else "completing the outputs")
+    return figures
 
 
 def status_line(snapshot: Snapshot) -> str:

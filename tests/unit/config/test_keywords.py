@@ -52,6 +52,7 @@ def examples(kind: object, option: Option) -> list[object]:
         ],
         HostTables: [{"a.test": {"delay": "1s"}}],
         Path: [Path("x")],
+        list[Path]: [[Path("a name"), Path("x")]],
         StoreAddress: [StoreAddress("memory")],
     }
     return samples.get(kind, [kind])  # the word of a literal stands for itself
