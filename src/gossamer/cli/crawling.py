@@ -40,6 +40,7 @@ def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | N
         log_format=options.log_format, verbose=options.verbose, quiet=options.quiet
     )
     gc.freeze()  # what is loaded now stays: the collector need not scan it
+    gc.set_threshold(20_000, 20, 20)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
 
         async def run() -> Summary:  # a scorer may ask for the event loop when it is made

@@ -50,7 +50,7 @@ def run() -> NoReturn:
     if sys.argv[1:] == ["--version"]:
         print(__version__)
         sys.exit()
-    gc.set_threshold(20_000, 20, 20)  # almost nothing that is loaded now is garbage
+    gc.set_threshold(100_000, 20, 20)  # nothing that is loaded now is garbage: do not search it
     occupy_standard_streams()
     from cyclopts import CycloptsError  # noqa: PLC0415
 
