@@ -1,0 +1,38 @@
+"""The plain command lines of `gossamer crawl`, read without the library for command lines.
+
+To load that and to declare every flag takes a third of what a crawl of one page takes. Here is read
+only what leaves no doubt: seeds, and flags by their whole names, each with its value behind it.
+Whatever else there is, such as a mistake or a call for help, is left to the library.
+"""
+
+from collections.abc import Sequence
+
+from gossamer.config import OPTIONS
+
+
+def read_plainly(words: Sequence[str]) -> dict[str, object] | None:
+    """Return what the library would pass to the command; None if only the library can tell."""
+    flags = {option.flag: option for option in OPTIONS if option.flag.startswith("--")}
+    values: dict[str, list[str]] = {}
+    seeds: list[str] = []
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-"):
+            seeds.append(word)
+            continue
+        if (option := flags.get(word)) is None:
+            return None
+        if isinstance(option.default, bool):
+            value = ""
+        elif (value := next(left, "-")).startswith("-"):
+            return None
+        if option.name in values and not isinstance(option.default, tuple):
+            return None
+        values.setdefault(option.name, []).append(value)
+    given: dict[str, object] = {"seeds": tuple(seeds) or None}
+    for option in OPTIONS:  # in their order, so that of several mistakes the same one is told
+        if option.name in values:
+            texts = values[option.name]
+            is_list, is_switch = isinstance(option.default, tuple), isinstance(option.default, bool)
+            given[option.name] = tuple(texts) if is_list else is_switch or texts[0]
+    return given
