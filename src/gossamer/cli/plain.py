@@ -1,7 +1,7 @@
 """The plain command lines of `gossamer crawl`, read without the library for command lines.
 
 To load that and to declare every flag takes a third of what a crawl of one page takes. Here is read
-only what leaves no doubt: seeds, and flags by their whole names, each with its value behind it.
+only what leaves no doubt: seeds, and flags as words of their own, each with its value behind it.
 Whatever else there is, such as a mistake or a call for help, is left to the library.
 """
 
@@ -12,7 +12,7 @@ from gossamer.config import OPTIONS
 
 def read_plainly(words: Sequence[str]) -> dict[str, object] | None:
     """Return what the library would pass to the command; None if only the library can tell."""
-    flags = {option.flag: option for option in OPTIONS if option.flag.startswith("--")}
+    flags = {name: one for one in OPTIONS for name in (one.flag, one.alias) if name}
     values: dict[str, list[str]] = {}
     seeds: list[str] = []
     left = iter(words)
@@ -22,9 +22,8 @@ def read_plainly(words: Sequence[str]) -> dict[str, object] | None:
             continue
         if (option := flags.get(word)) is None:
             return None
-        if isinstance(option.default, bool):
-            value = ""
-        elif (value := next(left, "-")).startswith("-"):
+        is_switch = isinstance(option.default, bool)
+        if (value := "" if is_switch else next(left, "-")).startswith("-"):
             return None
         if option.name in values and not isinstance(option.default, tuple):
             return None

@@ -11,7 +11,7 @@ from gossamer.cli.main import make_app
 from gossamer.cli.plain import read_plainly
 from gossamer.config import OPTIONS
 
-FLAGS = [option.flag for option in OPTIONS]
+FLAGS = [name for option in OPTIONS for name in (option.flag, option.alias) if name]
 APP = make_app()
 
 seeds = st.sampled_from(["http://a/", "http://b/?x=1 2", "", "crawl", "none", "a,b", "ü", "@file"])
@@ -39,30 +39,35 @@ def as_the_library_reads(arguments: list[str]) -> dict[str, object] | None:
     return {"seeds": bound.args or None, **bound.kwargs}
 
 
+def read_named(arguments: list[str]) -> dict[str, object] | None:
+    """Return what is read here, by the names that the command has for it."""
+    plain = read_plainly(arguments)
+    return plain and {name.replace("-", "_"): value for name, value in plain.items()}
+
+
 @settings(max_examples=300)
 @given(words)
 def test_a_plain_command_line_is_read_as_the_library_reads_it(arguments: list[str]) -> None:
-    plain = read_plainly(arguments)
-    if plain is None:
-        return
-    read = as_the_library_reads(arguments)
-    assert read is not None
-    named = {name.replace("-", "_"): value for name, value in plain.items()}
-    assert list(named.items()) == list(read.items())
+    plain = read_named(arguments)
+    if plain is not None:
+        read = as_the_library_reads(arguments)
+        assert read is not None
+        assert list(plain.items()) == list(read.items())
 
 
 def test_every_flag_can_be_read_plainly() -> None:
     for option in OPTIONS:
-        if option.flag.startswith("--"):
-            arguments = [option.flag] if isinstance(option.default, bool) else [option.flag, "1"]
-            assert read_plainly(arguments) is not None
+        for flag in (option.flag, option.alias):
+            if flag and flag.startswith("-"):
+                arguments = [flag] if isinstance(option.default, bool) else [flag, "1"]
+                assert as_the_library_reads(arguments) == read_named(arguments)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
         ["--help"],
-        ["http://a/", "-v"],
+        ["http://a/", "-vq"],
         ["--delay=1s"],
         ["--delay"],
         ["--delay", "-1"],
