@@ -1,7 +1,7 @@
 """The plain command lines of `gossamer crawl`, read without the library for command lines.
 
 To load that and to declare every flag takes a third of what a crawl of one page takes. Here is read
-only what leaves no doubt: seeds, and flags as words of their own, each with its value behind it.
+only what leaves no doubt: seeds, and flags by their whole names, each with its value behind it.
 Whatever else there is, such as a mistake or a call for help, is left to the library.
 """
 
@@ -20,10 +20,14 @@ def read_plainly(words: Sequence[str]) -> dict[str, object] | None:
         if not word.startswith("-"):
             seeds.append(word)
             continue
-        if (option := flags.get(word)) is None:
+        flag, equals, value = word.partition("=")
+        option = flags.get(flag)
+        if option is None or (equals and not (value and flag.startswith("--"))):
             return None
         is_switch = isinstance(option.default, bool)
-        if (value := "" if is_switch else next(left, "-")).startswith("-"):
+        if not equals and not is_switch:
+            value = next(left, "-")
+        if value.startswith("-") or (equals and is_switch):
             return None
         if option.name in values and not isinstance(option.default, tuple):
             return None

@@ -21,9 +21,13 @@ doubtful = st.sampled_from(
 )
 inline = st.sampled_from(["--delay=1s", "--quiet=false", "--config", "--max_pages", "--host"])
 flags = st.sampled_from(FLAGS)
-words = st.lists(flags | values | doubtful | inline, max_size=6) | st.builds(
+joined = st.builds("{}={}".format, flags, values)
+words = st.lists(flags | joined | values | doubtful | inline, max_size=6) | st.builds(
     lambda parts: [word for part in parts for word in part],
-    st.lists(st.tuples(flags, values) | st.tuples(seeds) | st.tuples(flags), max_size=5),
+    st.lists(
+        st.tuples(flags, values) | st.tuples(seeds) | st.tuples(flags) | st.tuples(joined),
+        max_size=5,
+    ),
 )
 
 
@@ -68,7 +72,9 @@ def test_every_flag_can_be_read_plainly() -> None:
     [
         ["--help"],
         ["http://a/", "-vq"],
-        ["--delay=1s"],
+        ["--delay="],
+        ["-o=a.csv"],
+        ["--quiet=false"],
         ["--delay"],
         ["--delay", "-1"],
         ["--dir", "a", "--dir", "b"],
