@@ -1,7 +1,7 @@
 """The plain command lines of `gossamer crawl`, read without the library for command lines.
 
-To load that and to declare every flag takes a third of what a crawl of one page takes. Here is read
-only what leaves no doubt: seeds, and flags by their whole names, each with its value behind it.
+To load that and to declare every flag takes a fifth of what a crawl of one page takes. Here is read
+only what leaves no doubt: seeds, and flags as they are declared, each with its value behind it.
 Whatever else there is, such as a mistake or a call for help, is left to the library.
 """
 
