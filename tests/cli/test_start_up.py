@@ -2,16 +2,18 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import gossamer
+from gossamer.testing import Web
 
 
 def imports_of(*words: str) -> tuple[str, set[str]]:
-    """Run Python so; return what it printed, and the packages that it loaded."""
+    """Run Python so; return what it printed, and all that it and its processes loaded."""
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", *words], capture_output=True, text=True, check=True
     )
-    names = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
+    names = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
     return ran.stdout, names
 
 
@@ -25,3 +27,27 @@ def test_a_program_loads_the_crawler_when_it_asks_for_it() -> None:
     printed, loaded = imports_of("-c", "import gossamer; print(gossamer.Outcome.FETCHED)")
     assert printed == "fetched\n"
     assert not loaded & {"asyncio", "pycurl", "turbohtml"}
+
+
+def test_a_plain_crawl_loads_only_what_it_needs_in_all_of_its_processes(tmp_path: Path) -> None:
+    with Web() as web:
+        web.site("127.0.0.1").page("/", ["/next"])
+        web.site("127.0.0.1").page("/next")
+        options = ["--quiet", "--delay", "0s", "--dir", str(tmp_path / "crawl")]
+        words = ["-m", "gossamer", "crawl", f"{web.base_url}/", *options]
+        _, loaded = imports_of(*words)
+    assert {"gossamer.cluster.worker_process", "pycurl", "sqlite3", "turbohtml"} <= loaded
+    command_line = {"attr", "cyclopts", "docstring_parser", "rich"}
+    other_stores = {"hiredis", "obstore", "redis"}
+    outputs = {"isal", "pyarrow", "gossamer.outputs.tables", "gossamer.outputs.warc"}
+    sitemaps = {"email", "xml.parsers.expat", "gossamer.content.sitemap"}
+    texts = {"turbohtml.clean", "gossamer.content.main_part", "gossamer.content.metadata"}
+    other_commands = {"gossamer.transfer", "gossamer.testing", "importlib.metadata", "tomllib"}
+    unwanted = command_line | other_stores | outputs | sitemaps | texts | other_commands
+    assert loaded & unwanted == set()
+
+
+def test_a_command_line_that_is_not_plain_is_read_by_the_library() -> None:
+    printed, loaded = imports_of("-m", "gossamer", "crawl", "--help")
+    assert "--max-pages" in printed
+    assert "cyclopts" in loaded

@@ -1,12 +1,9 @@
 """`gossamer crawl`: the command that crawls."""
 
-import os
 from pathlib import Path
 
-from gossamer.cli.crawling import crawl_with
+from gossamer.cli.crawling import crawl_from
 from gossamer.cli.options import with_options
-from gossamer.config import load
-from gossamer.coordinator.seed_source import check_seed_files
 
 
 @with_options
@@ -22,6 +19,4 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
     config
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """
-    options = load({"seeds": seeds or None, **given}, os.environ, config).options
-    check_seed_files(options.seed_files)  # before anything is made
-    return crawl_with(options)
+    return crawl_from({"seeds": seeds or None, **given}, config)

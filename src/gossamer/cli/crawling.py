@@ -5,21 +5,31 @@ import gc
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 import msgspec
 import uvloop
 
 from gossamer.cli.signals import run_until_signalled
 from gossamer.cluster.launcher import Launcher
-from gossamer.config import CrawlOptions
+from gossamer.config import CrawlOptions, load
 from gossamer.coordinator import Crawl, Observer, Summary
+from gossamer.coordinator.seed_source import check_seed_files
 from gossamer.errors import ExitCode
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.plan import Plan
 from gossamer.plan.continuing import command_to_continue, crawl_words
 from gossamer.stores.retrying import RetryRequest
+
+
+def crawl_from(given: Mapping[str, object], config: Path | None = None) -> int:
+    """Crawl with the options that were given on the command line, and return the exit code."""
+    options = load(given, os.environ, config).options
+    check_seed_files(options.seed_files)  # before anything is made
+    return crawl_with(options)
 
 
 def crawl_with(options: CrawlOptions, retry: RetryRequest | None = None) -> int:
@@ -40,6 +50,7 @@ def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | N
         log_format=options.log_format, verbose=options.verbose, quiet=options.quiet
     )
     gc.freeze()  # what is loaded now stays: the collector need not scan it
+    gc.set_threshold(20_000, 20, 20)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
 
         async def run() -> Summary:  # a scorer may ask for the event loop when it is made

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from gossamer.errors import ExitCode, GossamerError, UsageError
@@ -50,16 +51,10 @@ def run() -> NoReturn:
     if sys.argv[1:] == ["--version"]:
         print(__version__)
         sys.exit()
-    gc.set_threshold(20_000, 20, 20)  # almost nothing that is loaded now is garbage
+    gc.set_threshold(100_000, 20, 20)  # nothing that is loaded now is garbage: do not search it
     occupy_standard_streams()
-    from cyclopts import CycloptsError  # noqa: PLC0415
-
     try:
-        code = make_app()(
-            sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
-        )
-    except CycloptsError as error:
-        fail(f"{' '.join(str(error).split())} See 'gossamer --help'.", ExitCode.WRONG_USE)
+        code = run_command(sys.argv[1:])
     except UsageError as error:
         fail(str(error), ExitCode.WRONG_USE)
     except GossamerError as error:
@@ -67,6 +62,26 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         fail("interrupted", ExitCode.INTERRUPTED)
     sys.exit(code)
+
+
+def run_command(words: Sequence[str]) -> int:
+    """Run a subcommand and return its exit code."""
+    if words[:1] == ["crawl"]:
+        from gossamer.cli.plain import read_plainly  # noqa: PLC0415
+
+        if (given := read_plainly(words[1:])) is not None:
+            from gossamer.cli.crawling import crawl_from  # noqa: PLC0415
+
+            return crawl_from(given)
+    from cyclopts import CycloptsError  # noqa: PLC0415
+
+    try:
+        code: int = make_app()(
+            words, exit_on_error=False, print_error=False, result_action="return_value"
+        )
+    except CycloptsError as error:
+        fail(f"{' '.join(str(error).split())} See 'gossamer --help'.", ExitCode.WRONG_USE)
+    return code
 
 
 def occupy_standard_streams() -> None:

@@ -4,7 +4,6 @@ from typing import Final
 
 import turbohtml
 from turbohtml import Document, Element
-from turbohtml.clean import strip_comments_node
 
 from gossamer.content.limits import PIECE, PREFIX, RENAMED, as_written, rename_with_ends
 
@@ -58,6 +57,9 @@ def parse_tree(source: str) -> Document:
 
 def visible_text(document: Document, *, is_renamed: bool = False) -> str:
     """Return the visible text. The tree cannot be used afterwards."""
+    # It loads a sanitiser too, and most crawls want no text.
+    from turbohtml.clean import strip_comments_node  # noqa: PLC0415
+
     document = strip_comments_node(document)
     drop_invisible(document)
     document.strip_tags(_WITHIN_WORDS_RENAMED if is_renamed else _WITHIN_WORDS)

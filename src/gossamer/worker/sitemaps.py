@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import xxhash
 
-from gossamer.content.sitemap import Sitemap, SitemapEntry
 from gossamer.model import Outcome, Response, Url
 from gossamer.stores.contract import Link, Settlement, Store, Task
 from gossamer.stores.host_feedback import HostFeedback
@@ -13,6 +13,9 @@ from gossamer.stores.listing import ANY_DOMAIN, Listing
 from gossamer.urls import fingerprint
 from gossamer.worker import settlements
 from gossamer.worker.links import LinkFilter
+
+if TYPE_CHECKING:  # most crawls read no sitemap, and need no parser of XML and of mail dates
+    from gossamer.content.sitemap import Sitemap, SitemapEntry
 
 MAX_SITEMAP_HOPS = 5
 """How many indexes and redirects in a row lead to a sitemap at most."""
@@ -55,6 +58,8 @@ class SitemapReader:
             return await self._redirected(task, response, feedback)
         if response.outcome is not Outcome.FETCHED:
             return settlements.failed(task, response, feedback, retries=retries)
+        from gossamer.content.sitemap import Sitemap  # noqa: PLC0415
+
         sitemap = Sitemap(response.body, task.url)
         listed, left_out = 0, 0
         for entries in sitemap.pieces():
@@ -88,7 +93,9 @@ class SitemapReader:
             feedback=feedback,
         )
 
-    def _links(self, task: Task, entries: Iterable[SitemapEntry], *, is_index: bool) -> list[Link]:
+    def _links(
+        self, task: Task, entries: "Iterable[SitemapEntry]", *, is_index: bool
+    ) -> list[Link]:
         """Return the entries that a sitemap may list: those of its site, and in scope."""
         domain = task.sitemap_of
         if is_index:
@@ -137,7 +144,7 @@ def sitemap_key(url: Url) -> bytes:
     return xxhash.xxh3_128_digest(f"sitemap {fingerprint(url)}".encode())
 
 
-def _words(listed: int, left_out: int, sitemap: Sitemap) -> str:
+def _words(listed: int, left_out: int, sitemap: "Sitemap") -> str:
     what = "sitemap" if sitemap.is_index else "URL"
     words = [f"it lists {listed:,} {what}{'' if listed == 1 else 's'}"] if listed else []
     if left_out:
