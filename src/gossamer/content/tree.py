@@ -18,10 +18,10 @@ _INLINE = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q ruby
     s samp small span strike strong sub sup time tt u var wbr
 """
-_WITHIN_WORDS: Final = ", ".join(_INLINE.split())
+_WITHIN_WORDS: Final = frozenset(_INLINE.split())
 """The elements that do not separate the words before and after them."""
-_WITHIN_WORDS_RENAMED: Final = ", ".join(f"{name}, {PREFIX}{name}" for name in _INLINE.split())
-"""The same on a page with renamed elements; a list of its own, because each name costs time."""
+_WITHIN_WORDS_RENAMED: Final = _WITHIN_WORDS | {f"{PREFIX}{name}" for name in _WITHIN_WORDS}
+"""The same on a page with renamed elements."""
 
 _WITHOUT_MEANING: Final = ", ".join(f"{PREFIX}{name}" for name in ("html", "body"))
 """Renamed elements of which a tree has one of its own."""
@@ -60,7 +60,9 @@ def visible_text(document: Document, *, is_renamed: bool = False) -> str:
     """Return the visible text. The tree cannot be used afterwards."""
     document = strip_comments_node(document)
     drop_invisible(document)
-    document.strip_tags(_WITHIN_WORDS_RENAMED if is_renamed else _WITHIN_WORDS)
+    # One by one takes half the time of `strip_tags`, which tries one name after the other.
+    for element in document.iter_elements(_WITHIN_WORDS_RENAMED if is_renamed else _WITHIN_WORDS):
+        element.unwrap()
     if document.root is not None:
         document.root.normalize()
     return " ".join(document.strings)
