@@ -22,6 +22,11 @@ _WITHIN_WORDS: Final = frozenset(_INLINE.split())
 """The elements that do not separate the words before and after them."""
 _WITHIN_WORDS_RENAMED: Final = _WITHIN_WORDS | {f"{PREFIX}{name}" for name in _WITHIN_WORDS}
 """The same on a page with renamed elements."""
+_FREQUENT: Final = "span, a, code, em, strong"
+"""Most of these elements on most pages."""
+_FREQUENT_RENAMED: Final = ", ".join(
+    f"{PREFIX}{name}" if f"{PREFIX}{name}" in RENAMED else name for name in _FREQUENT.split(", ")
+)
 
 _WITHOUT_MEANING: Final = ", ".join(f"{PREFIX}{name}" for name in ("html", "body"))
 """Renamed elements of which a tree has one of its own."""
@@ -60,7 +65,9 @@ def visible_text(document: Document, *, is_renamed: bool = False) -> str:
     """Return the visible text. The tree cannot be used afterwards."""
     document = strip_comments_node(document)
     drop_invisible(document)
-    # One by one takes half the time of `strip_tags`, which tries one name after the other.
+    # To unwrap the frequent ones at once and the rest one by one takes a third of the time of
+    # unwrapping all at once, for which each element is compared with one name after the other.
+    document.strip_tags(_FREQUENT_RENAMED if is_renamed else _FREQUENT)
     for element in document.iter_elements(_WITHIN_WORDS_RENAMED if is_renamed else _WITHIN_WORDS):
         element.unwrap()
     if document.root is not None:
