@@ -130,10 +130,11 @@ class LazyDocument:
 
     def _text(self) -> str:
         from gossamer.content.tree import visible_text  # noqa: PLC0415 -- as above
+        from gossamer.content.white_space import with_single_spaces  # noqa: PLC0415 -- as above
 
         document = self._document()
         text = self._plain() if document is None else visible_text(_pruned(deepcopy(document)))
-        return " ".join(text.split())
+        return with_single_spaces(text)
 
     def _main_text(self) -> str:
         document = self._document()

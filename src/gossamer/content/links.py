@@ -63,6 +63,12 @@ class PageLinks:
         ]
         return self.before + tuple(found) + self.after
 
+    def targets(self) -> tuple[Url, ...]:
+        """Return where the links lead, in their order, repeated ones too."""
+        within = [self.leading_to.get(href.partition("#")[0]) for href in self.hrefs]
+        before, after = ([link.url for link in some] for some in (self.before, self.after))
+        return tuple(filter(None, (*before, *within, *after)))
+
     def urls(self) -> list[Url]:
         """Return the URLs that the links lead to, each once."""
         before, after = ((link.url for link in some) for some in (self.before, self.after))

@@ -61,7 +61,9 @@ class ParsedPage:
     @cached_property
     def text(self) -> str:
         """The visible words, with one space between them."""
-        return " ".join(self.take_text().split())
+        from gossamer.content.white_space import with_single_spaces  # noqa: PLC0415 -- as below
+
+        return with_single_spaces(self.take_text())
 
 
 def parse(

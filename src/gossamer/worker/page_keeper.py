@@ -59,9 +59,13 @@ class PageKeeper:
         unread: tuple[int, ...] = ()
         hooks = context.modules.hooks
         if context.watch is None and not hooks.pages and not hooks.ends:  # nobody has to see it
-            if context.rows.are_wanted:
-                page = shown_page(Claim(page_id=0), task, response, parsed, feedback.ended)
-                row = context.rows.pack(page, parsed)
+            rows = context.rows
+            if rows.are_wanted:
+                page = shown_page(
+                    *(Claim(page_id=0), task, response, parsed, feedback.ended),
+                    with_links=rows.have_links,
+                )
+                row = rows.pack(page, parsed)
                 settlement = msgspec.structs.replace(settlement, row=row)
             settlement = with_body_written(settlement, context.bodies)
             settled = await self._settler.keep(guard, settlement, parsed.sketch)

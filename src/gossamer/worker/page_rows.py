@@ -33,6 +33,11 @@ class PageRows:
         """Whether an output may want them."""
         return bool(self._fields) or self._with_readings
 
+    @property
+    def have_links(self) -> bool:
+        """Whether they are made of the page's links, too."""
+        return self._with_readings or "links" in self._fields
+
     def give_way_to(self, records: Sequence[Record]) -> bool:
         """Tell whether nothing is wanted any more, because tables hold records."""
         if records and not self._always:

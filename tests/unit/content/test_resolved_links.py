@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content.links import ResolvedLinks, resolve_links
+from gossamer.content.links import FoundLink, PageLinks, ResolvedLinks, resolve_links
+from gossamer.kinds import LinkKind
 from gossamer.model import Url
 from gossamer.urls import normalise, resolve
 
@@ -31,3 +32,12 @@ def test_what_was_resolved_before_changes_nothing(
     assert remembered == resolve_links(hrefs, url, "windows-1252", ResolvedLinks())[0]
     targets = [href.partition("#")[0] for href in hrefs]
     assert remembered == {one: resolve(one, url, "windows-1252") for one in targets}
+
+
+@given(st.lists(st.sampled_from(["", "a", "a#b", "#c", "mailto:a", "b?d", "http:", "left/out"])))
+def test_where_links_lead_is_known_without_making_them(hrefs: list[str]) -> None:
+    leading_to, _ = resolve_links(hrefs, Url("http://h/"), "utf-8", ResolvedLinks())
+    leading_to.pop("left/out", None)  # as those beyond the limits
+    header = FoundLink("x", Url("http://h/x")), FoundLink("y:", None)
+    links = PageLinks(hrefs, [LinkKind.A] * len(hrefs), leading_to, before=header, after=header)
+    assert links.targets() == tuple(link.url for link in links.all if link.url)
