@@ -1,12 +1,13 @@
 """Links of a page, made ready for the store: in scope, with everything they are filed under."""
 
 import asyncio
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 import xxhash
 
-from gossamer.model import Url
+from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Scope, fingerprint, host_key
 
@@ -78,7 +79,7 @@ class LinkFilter:
         """Return what the URL is filed under, whether it is in scope or not."""
         if self._spelling is not None:
             url = self._spelling(url)
-        host = host_key(url)
+        host = HostKey(sys.intern(host_key(url)))  # one text for all links to a host
         key = xxhash.xxh3_128_digest(self._comparing(url).encode())
         return Link(url, key, host, self._domain_of(host))
 

@@ -80,3 +80,9 @@ def test_to_forget_costs_the_same_however_much_is_remembered() -> None:
         return time.process_time() - started
 
     assert seconds(40_000) < 5 * seconds(100)
+
+
+def test_links_to_a_host_share_its_name() -> None:
+    """100,000 are remembered: that is 6 MB."""
+    first, second = links_of_page([Url("http://www.a.test/1"), Url("http://www.a.test/2")])
+    assert first.host is second.host
