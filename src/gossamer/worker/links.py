@@ -16,6 +16,9 @@ JUDGED_AT_ONCE = 500
 MAX_REMEMBERED_LENGTH = 500
 """Hardly any URL is longer; hostile pages are full of such, and would fill the memory."""
 
+REMEMBERED_OF_PAGE = 5_000
+"""How many links of one page are remembered: a hostile one has 100,000 that no other page has."""
+
 
 class LinkFilter:
     """Files URLs, and remembers the recent ones: most links of a page stood on the one before.
@@ -50,8 +53,9 @@ class LinkFilter:
         for start in range(0, len(urls), JUDGED_AT_ONCE):
             if start:
                 await asyncio.sleep(0)
+            remember = start < REMEMBERED_OF_PAGE
             for url in urls[start : start + JUDGED_AT_ONCE]:
-                link = self.judge(url)
+                link = self.judge(url, remember=remember)
                 if link is not None:
                     links.setdefault(link.key, link)
         return list(links.values())
@@ -66,10 +70,10 @@ class LinkFilter:
         target = self.judge(url)
         return [target] if target is not None else []
 
-    def judge(self, url: Url) -> Link | None:
+    def judge(self, url: Url, *, remember: bool = True) -> Link | None:
         """Return what the URL is filed under; None if it is out of scope."""
         known = self._links
-        return known[url] if url in known else self._judge(url)
+        return known[url] if url in known else self._judge(url, remember=remember)
 
     def is_same(self, url: Url, other: Url) -> bool:
         """Tell whether two URLs are spellings of one, so that the store knows them as one."""
@@ -83,10 +87,10 @@ class LinkFilter:
         key = xxhash.xxh3_128_digest(self._comparing(url).encode())
         return Link(url, key, host, self._domain_of(host))
 
-    def _judge(self, url: Url) -> Link | None:
+    def _judge(self, url: Url, *, remember: bool) -> Link | None:
         spelt = url if self._spelling is None else self._spelling(url)
         link = self.file(spelt) if self._scope.judge(spelt) else None
-        if len(url) <= MAX_REMEMBERED_LENGTH:
+        if remember and len(url) <= MAX_REMEMBERED_LENGTH:
             self._links[url] = link
             if len(self._links) > self._remembered:
                 self._links.popitem(last=False)
