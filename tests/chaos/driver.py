@@ -5,8 +5,9 @@ that is the command as people run it. The answer is two lines: its process id, a
 with a 1 if a step was fatal, else a 0.
 
 A job may name a step, such as `after EmbeddedStore.settle`, and at which passing of it the process
-kills itself: the coordinator, or a worker, but only the first that comes to it. So the package
-knows nothing of these tests, and a step that is renamed is noticed.
+kills itself: the coordinator, or a worker, but only the first that comes to it; or a worker that
+kills its coordinator before. So the package knows nothing of these tests, and a step that is
+renamed is noticed.
 """
 
 import inspect
@@ -31,6 +32,7 @@ from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.batch import Batch
 from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.stores.redis import RedisStore
 from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {
@@ -41,6 +43,7 @@ OWNERS: dict[str, object] = {
     "ModuleRunner": ModuleRunner,
     "Path": Path,
     "PoliteRobots": PoliteRobots,
+    "RedisStore": RedisStore,
     "SqliteBackend": SqliteBackend,
     "os": os,
 }
@@ -56,8 +59,8 @@ class DriverJob(msgspec.Struct, frozen=True, kw_only=True):
     """Where it dies: `before` or `after` a call of an owner, or `within os.writev`."""
     passing: int = 1
     """At which passing of the step."""
-    role: Literal["coordinator", "worker"] = "coordinator"
-    """Who dies."""
+    role: Literal["coordinator", "worker", "both"] = "coordinator"
+    """Who dies; both: at the step of a worker."""
     commit_every_s: float | None = None
     dns: dict[str, str] | None = None
 
@@ -80,7 +83,8 @@ class FatalStep:
     def __init__(self, job: DriverJob) -> None:
         self._moment, _, self._call = (job.step or "").partition(" ")
         self._passing = job.passing
-        self._is_for_worker = job.role == "worker"
+        self._is_for_worker = job.role != "coordinator"
+        self._is_for_both = job.role == "both"
         self._coordinator = 0
         self._passed = 0
         self._memory = mmap.mmap(-1, 1)
@@ -127,6 +131,8 @@ class FatalStep:
 
     def _die(self) -> NoReturn:
         self._memory[0] = 1
+        if self._is_for_both:
+            os.kill(self._coordinator, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("still alive")
 

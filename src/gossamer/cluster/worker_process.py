@@ -17,7 +17,7 @@ from gossamer.channel import Channel, Served
 from gossamer.channel.channel import methods_of
 from gossamer.cluster.contracts import CONTRACTS, CONTROL, FEED, WorkerOrder
 from gossamer.cluster.printed import EventFeed, printing_to
-from gossamer.cluster.vital_signs import VitalSigns
+from gossamer.cluster.vital_signs import VitalSigns, resident_bytes
 from gossamer.cluster.worker_role import WorkerRole
 from gossamer.config import load
 from gossamer.content import Analyser, AnalysisRules, RawPage
@@ -35,6 +35,7 @@ from gossamer.stores.local import STORE
 from gossamer.stores.registry import kind_of, open_to_join
 from gossamer.worker.crash_note import CrashNote
 from gossamer.worker.open_context import ProcessContext, open_worker_context
+from gossamer.worker.unused_memory import UnusedMemory, give_back_memory
 
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12
@@ -52,6 +53,8 @@ SIGNS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
 """How soon whoever started the worker hears of it: at first quickly, as others may be needed."""
 JOIN_EVERY_S: Final = 1.0
 """How often the store hears of it, also when all of its slots are in use."""
+MEMORY_EVERY_S: Final = 5.0
+"""How often it looks whether it holds memory that it does not need."""
 REACH_WITHIN_S: Final = 60.0
 """How long a store that does not answer is waited for."""
 LEAVE_WITHIN_S: Final = 1.0
@@ -174,6 +177,7 @@ class WorkerProcess:
             signs = [
                 asyncio.create_task(_give_signs(channel, runner)),
                 asyncio.create_task(_join_regularly(store, order)),
+                asyncio.create_task(_give_back_regularly()),
             ]
             try:
                 await self._role.run()
@@ -217,6 +221,16 @@ async def _join_regularly(store: Store, order: WorkerOrder) -> None:
     while True:
         await store.join(order.number, clock(), signs.report())
         await asyncio.sleep(JOIN_EVERY_S)
+
+
+async def _give_back_regularly() -> None:
+    """Give memory back that large pages have left, also after they were settled."""
+    watch, loop = UnusedMemory(), asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(MEMORY_EVERY_S)
+        if watch.is_due(resident_bytes()):
+            await loop.run_in_executor(None, give_back_memory)
+            watch.given_back(resident_bytes())
 
 
 def _module_context(plan: Plan, order: WorkerOrder) -> ModuleContext:

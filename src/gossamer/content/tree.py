@@ -5,6 +5,7 @@ from typing import Final
 import turbohtml
 from turbohtml import Document, Element
 
+from gossamer.content.bulk import without_giant_tags
 from gossamer.content.limits import PIECE, PREFIX, RENAMED, as_written, rename_with_ends
 
 PARSED_AT_ONCE: Final = 4 * PIECE
@@ -52,9 +53,10 @@ def parse_in_pieces(source: str, piece: int = PIECE, at_once: int = PARSED_AT_ON
 
 def parse_tree(source: str) -> Document:
     """Return the tree of a page: that of the HTML standard, but never out of proportion to it."""
-    renamed = rename_with_ends(source)
+    slim = without_giant_tags(source)
+    renamed = rename_with_ends(slim)
     document = turbohtml.parse(renamed, allow_declarative_shadow_roots=False)
-    if renamed is not source:
+    if renamed is not slim:
         document.strip_tags(_WITHOUT_MEANING)
         _give_back_names(document)
     return document

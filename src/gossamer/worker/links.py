@@ -3,10 +3,11 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import xxhash
 
-from gossamer.model import Url
+from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Scope, fingerprint, host_key
 
@@ -14,6 +15,10 @@ JUDGED_AT_ONCE = 500
 """How many links of a page are judged before others have their turn."""
 MAX_REMEMBERED_LENGTH = 500
 """Hardly any URL is longer; hostile pages are full of such, and would fill the memory."""
+
+MAX_SHARED_HOSTS = 10_000
+REMEMBERED_OF_PAGE = 5_000
+"""How many links of one page are remembered: a hostile one has 100,000 that no other page has."""
 
 
 class LinkFilter:
@@ -37,6 +42,8 @@ class LinkFilter:
         self._spelling = spelling
         self._comparing = comparing
         self._remembered = remembered
+        self._one_text = lru_cache(MAX_SHARED_HOSTS)(HostKey)
+        """Returns one text for all links to a host, which would have one each."""
         # Not a plain dict: that takes longer to find its first entry the more were deleted there.
         self._links: OrderedDict[Url, Link | None] = OrderedDict()
 
@@ -50,8 +57,9 @@ class LinkFilter:
         for start in range(0, len(urls), JUDGED_AT_ONCE):
             if start:
                 await asyncio.sleep(0)
+            remember = start < REMEMBERED_OF_PAGE
             for url in urls[start : start + JUDGED_AT_ONCE]:
-                link = known[url] if url in known else self._judge(url)
+                link = known[url] if url in known else self._judge(url, remember=remember)
                 if link is not None and link.key not in links:
                     links[link.key] = link
         return list(links.values())
@@ -66,10 +74,10 @@ class LinkFilter:
         target = self.judge(url)
         return [target] if target is not None else []
 
-    def judge(self, url: Url) -> Link | None:
+    def judge(self, url: Url, *, remember: bool = True) -> Link | None:
         """Return what the URL is filed under; None if it is out of scope."""
         known = self._links
-        return known[url] if url in known else self._judge(url)
+        return known[url] if url in known else self._judge(url, remember=remember)
 
     def is_same(self, url: Url, other: Url) -> bool:
         """Tell whether two URLs are spellings of one, so that the store knows them as one."""
@@ -79,14 +87,14 @@ class LinkFilter:
         """Return what the URL is filed under, whether it is in scope or not."""
         if self._spelling is not None:
             url = self._spelling(url)
-        host = host_key(url)
+        host = self._one_text(host_key(url))
         key = xxhash.xxh3_128_digest(self._comparing(url).encode())
         return Link(url, key, host, self._domain_of(host))
 
-    def _judge(self, url: Url) -> Link | None:
+    def _judge(self, url: Url, *, remember: bool) -> Link | None:
         spelt = url if self._spelling is None else self._spelling(url)
         link = self.file(spelt) if self._scope.judge(spelt) else None
-        if len(url) <= MAX_REMEMBERED_LENGTH:
+        if remember and len(url) <= MAX_REMEMBERED_LENGTH:
             self._links[url] = link
             if len(self._links) > self._remembered:
                 self._links.popitem(last=False)

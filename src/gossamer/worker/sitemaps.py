@@ -102,7 +102,7 @@ class SitemapReader:
             return [as_sitemap(self._link_filter, one.url, domain) for one in entries]
         links = []
         for one in entries:
-            link = self._link_filter.judge(one.url)
+            link = self._link_filter.judge(one.url, remember=False)  # it is listed once
             if link is None or domain not in (ANY_DOMAIN, link.domain):
                 continue
             has_said = one.lastmod is not None or one.priority is not None

@@ -29,6 +29,41 @@ def test_finding_11_a_giant_tag_loses_its_attributes(attributes: str) -> None:
     assert PageReader(page.format(attributes, "")).hrefs == ["/before", "/after"]
 
 
+@pytest.mark.req("D19")
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<svg><style>{}</style></svg>",
+        "<svg><script>{}",
+        "<math><xmp>{}</xmp></math>",
+        "<noscript>{}</noscript>",
+        "<NOSCRIPT\n>{}",
+    ],
+)
+def test_a_giant_tag_loses_its_attributes_where_only_the_tree_has_one(page: str) -> None:
+    page = f"<a href=/before>x</a>{page}<a href=/after>"
+    tag = f"<image{ATTRIBUTES}>"
+    assert f"{ATTRIBUTES[-8:]}=" in turbohtml.parse(page.format(tag)).html, "it has one there"
+    assert without_giant_tags(page.format(tag)) == page.format("<image>")
+
+
+@pytest.mark.parametrize("name", ["noscript", "style", "svg"])
+def test_such_an_element_may_be_the_giant_tag(name: str) -> None:
+    page = f"<svg><p></svg><{name}{{}}>x</{name}><a href=/after>"
+    assert without_giant_tags(page.format(ATTRIBUTES)) == page.format("")
+
+
+def test_several_giant_tags_with_any_ends_of_lines() -> None:
+    attributes = ATTRIBUTES.replace(" a7", "\r\na7").replace(" a8", "\ra8")
+    page = "<p a>\r\n<p{}>x<p b><p{}>y<p c>".format
+    assert without_giant_tags(page(attributes, ATTRIBUTES)) == page("", "").replace("\r\n", "\n")
+
+
+def test_what_is_text_in_a_script_of_html_stays() -> None:
+    page = f"<script>if (a <b{ATTRIBUTES}) f()</script><style><p{ATTRIBUTES}></style>"
+    assert without_giant_tags(page) is page
+
+
 def test_other_tags_keep_their_attributes() -> None:
     picture = f"<img src='data:image/png;base64,{'A' * (MAX_TAG - 100)}'>"
     page = f"{picture}<pre>{'text ' * (MAX_TAG // 4)}</pre><a href=/x>" * 2

@@ -178,6 +178,16 @@ def test_a_page_is_parsed_once_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.req("D9", "D19")
+@pytest.mark.parametrize("page", ["{}", "<svg><style>{}</style></svg>"], ids=["html", "svg"])
+def test_a_tag_of_10_mb_has_no_attributes(page: str) -> None:
+    giant = f"<image{''.join(f' a{number}' for number in range(1_230_000))}>"
+    found = document(f"<p id=before>x</p>{page.format(giant)}<p id=after>y</p>")
+    assert 9_500_000 < len(giant) < 10_000_000
+    assert found.xpath("count(//@*)") == 2.0
+    assert [one.attr("id") for one in found.select("p")] == ["before", "after"]
+
+
+@pytest.mark.req("D9", "D19")
 def test_on_a_page_that_could_explode_elements_are_as_written() -> None:
     page = document(
         f"""<html lang=de><title>The <b > tag</title><body class=c>

@@ -6,7 +6,7 @@ import pytest
 from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Link
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
-from gossamer.worker.links import MAX_REMEMBERED_LENGTH, LinkFilter
+from gossamer.worker.links import MAX_REMEMBERED_LENGTH, REMEMBERED_OF_PAGE, LinkFilter
 
 SEED = Url("http://www.a.test/")
 
@@ -69,6 +69,15 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(small._links) == 10
 
 
+def test_a_page_with_very_many_links_does_not_displace_those_of_others() -> None:
+    links = link_filter(remembered=100_000)
+    urls = [Url(f"{SEED}{number}") for number in range(2 * REMEMBERED_OF_PAGE)]
+    assert len(asyncio.run(links.of_page(urls))) == len(urls)
+    assert [*links._links] == urls[:REMEMBERED_OF_PAGE]
+    assert asyncio.run(links.of_page(urls[::-1]))[0].url == urls[-1]
+    assert {*links._links} == {*urls}, "they are remembered where they are among the first"
+
+
 def test_to_forget_costs_the_same_however_much_is_remembered() -> None:
     def seconds(remembered: int) -> float:
         many = link_filter(remembered)
@@ -80,3 +89,9 @@ def test_to_forget_costs_the_same_however_much_is_remembered() -> None:
         return time.process_time() - started
 
     assert seconds(40_000) < 5 * seconds(100)
+
+
+def test_links_to_a_host_share_its_name() -> None:
+    """100,000 are remembered: that is 6 MB."""
+    first, second = links_of_page([Url("http://www.a.test/1"), Url("http://www.a.test/2")])
+    assert first.host is second.host

@@ -1,11 +1,14 @@
 """Memory that was freed and is not in use is given back to the system."""
 
+import asyncio
 import ctypes
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from gossamer.worker.unused_memory import give_back_memory
+from gossamer.cluster import worker_process
+from gossamer.worker.unused_memory import UNUSED_BYTES, UnusedMemory, give_back_memory
 
 CHUNK = 2_000
 CHUNKS = 50_000
@@ -31,3 +34,32 @@ def test_freed_memory_is_given_back() -> None:
     give_back_memory()
     LIBC.free(last)
     assert before - resident_mb() > 0.8 * CHUNK * CHUNKS / 1e6
+
+
+def test_it_is_given_back_when_the_process_has_grown_since_the_last_time() -> None:
+    watch = UnusedMemory()
+    assert not watch.is_due(50_000_000), "this is what it needs to begin with"
+    assert not watch.is_due(50_000_000 + UNUSED_BYTES)
+    assert watch.is_due(50_000_001 + UNUSED_BYTES)
+    watch.given_back(55_000_000)
+    assert not watch.is_due(55_000_000 + UNUSED_BYTES), "what it did not give back is in use"
+    assert not watch.is_due(40_000_000), "others gave memory back"
+    assert watch.is_due(40_000_001 + UNUSED_BYTES)
+
+
+def test_a_worker_looks_regularly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when no page is large enough to do it: all that is received and sent leaves memory."""
+    held = [50_000_000, 90_000_000, 60_000_000, 60_000_000, 70_000_000, 55_000_000, 55_000_000]
+    given: list[int] = []
+
+    def resident() -> int:
+        if not held:
+            raise asyncio.CancelledError
+        return held.pop(0)
+
+    monkeypatch.setattr(worker_process, "MEMORY_EVERY_S", 0.0)
+    monkeypatch.setattr(worker_process, "resident_bytes", resident)
+    monkeypatch.setattr(worker_process, "give_back_memory", lambda: given.append(len(held)))
+    with suppress(asyncio.CancelledError):
+        asyncio.run(worker_process._give_back_regularly())
+    assert given == [5, 2]

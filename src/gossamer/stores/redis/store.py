@@ -165,7 +165,7 @@ class RedisStore:
         self._learn(connection, first.keys, answer, now)
         place = 0
         while answer.accepted and place < len(others):
-            added = messages.read_slice(await self._ask("add_slice", now, [task.url_id]))
+            added = await self._add_slice(task, now)
             if added.lease != task.lease:
                 break  # the router has added the rest
             place = added.place
@@ -178,6 +178,10 @@ class RedisStore:
             unread=answer.unread,
             repeated=answer.repeated,
         )
+
+    async def _add_slice(self, task: Task, now: float) -> SliceAnswer:
+        """Add the next slice of the links of a page that was settled."""
+        return messages.read_slice(await self._ask("add_slice", now, [task.url_id]))
 
     def _learn(
         self, connection: int, keys: Sequence[bytes], answer: SettleAnswer | SliceAnswer, now: float
