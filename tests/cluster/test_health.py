@@ -39,7 +39,7 @@ def test_health_of_a_crawl_whose_processes_are_gone(crawl: "ProcessCrawl") -> No
 def test_a_frontier_that_was_killed_is_missed_within_seconds(crawl: "ProcessCrawl") -> None:
     """That of the command, and then one that would have stood by."""
     run = crawl.crawl(workers=0)
-    wait_until(lambda: "has a frontier" in crawl.ask("health", "--role", "frontier").succeed())
+    wait_until(lambda: "has a frontier" in crawl.ask("health", "--role", "frontier").output)
     run.signal(signal.SIGKILL)
     run.end()
     crawl.await_health(1, "--role", "frontier")
