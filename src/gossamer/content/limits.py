@@ -79,12 +79,10 @@ def as_written(text: str) -> str:
 
 
 def _renamed(text: str, names: re.Pattern[str], replacement: str) -> str:
-    renamed = "".join([names.sub(replacement, piece) for piece in _pieces(text)])
     root = root_in(text)
-    if root < 0:
-        return renamed
-    name = text[root + 1 : root + 5]
-    return renamed.replace(f"<{PREFIX}{name}", f"<{name}", 1)
+    parts = (text,) if root < 0 else (text[:root], text[root + 1 :])
+    renamed = ["".join([names.sub(replacement, one) for one in _pieces(part)]) for part in parts]
+    return "<".join(renamed)
 
 
 def _pieces(text: str) -> list[str]:

@@ -15,8 +15,8 @@ JUDGED_AT_ONCE = 500
 """How many links of a page are judged before others have their turn."""
 MAX_REMEMBERED_LENGTH = 500
 """Hardly any URL is longer; hostile pages are full of such, and would fill the memory."""
-
 MAX_SHARED_HOSTS = 10_000
+"""Of how many hosts the links share one text for the name."""
 REMEMBERED_OF_PAGE = 5_000
 """How many links of one page are remembered: a hostile one has 100,000 that no other page has."""
 
@@ -43,7 +43,7 @@ class LinkFilter:
         self._comparing = comparing
         self._remembered = remembered
         self._one_text = lru_cache(MAX_SHARED_HOSTS)(HostKey)
-        """Returns one text for all links to a host, which would have one each."""
+        """Returns the same text for all links to a host, which would have one each."""
         # Not a plain dict: that takes longer to find its first entry the more were deleted there.
         self._links: OrderedDict[Url, Link | None] = OrderedDict()
 

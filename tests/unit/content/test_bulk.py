@@ -110,3 +110,10 @@ def test_finding_11_elements_are_renamed_in_pieces(
     monkeypatch.setattr(limits, "_START", recorder)
     assert rename_formatting(page) == at_once
     assert max(recorder.lengths) <= RENAMED_AT_ONCE + len(part)
+
+
+def test_the_root_keeps_its_name_whatever_stands_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HARMLESS", -1)
+    page = "<!-- <gossamer-html --><html lang=de><b>x<html>"
+    renamed = "<!-- <gossamer-html --><html lang=de><gossamer-b>x<gossamer-html>"
+    assert rename_formatting(page) == renamed
