@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
+from gossamer.model import Outcome
 from gossamer.stores import StoreRules
 from gossamer.stores.contract import Task
 from gossamer.stores.host_feedback import HostFeedback
@@ -102,6 +103,20 @@ def test_nobody_waits_busily_for_more_than_its_share(open_store: OpenStore) -> N
         moment = driver.wake_at(worker)
         assert moment is not None
         assert moment > driver.now
+
+
+@pytest.mark.parametrize("strict", [0, 1], ids=["drawn", "strict"])
+def test_who_waits_for_a_shared_host_is_told_when_it_is_due(
+    open_store: OpenStore, strict: int
+) -> None:
+    driver = open_store(delay_s=0.0, host_connections=4, strict=strict)
+    add_pages(driver, "a", 20)
+    (task,) = driver.lease(0, 1)
+    driver.settle(task, Outcome.GONE, feedback=HostFeedback(ended=driver.now, retry_after_s=0.01))
+    assert driver.lease(0) == []
+    assert driver.wake_at(0) == pytest.approx(driver.now + 0.01, abs=1e-5)
+    driver.now += 0.02
+    assert len(driver.lease(0)) == 4
 
 
 def test_its_own_hosts_and_the_shared_ones_take_turns(open_store: OpenStore) -> None:

@@ -96,7 +96,8 @@ class Agendas:
         own = self._agendas[worker].wake_at()
         if not self._common.load:
             return own
-        return now + ASK_AGAIN_S if own is None else min(own, now + ASK_AGAIN_S)
+        shared = self._common.wake_at()
+        return min(one for one in (own, shared, now + ASK_AGAIN_S) if one is not None)
 
     def silent(self, since: float) -> list[int]:
         """Return the workers without a sign of life since then."""

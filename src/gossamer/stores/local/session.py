@@ -100,6 +100,8 @@ class StoreSession:
 
     async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
         """Lease URLs of hosts that are due; wait for some if there are none."""
+        # What was settled while the call was on its way would count as settled in the future.
+        now = max(now, self._clock())
         give_up_at = now + self._longest_wait_s
         try:
             while not self._stopping:

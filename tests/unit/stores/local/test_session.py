@@ -116,6 +116,25 @@ def test_who_waits_while_its_host_is_asked_is_not_late_for_the_next_url() -> Non
     run(story, longest_wait_s=1000.0)
 
 
+def test_what_was_settled_while_a_call_was_on_its_way_is_not_waited_for() -> None:
+    """The moment of the call is that of the worker, who has settled something since."""
+
+    async def story(bench: SessionBench) -> None:
+        await bench.assign("http://a.test/1", "http://a.test/2")
+        asked_at = time.time()
+        (task,) = (await bench.asking()).tasks
+        settlement = Settlement(
+            task=task, outcome=Outcome.GONE, feedback=HostFeedback(ended=asked_at)
+        )
+        await bench.session.settle(settlement, asked_at)
+        await bench.assign()
+        await asyncio.sleep(DELAY_S)
+        leased = await bench.session.lease(0, 5, asked_at)
+        assert len(leased.tasks) == 1, "by the time of the worker its host still rests"
+
+    run(story, longest_wait_s=0.0)
+
+
 def test_after_the_longest_wait_it_hears_that_there_is_nothing() -> None:
     async def story(bench: SessionBench) -> None:
         begun = time.time()

@@ -228,7 +228,9 @@ function agenda.next_moment(ctx, worker)
     moment = math.min(moment, first[2] and tonumber(first[2]) / 1e6 or const.INF)
   end
   if ctx.counts.common > 0 then
-    moment = math.min(moment, ctx.now + const.ASK_AGAIN_S)
+    local key, now = ctx.prefix .. K.agenda .. text(const.ANYONE), text(micros(ctx.now))
+    local due = ctx.call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+    moment = math.min(moment, ctx.now + const.ASK_AGAIN_S, tonumber(due[2] or const.INF) / 1e6)
   end
   return moment < const.INF and moment or nil
 end
