@@ -77,7 +77,7 @@ bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=pyt
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.peers --sites "small pages" --crawlers Gossamer \
 		"Gossamer, near duplicates too" "Scrapy, LinkExtractor"
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.outputs
-	PYTHONPATH=tools $(BIN)/python tests/perf/bench_processes.py $(BASELINE)
+	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_processes $(BASELINE)
 
 bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, with a Redis of its own
 	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_redis
