@@ -72,7 +72,9 @@ class OutputHandle:
 
     async def kept(self, number: int) -> None:
         """Note up to which result all outputs are durable."""
-        self.number, self._deaths = number, 0
+        if number > self.number:  # a successor begins with what was durable already
+            self._deaths = 0
+        self.number = number
 
     async def failed(self, kind: str, words: str) -> None:
         """Note why the outputs cannot be written."""

@@ -108,6 +108,8 @@ class OutputProcess:
             async with open_for_reading(self._request) as reader:
                 await self._writer.follow(reader)
                 return await self._writer.finish(reader)
+        except Exception as error:
+            raise _told(error) from error
         finally:
             telling.cancel()
 
@@ -138,9 +140,15 @@ class OutputProcess:
         error = None if following.cancelled() else following.exception()
         if error is None or self._channel is None:
             return
-        if not isinstance(error, GossamerError):
-            error = CrawlError(f"the process that writes the outputs broke: {describe(error)}")
+        error = _told(error)
         self._channel.notify(OUTPUT_FEED.methods["failed"], type(error).__name__, str(error))
+
+
+def _told(error: BaseException) -> GossamerError:
+    """Return an error as the coordinator is told of it; a successor would not do any better."""
+    if isinstance(error, GossamerError):
+        return error
+    return CrawlError(f"the process that writes the outputs broke: {describe(error)}")
 
 
 def run_writer(end: socket.socket) -> None:

@@ -5,6 +5,7 @@ finished, those to pages that were kept are made relative. Everything else stays
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from turbohtml.rewrite import Element, rewrite
@@ -18,7 +19,7 @@ from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.directory import DirectoryOutput
 from gossamer.outputs.html_links import rewrite_css, rewrite_html
 from gossamer.outputs.page_links import AbsoluteLinks, FindPath, local_link
-from gossamer.outputs.page_paths import extension_of, relative_link
+from gossamer.outputs.page_paths import START_NAME, UNKNOWN_TYPE, extension_of, relative_link
 
 _CHARSET: Final = '<meta charset="utf-8">'
 _STYLE_SHEET: Final = ".css"
@@ -34,7 +35,7 @@ _START: Final = """<!doctype html>
 class MirrorForm:
     """Pages as HTML files with links between them, and other bodies as they are."""
 
-    start_name: str | None = "index.html"
+    start_name: str | None = START_NAME
     follows_depths = False
 
     def __init__(self) -> None:
@@ -46,7 +47,11 @@ class MirrorForm:
 
     def extension(self, page: Page) -> str:
         """Return what the name of the page's file ends in."""
-        return _PAGE if _is_html(page) else extension_of(page.url, _type(page))
+        if _is_html(page):
+            return _PAGE
+        found = extension_of(page.url, _type(page))
+        # It was sent as HTML, and is something else.
+        return extension_of(page.url, UNKNOWN_TYPE) if found == _PAGE else found
 
     def content(self, page: Page) -> bytes:
         """Return the page with absolute links."""
@@ -70,7 +75,8 @@ class MirrorForm:
             return local_link(href, path, find)
 
         if path.endswith(_PAGE):
-            return rewrite_html(content.decode(), replace).encode()
+            with suppress(UnicodeDecodeError):  # once a page, and something else when seen again
+                return rewrite_html(content.decode(), replace).encode()
         return _rewritten_css(content, replace) if path.endswith(_STYLE_SHEET) else content
 
     def with_depth(self, content: bytes, depth: int) -> bytes:
@@ -79,7 +85,7 @@ class MirrorForm:
 
     def start(self, first: str) -> bytes:
         """Return a file at the top that leads to the first page."""
-        return _START.format(link=relative_link("index.html", first)).encode()
+        return _START.format(link=relative_link(START_NAME, first)).encode()
 
 
 def _type(page: Page) -> str:

@@ -26,12 +26,19 @@ import xxhash
 
 from gossamer.model import Url
 
+START_NAME: Final = "index.html"
+"""The file at the top of a mirror."""
 MAX_SEGMENT_BYTES: Final = 100
 MAX_PATH_BYTES: Final = 200
 """Windows allows 259 characters with the folder that it is in."""
 
+UNKNOWN_TYPE: Final = "application/octet-stream"
+
 _TYPES: Final = mimetypes.MimeTypes()
 _TYPES.types_map[1].update({".webp": "image/webp", ".woff2": "font/woff2", ".woff": "font/woff"})
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+_VAGUE: Final = frozenset({"text/plain", UNKNOWN_TYPE})
+"""Types of style sheets, scripts, images and data, too, as servers send them."""
 _UNSAFE: Final = re.compile(r"[^\w\-.~=,+()!]")
 _EXTENSION: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}", re.ASCII)
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])", re.IGNORECASE)
@@ -77,14 +84,14 @@ def extension_of(url: Url, content_type: str) -> str:
 
     It never says that something is HTML that was not sent as such.
     """
-    if content_type in {"text/html", "application/xhtml+xml"}:
+    if content_type in _HTML:
         return ".html"
     own = PurePosixPath(urlsplit(url).path).suffix.lower()
     guessed = _TYPES.guess_type(f"x{own}")[0] if _EXTENSION.fullmatch(own) else None
     if guessed is not None and guessed == content_type:
         return own
-    if guessed not in {None, "text/html", "application/xhtml+xml"} and content_type == "text/plain":
-        return own  # servers send style sheets, scripts and data as plain text, too
+    if guessed not in {None, *_HTML} and content_type in _VAGUE:
+        return own
     return _TYPES.guess_extension(content_type) or ".bin"
 
 
@@ -99,9 +106,12 @@ def relative_link(source: str, target: str) -> str:
 
 def _folder(segment: str, *, is_host: bool = False) -> str:
     name = _cut(_safe(unquote(segment)), segment)
-    if not is_host and _EXTENSION.fullmatch(PurePosixPath(name).suffix):
-        name += "~"
-    return name
+    if is_host:
+        return f"{name}~" if name.casefold() == START_NAME else name
+    suffix = PurePosixPath(name).suffix.lower()
+    # A file may also get one that is longer, or begins with a digit, by its content type.
+    is_extension = _EXTENSION.fullmatch(suffix) or suffix in _TYPES.types_map[1]
+    return f"{name}~" if is_extension else name
 
 
 def _file(name: str, query: str) -> str:

@@ -110,6 +110,20 @@ def pages_of_a_site(make_page: MakePage) -> list[Page]:
     ]
 
 
+@pytest.mark.req("D19")
+def test_what_was_sent_as_html_and_is_none_stays_as_it_is(
+    make_page: MakePage, make_spec: MakeSpec, put: Put
+) -> None:
+    image = b"\x89PNG\r\n\x1a\n\xff"
+    logo = make_page(f"{SITE}/logo", image, number=1)
+    page = make_page(f"{SITE}/a", b"<a href=/logo>logo</a>", number=2)
+    seen_again = make_page(f"{SITE}/a", image, number=2)
+    output = mirror(spec := make_spec("site.html"))
+    write_all(output, put, logo, page, seen_again)
+    assert (spec.path / "x.org/logo.bin").read_bytes() == image
+    assert (spec.path / "x.org/a.html").read_bytes() == image
+
+
 def test_a_directory_is_cut_at_any_position_and_continued(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:

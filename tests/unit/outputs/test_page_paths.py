@@ -30,6 +30,9 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
         ("http://x.org/a.html/b", "x.org/a.html~/b.html"),
         ("http://x.org/index.php", "x.org/index.php.html"),
         ("http://x.org/v1.2/x", "x.org/v1.2/x.html"),
+        ("http://x.org/m.webmanifest/x", "x.org/m.webmanifest~/x.html"),
+        ("http://x.org/m.3GP/x", "x.org/m.3GP~/x.html"),
+        ("http://index.html/", "index.html~/index.html"),
         ("http://x.org/a?x=1&y=/..", "x.org/a@x=1_y=_.html"),
         ("http://x.org/caf%C3%A9", "x.org/café.html"),
         ("http://x.org/%2e%2e%2f%2e%2e/etc", "x.org/_.._/etc.html"),
@@ -101,6 +104,8 @@ def test_pages_that_differ_in_case_or_nothing_have_files_of_their_own() -> None:
         ("http://x/a", "application/pdf", ".pdf"),
         ("http://x/a.exe", "x/y", ".bin"),
         ("http://x/a", "", ".bin"),
+        ("http://x/a.png", "application/octet-stream", ".png"),
+        ("http://x/a.html", "application/octet-stream", ".bin"),
         ("http://x/a.xhtml", "application/xhtml+xml", ".html"),
     ],
 )
