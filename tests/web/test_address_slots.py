@@ -83,6 +83,21 @@ def test_public_addresses_have_a_limit_and_own_ones_only_if_it_is_given() -> Non
     assert given.take("127.0.0.1")
 
 
+def test_who_is_cancelled_at_its_turn_leaves_it_to_the_next() -> None:
+    async def run() -> None:
+        slots = AddressSlots(1)
+        assert slots.take("8.8.8.8")
+        until = asyncio.get_running_loop().time() + 30
+        first, second = (asyncio.create_task(slots.wait("8.8.8.8", until)) for _ in range(2))
+        await asyncio.sleep(0)
+        slots.release("8.8.8.8")
+        first.cancel()
+        await asyncio.wait_for(second, 5)
+        assert first.cancelled()
+
+    asyncio.run(run())
+
+
 HOLDER = """
 import sys
 from gossamer.download.address_locks import AddressLocks

@@ -72,6 +72,20 @@ def test_large_bodies_wait_for_each_other(
     assert LARGE_BYTES < counted.largest_that_waited <= LARGE_BYTES + PIECE_BYTES
 
 
+def test_who_waits_for_room_has_as_much_time_as_the_others(
+    web: Web, patient: FetchOptions, allowed: AddressPolicy
+) -> None:
+    """What the system does not buffer of a body is sent when it may go on."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 16000000\r\n\r\n"
+    for host in HOSTS:
+        web.site(host).raw("/", head, Repeat(BODY[:1_000_000], every_s=0.05, times=16))
+    limits = {"max_body_bytes": 16_000_000, "max_file_bytes": 16_000_000}
+    options = replace(patient, **limits, max_held_bytes=16_000_000, total_timeout_s=2.0)
+    responses = fetch_all(web, options, allowed)
+    assert [one.cause for one in responses] == [None] * len(HOSTS)
+    assert max(one.ended - one.started for one in responses) > options.total_timeout_s
+
+
 def test_one_that_is_too_large_ends_and_makes_room(
     web: Web, patient: FetchOptions, allowed: AddressPolicy
 ) -> None:

@@ -71,15 +71,19 @@ class Sitemap:
                 words = "it is an HTML page" if is_html else "it is neither XML nor a list of URLs"
                 self.trouble = words
                 return
-            found = read(piece)[: MAX_ENTRIES - self._count]
-            self._count += len(found)
-            yield found
-            if self._count >= MAX_ENTRIES:
-                self.trouble = self.trouble or f"no more than {MAX_ENTRIES:,} URLs are read"
+            yield self._counted(read(piece))
             if self.trouble:
                 return
         if read is not None:
-            yield read(b"")
+            yield self._counted(read(b""))
+
+    def _counted(self, found: list[SitemapEntry]) -> list[SitemapEntry]:
+        """Return as many entries as there may be."""
+        room = MAX_ENTRIES - self._count
+        if len(found) > room:
+            self.trouble = self.trouble or f"no more than {MAX_ENTRIES:,} URLs are read"
+        self._count += min(len(found), room)
+        return found[:room]
 
     def _reader(self, first: bytes) -> "_XmlReader | _TextReader | None":
         if _BEGINS_LIKE_XML.match(first):
@@ -93,11 +97,13 @@ class Sitemap:
     def _decompressed(self) -> Iterator[bytes]:
         left = MAX_SITEMAP_BYTES
         for piece in self._inflated() if self._body.startswith(_GZIP) else self._sliced():
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0:
+            if len(piece) > left:
+                if left:
+                    yield piece[:left]
                 self.trouble = self.trouble or "no more than 50 MiB are read"
                 return
+            yield piece
+            left -= len(piece)
 
     def _sliced(self) -> Iterator[bytes]:
         for start in range(0, len(self._body), PIECE_BYTES):

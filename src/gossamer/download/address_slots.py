@@ -85,6 +85,10 @@ class AddressSlots:
         left = self._taken.pop(ip) - 1
         if left:
             self._taken[ip] = left
+        self._wake_next(ip)
+
+    def _wake_next(self, ip: str) -> None:
+        """Let the one try again who has waited longest."""
         waiting = self._waiting.get(ip)
         while waiting:
             first = waiting.popleft()
@@ -105,6 +109,10 @@ class AddressSlots:
         except TimeoutError as error:
             if loop.time() >= until:
                 raise AddressBusyError from error
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():  # it was its turn: that of the next then
+                self._wake_next(ip)
+            raise
         finally:
             with suppress(ValueError):
                 waiting.remove(future)

@@ -45,7 +45,6 @@ class HandlePool:
         curl = pycurl.Curl()
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, _ms(options.connect_timeout_s))
-        curl.setopt(pycurl.TIMEOUT_MS, _ms(options.total_timeout_s))
         # The web only: no other scheme, no proxy or password file from the environment, no
         # unchecked redirect.
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)

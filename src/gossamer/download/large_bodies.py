@@ -3,7 +3,8 @@
 Each body has its limit, but a hundred of them at a time could be a hundred times as large. So only
 as many bodies may be large as fit into the budget at their largest. Another that becomes large
 waits until one of them is complete: it is not read meanwhile, and the server feels that as a slow
-reader. Whoever may go on never waits for anybody, so there is always progress.
+reader. Whoever may go on never waits for anybody, so there is always progress; and the time that a
+body waits does not count for its timeouts.
 """
 
 import asyncio

@@ -7,7 +7,6 @@ printed and lost, so none of them raises; they end the transfer by what they ret
 import socket
 import time
 from http import HTTPStatus
-from math import inf
 from typing import TypeAlias
 
 import pycurl
@@ -239,9 +238,9 @@ class Transfer:
     def on_body(self, data: bytes) -> int | None:
         """Take a piece of the body, unless there is no room for it yet."""
         if self._body and self.room and not self.room.admits(self._body.held + len(data)):
-            self.progress.last_byte = inf  # it is us whom the server waits for
+            self.progress.paused_at = time.monotonic()
             return pycurl.WRITEFUNC_PAUSE
-        self.progress.last_byte = time.monotonic()
+        self.progress.go_on(time.monotonic())
         self.progress.received += len(data)
         is_allowed = self._allowance.take(len(data))
         if self._body is None:

@@ -1,7 +1,8 @@
-"""The deadlines for silent servers, and the timer that enforces them for a client.
+"""The deadlines of requests, and the timer that enforces them for a client.
 
-libcurl itself enforces the timeouts for connecting and for the whole request, but not these. With
-them it is checked how much has arrived, so that an answer is limited and not only its body.
+libcurl itself enforces the timeout for connecting. It knows none for silence, and its timeout for
+the whole request goes on while we let a server wait. With them it is checked how much has arrived,
+so that an answer is limited and not only its body.
 """
 
 import asyncio
@@ -34,6 +35,7 @@ class Watchdog:
     def watch(self, transfer: Transfer, future: asyncio.Future[None]) -> None:
         """Watch a transfer; libcurl resolves its future."""
         self._watched[transfer] = future
+        transfer.progress.started = time.monotonic()
         if self._timer is None:
             self._set_timer()
 
@@ -59,8 +61,10 @@ class Watchdog:
 
 def overdue(progress: TransferProgress, options: FetchOptions, now: float) -> Cause | None:
     """Return the deadline that has passed, None if none has."""
-    if progress.connected is None:
+    if progress.connected is None or progress.paused_at is not None:
         return None
+    if now - progress.started - progress.paused_s > options.total_timeout_s:
+        return Cause.TOTAL_TIMEOUT
     if progress.last_byte is None:
         silent_s = now - progress.connected
         return Cause.FIRST_BYTE_TIMEOUT if silent_s > options.first_byte_timeout_s else None
@@ -81,5 +85,5 @@ def _is_too_slow(progress: TransferProgress, options: FetchOptions, now: float) 
 
 def tick_s(options: FetchOptions) -> float:
     """Return how often to check, so that a deadline is at most an eighth late."""
-    shortest = min(options.first_byte_timeout_s, options.silence_timeout_s, DRAIN_TIMEOUT_S)
-    return shortest / 8
+    timeouts = options.first_byte_timeout_s, options.silence_timeout_s, options.total_timeout_s
+    return min(*timeouts, DRAIN_TIMEOUT_S) / 8

@@ -165,6 +165,9 @@ class FollowedOutput:
 
     def discard(self) -> None:
         """Remove what is written of it, which is not finished."""
+        if self._output is not None:
+            with suppress(OSError, PositionLostError):
+                self._output.rewind(None)  # an archive may have several files
         self.close()
         part = in_progress(self._spec.path)
         if part.is_dir():

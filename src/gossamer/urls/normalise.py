@@ -40,6 +40,14 @@ _PLAIN_PATH = re.compile(rf"(?:(?:\.\./)++|(?!\?)/?){_PATH}", re.ASCII)
 _PLAIN_URL = re.compile(rf"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]+/{_PATH}", re.ASCII)
 _SLASHES = re.compile(r"//+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_CODECS = {
+    "euc-kr": "cp949",
+    "iso-8859-8-i": "iso-8859-8",
+    "shift_jis": "cp932",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac_cyrillic",
+}
+"""Python's codecs for encodings that the Encoding Standard names otherwise, or has more of."""
 
 
 def normalise(text: str) -> Url | None:
@@ -109,8 +117,10 @@ def encode_query(href: str, encoding: str) -> str:
     before, hash_mark, fragment = href.partition("#")
     path, question_mark, query = before.partition("?")
 
+    codec = _CODECS.get(encoding.lower(), encoding)
+
     def escape(match: re.Match[str]) -> str:
-        return quote_from_bytes(match[0].encode(encoding, "xmlcharrefreplace"), safe="")
+        return quote_from_bytes(match[0].encode(codec, "xmlcharrefreplace"), safe="")
 
     try:
         query = _NOT_ASCII.sub(escape, query)

@@ -34,11 +34,11 @@ def _complaint_about_credentials(url: Url | None, role: str) -> str:
 
 def _shown(text: str) -> str:
     """Return the text for a message, without what may be a password."""
-    head, at, rest = text[:MAX_URL_LENGTH].partition("@")
+    head, at, rest = text[:MAX_URL_LENGTH].rpartition("@")  # a password may have one
     if not at or ":" not in head:
         return shown(text)
-    scheme, slashes, _ = head.rpartition("//")
-    return shown(f"{scheme}{slashes}…@{rest}")
+    scheme, slashes, _ = head.partition("//")
+    return shown(f"{scheme}{slashes}…@{rest}" if slashes else f"…@{rest}")
 
 
 def _complaint(text: str) -> str:

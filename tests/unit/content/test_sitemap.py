@@ -123,6 +123,8 @@ def test_what_comes_before_a_mistake_counts() -> None:
 @pytest.mark.req("D19")
 def test_no_more_is_read_than_the_standard_allows() -> None:
     entry = b"<url><loc>http://a.test/</loc></url>"
+    found, sitemap = read(b"<urlset>" + entry * MAX_ENTRIES + b"</urlset>")
+    assert (len(found), sitemap.trouble) == (MAX_ENTRIES, "")
     found, sitemap = read(b"<urlset>" + entry * (MAX_ENTRIES + 10) + b"</urlset>")
     assert len(found) == MAX_ENTRIES
     assert sitemap.trouble == "no more than 50,000 URLs are read"

@@ -39,6 +39,11 @@ OPTIONS = FetchOptions(first_byte_timeout_s=10, silence_timeout_s=5)
             Cause.TOO_SLOW,
         ),
         (TransferProgress(connected=100, first_byte=105, last_byte=116, received=1_100), 116, None),
+        # The time for all of it does not go on while it is us whom the server waits for.
+        (TransferProgress(started=99, connected=100, last_byte=130), 129, None),
+        (TransferProgress(started=99, connected=100, last_byte=130), 130, Cause.TOTAL_TIMEOUT),
+        (TransferProgress(started=99, connected=100, last_byte=130, paused_at=120), 999, None),
+        (TransferProgress(started=99, connected=100, last_byte=130, paused_s=5), 130, None),
     ],
 )
 def test_deadlines(progress: TransferProgress, now: float, expected: Cause | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import io
@@ -14,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
+from tests.unit.outputs.log import ScriptedLog
 from tests.unit.outputs.writing import write_all
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from gossamer.outputs.contract import PositionLostError
+from gossamer.outputs.followed import FollowedOutput
 from gossamer.outputs.warc.cdxj import surt
 from gossamer.outputs.warc.http_head import archived_head
 from gossamer.outputs.warc.output import WarcOutput
+from gossamer.stores.results import Result
 
 if TYPE_CHECKING:
     from tests.unit.outputs.conftest import MakePage, MakeSpec, Put
@@ -229,6 +233,23 @@ def test_an_archive_is_cut_at_any_position_and_continued(
         assert sorted(urls) == sorted(one.url for one in pages)
         assert len(index_of(spec.path.with_name("x.cdxj"))) == 12
         assert [*spec.path.parent.glob("*.part")] == []
+
+
+def test_an_archive_of_several_files_is_discarded_as_a_whole(
+    make_page: MakePage, make_spec: MakeSpec
+) -> None:
+    spec = make_spec("x.warc.gz", warc_size=2_500)
+    output = FollowedOutput(spec)
+    output.lock()
+    asyncio.run(output.open(ScriptedLog(()).reader))
+    for n in range(1, 13):
+        body = hashlib.sha512(b"%d" % n).digest()
+        page = make_page(f"http://x.org/{n}", body, number=n)
+        output.take(Result(number=n, url_id=n, page_id=n, settled_at=1.0), page)
+    output.keep()
+    assert len([*spec.path.parent.glob("*.part")]) > 1
+    output.discard()
+    assert not [*spec.path.parent.glob("*.part")]
 
 
 @pytest.mark.parametrize("name", ["x.warc.gz", "x.warc.gz.part", "x-00002.warc.gz", "x.cdxj"])

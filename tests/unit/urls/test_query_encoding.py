@@ -8,6 +8,11 @@ from gossamer.urls.normalise import encode_query
     ("href", "encoding", "expected"),
     [
         ("/п?п=п#п", "windows-1251", "/п?%EF=%EF#п"),
+        ("?ไทย", "windows-874", "?%E4%B7%C2"),
+        ("?ש", "iso-8859-8-i", "?%F9"),
+        ("?П", "x-mac-cyrillic", "?%8F"),
+        ("?①", "shift_jis", "?%87%40"),
+        ("?똠", "euc-kr", "?%8Cc"),
         ("?ソ", "shift_jis", "?%83%5C"),
         ("?a=1&b=é%20+", "latin-1", "?a=1&b=%E9%20+"),
         # A letter that the encoding lacks is sent as a character reference.

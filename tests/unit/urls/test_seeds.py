@@ -73,6 +73,8 @@ def test_the_complaint_names_the_role_of_the_url() -> None:
         "1user:s3cret@example.org",
         "ftp://user:s3cret@example.org/",
         "http://user:s3cret@exa mple.org/",
+        "htps://user:pass@s3cret@example.org/",
+        "ftp://user:pa//@s3cret@example.org/",
     ],
 )
 def test_a_password_is_refused_and_never_shown(text: str) -> None:
