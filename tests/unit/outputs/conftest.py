@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.content.kind import kind_of, parse_content_type
+from gossamer.download.request import request_bytes
 from gossamer.kinds import ContentKind
 from gossamer.model import Exchange, Page, Url
 from gossamer.outputs.contract import Output, OutputSpec
@@ -16,7 +17,6 @@ MakeSpec = Callable[..., OutputSpec]
 Put = Callable[..., None]
 
 HEAD = b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Type: text/html\r\n\r\n"
-REQUEST = b"GET / HTTP/1.1\r\nHost: x.org\r\nUser-Agent: gossamer\r\n\r\n"
 
 
 @pytest.fixture
@@ -34,7 +34,9 @@ def make_page() -> MakePage:
         coded: bytes | None = None,
         fetched_at: float = 1_700_000_000.0,
         redirected_from: Sequence[str] = (),
+        asked: str | None = None,
     ) -> Page:
+        request = request_bytes(Url(asked or url), "gossamer", ())
         return Page(
             id=number,
             url=Url(url),
@@ -49,7 +51,7 @@ def make_page() -> MakePage:
             fetched_at=fetched_at,
             redirected_from=tuple(map(Url, redirected_from)),
             referrer=Url("http://x.org/from"),
-            exchange=None if head is None else Exchange(REQUEST, head, "192.0.2.7"),
+            exchange=None if head is None else Exchange(request, head, "192.0.2.7"),
             coded_body=coded,
         )
 

@@ -80,7 +80,7 @@ def test_a_page_is_archived_as_it_was_received(
         b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nX-Crawl-Transfer-Encoding: chunked\r\n"
     )
     assert response[1].endswith(b"\r\n\r\n" + coded)
-    assert request[1].startswith(b"GET / HTTP/1.1\r\nHost: x.org\r\n")
+    assert request[1].startswith(b"GET /a HTTP/1.1\r\nHost: x.org\r\n")
     for record in (request, metadata):
         assert record[0]["WARC-Concurrent-To"] == response[0]["WARC-Record-ID"]
     lines = metadata[1].decode().split("\r\n")
@@ -104,6 +104,19 @@ def test_a_page_is_archived_as_it_was_received(
         ] == [(200, coded)]
     with spec.path.open("rb") as file:
         assert all(one.verify_block_digest() for one in FastIterator(file, parse_http=False))
+
+
+def test_the_url_of_a_record_is_the_one_that_was_asked(
+    make_page: MakePage, make_spec: MakeSpec, put: Put
+) -> None:
+    """A redirect between two spellings of a URL is followed at once, and the page has the first."""
+    page = make_page("https://x.org/a//b?y=1&x=2", asked="https://x.org/a/b?x=2&y=1")
+    output = WarcOutput(spec := make_spec("x.warc.gz"))
+    write_all(output, put, page)
+    (found,) = {headers.get("WARC-Target-URI") for headers, _ in read(spec.path)[1:]}
+    assert found == "https://x.org/a/b?x=2&y=1"
+    (entry,) = index_of(spec.path.with_name("x.cdxj"))
+    assert entry["url"] == found
 
 
 @pytest.mark.parametrize("head", [None, b"HTTP/2 200 \r\ncontent-type: text/html\r\n\r\n"])

@@ -20,6 +20,7 @@ from gossamer.outputs.warc.cdxj import IndexEntry, IndexLine, write_sorted
 from gossamer.outputs.warc.files import ArchiveFiles
 from gossamer.outputs.warc.records import (
     Capture,
+    asked_url,
     page_records,
     payload_digest,
     warc_date,
@@ -91,7 +92,8 @@ class WarcOutput:
         digest = payload_digest(page)
         earlier = self._captures.find(digest)
         date = warc_date(int(page.fetched_at))
-        visit = Capture(page.url, date)
+        url = asked_url(page)
+        visit = Capture(url, date)
         if earlier == visit or self._captures.has_revisit(visit):
             return  # it is there: it had replaced an earlier visit before that was written
         records = page_records(page, digest, earlier, self._warcinfo)
@@ -101,7 +103,7 @@ class WarcOutput:
             records = page_records(page, digest, earlier, self._warcinfo)
         mime = parse_content_type(page.content_type).essence or "unk"
         entry = IndexEntry(
-            url=page.url,
+            url=url,
             mime=mime if earlier is None else REVISIT,
             status=str(page.status),
             digest=digest,

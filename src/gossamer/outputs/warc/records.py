@@ -7,6 +7,7 @@ member of its own, so that one can be read without the others.
 
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ LEVEL: Final = 2
 
 IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 # Base 32, two letters at a time: the standard library takes ten times as long for a digest.
+_REQUEST: Final = re.compile(rb"GET (\S+) HTTP/\S+\r\nHost: (\S+)\r\n")
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS: Final = tuple(first + second for first in _LETTERS for second in _LETTERS)
 _SHIFTS: Final = range(150, -10, -10)
@@ -54,6 +56,15 @@ def payload_digest(page: Page) -> str:
     return _digest(_payload(page))
 
 
+def asked_url(page: Page) -> str:
+    """Return the URL that was asked for: a redirect may have led to another spelling of it."""
+    asked = _REQUEST.match(page.exchange.request) if page.exchange is not None else None
+    if asked is None:
+        return page.url
+    scheme = page.url.partition("://")[0]
+    return f"{scheme}://{asked[2].decode('latin-1')}{asked[1].decode('latin-1')}"
+
+
 @lru_cache(16)
 def warc_date(time: int) -> str:
     """Return a time, in whole seconds, as archives have it."""
@@ -65,7 +76,7 @@ def page_records(page: Page, digest: str, earlier: Capture | None, warcinfo: str
     record_id, payload = _new_id(), _payload(page)
     exchange = page.exchange
     head = made_up_head(page) if exchange is None else archived_head(exchange.head, len(payload))
-    shared = [("WARC-Target-URI", page.url), ("WARC-Date", warc_date(int(page.fetched_at)))]
+    shared = [("WARC-Target-URI", asked_url(page)), ("WARC-Date", warc_date(int(page.fetched_at)))]
     shared.append(("WARC-Warcinfo-ID", warcinfo))
     if exchange is not None and exchange.address:
         shared.append(("WARC-IP-Address", exchange.address))
