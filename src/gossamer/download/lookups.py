@@ -16,6 +16,7 @@ from typing import Final
 
 import pycurl
 
+from gossamer.download.names import is_address
 from gossamer.model import Url
 from gossamer.policy.addresses import port_of
 from gossamer.urls import host_of
@@ -27,7 +28,7 @@ MAX_THREADS: Final = 100
 _STACK_BYTES: Final = 512 * 1024
 """More than a look-up takes; the usual 8 MB would count for the memory that a worker may take."""
 
-_NO_NAME = re.compile(r"\[.*\]|[0-9.]+|(?:.*\.)?localhost\.?")
+_LOCALHOST = re.compile(r"(?:.*\.)?localhost\.?")
 
 
 def needs_lookup(host: str) -> bool:
@@ -35,7 +36,7 @@ def needs_lookup(host: str) -> bool:
 
     An address is none, and libcurl itself knows what localhost and all names below it are.
     """
-    return not _NO_NAME.fullmatch(host)
+    return not is_address(host) and not _LOCALHOST.fullmatch(host)
 
 
 class Lookup:

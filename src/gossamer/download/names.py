@@ -12,6 +12,11 @@ _IP_LITERAL = re.compile(r"\[.*\]|[0-9.]+")
 _WITH_PORT = re.compile(r"(?:\[.*\]|[0-9.]+):[0-9]+")
 
 
+def is_address(host: str) -> bool:
+    """Return whether the host of a URL in normal form is an IP address, and no name."""
+    return _IP_LITERAL.fullmatch(host) is not None
+
+
 def direct(curl: pycurl.Curl, url: Url, table: NameTable) -> bool:
     """Make the handle connect where the table says; return False if the host is not in it.
 
@@ -20,7 +25,7 @@ def direct(curl: pycurl.Curl, url: Url, table: NameTable) -> bool:
     curl.unsetopt(pycurl.CONNECT_TO)
     curl.unsetopt(pycurl.RESOLVE)
     host = host_key(url)
-    if _IP_LITERAL.fullmatch(host):
+    if is_address(host):
         return True
     address = table.get(host)
     if not address:

@@ -12,11 +12,10 @@ import time
 import msgspec
 
 from gossamer.download.lookups import KEEP_S, MAX_HOSTS, Lookups
+from gossamer.download.names import is_address
 from gossamer.model import Cause, NameTable, Url
 from gossamer.policy.addresses import AddressPolicy, port_of
 from gossamer.urls import host_key
-
-_IP_LITERAL = re.compile(r"\[.*\]|[0-9.]+")
 
 
 class HostVerdict(msgspec.Struct, frozen=True):
@@ -52,8 +51,8 @@ class ProxiedGuard:
     async def _judge(self, host: str, port: int) -> HostVerdict:
         if host in self._addresses.host_names:  # it may have any address
             return HostVerdict()
-        is_name = not _IP_LITERAL.fullmatch(host)
         try:
+            is_name = not is_address(host)
             found = await self._find(host, port) if is_name else [(host.strip("[]"), port)]
         except TimeoutError:
             return HostVerdict(Cause.CONNECT_TIMEOUT, "looking up the name for the proxy")

@@ -123,7 +123,8 @@ def _parse_address(text: str) -> Address | None:
 
 def port_of(url: Url) -> int:
     """Return the port a URL leads to."""
-    return urlsplit(url).port or (443 if url.startswith("https:") else 80)
+    port = urlsplit(url).port
+    return (443 if url.startswith("https:") else 80) if port is None else port
 
 
 def _parse_network(text: str) -> Network | None:

@@ -254,8 +254,11 @@ def test_a_seed_allows_exactly_its_own_address_and_port() -> None:
     assert not policy.judge("192.168.1.8", 8080).allowed
 
 
+LOCAL_SEEDS = [("http://localhost/", 80), ("https://localhost/x", 443), ("http://localhost:0/", 0)]
+
+
 @pytest.mark.req("B6")
-@pytest.mark.parametrize(("url", "port"), [("http://localhost/", 80), ("https://localhost/x", 443)])
+@pytest.mark.parametrize(("url", "port"), LOCAL_SEEDS)
 def test_localhost_means_loopback_at_the_port_of_the_scheme(url: str, port: int) -> None:
     policy = AddressPolicy().allowing_seed(Url(url))
     assert policy.judge("127.0.0.1", port).allowed

@@ -14,8 +14,8 @@ function leases.deadline(ctx)
   return text(commands.micros(ctx.now + ctx.rules.lease_s))
 end
 
--- Gives a lease, which is written when all are given (`leases.save`). Numbers grow with the time: a server that has lost its last seconds gives none a
--- second time.
+-- Gives a lease, which is written when all are given (`leases.save`). Numbers grow with the time: a
+-- server that has lost its last seconds gives none a second time.
 function leases.grant(ctx, u, h, worker, allowed)
   local counts, name = ctx.counts, text(u.id)
   counts.lease = math.max(counts.lease + 1, math.floor(ctx.now * const.LEASES_PER_S))

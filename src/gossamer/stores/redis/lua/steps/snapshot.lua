@@ -24,8 +24,9 @@ steps.reading('snapshot', function(ctx)
   return {
     waiting = waiting, in_progress = counts.in_progress, pages = counts.pages,
     visits = counts.visits, bytes = counts.bytes, received = counts.received,
-    listed = counts.listed, over_host_urls = counts.over_host_urls, hosts = counts.met, ended_by = ended_by(ctx, waiting),
-    resting_s = math.max(0, counts.unsure - ctx.now), relaxing = counts.relaxing > 0 or counts.unadded > 0,
+    listed = counts.listed, over_host_urls = counts.over_host_urls, hosts = counts.met,
+    ended_by = ended_by(ctx, waiting), resting_s = math.max(0, counts.unsure - ctx.now),
+    relaxing = counts.relaxing > 0 or counts.unadded > 0,
     outcomes = outcomes, last_page = counts.page, gaps = gaps, quarantined = counts.broken,
   }
 end)
