@@ -33,7 +33,6 @@ def make_page() -> MakePage:
         head: bytes | None = HEAD,
         coded: bytes | None = None,
         fetched_at: float = 1_700_000_000.0,
-        redirected_from: Sequence[str] = (),
     ) -> Page:
         return Page(
             id=number,
@@ -47,7 +46,6 @@ def make_page() -> MakePage:
             body=body,
             links=tuple(map(Url, links)),
             fetched_at=fetched_at,
-            redirected_from=tuple(map(Url, redirected_from)),
             referrer=Url("http://x.org/from"),
             exchange=None if head is None else Exchange(REQUEST, head, "192.0.2.7"),
             coded_body=coded,
