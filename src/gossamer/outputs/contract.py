@@ -7,18 +7,20 @@ once, whatever was cut. Until it is finished an output is recognisable as one in
 name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 
-from gossamer.model import Page
+from gossamer.model import Page, Url
 from gossamer.stores.object_store import S3_SCHEME
 from gossamer.stores.results import Result
 
 Holds = Literal["pages", "records"]
 """What the rows of a table are."""
+AddAlias = Callable[[Url, int], None]
+"""Takes a URL, and the number of the page that it leads to."""
 
 
 class OutputSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +93,14 @@ class Output(Protocol):
     @property
     def follows_depths(self) -> bool:
         """Whether it shows the depths of pages, which may get smaller until it is finished."""
+
+    @property
+    def add_alias(self) -> AddAlias | None:
+        """What takes the aliases of pages, before it is finished; None if it has no use for them.
+
+        That is, all URLs that lead to a page of another one, which may have changed since it was
+        finished last.
+        """
 
     def wants_page(self, result: Result) -> bool:
         """Tell whether it needs the page of a result; if not, row and records are enough."""

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from gossamer.model import Page
+from gossamer.model import Page, Url
 from gossamer.outputs.contract import (
     OutputReport,
     OutputSpec,
@@ -115,8 +115,6 @@ class DirectoryOutput:
             return
         index = self._opened
         file = index.enter(page, self._form.extension(page))
-        for url in page.redirected_from:
-            index.add_redirect(url, file.number)
         content = self._form.content(page)
         self._gathered[file.path] = file, content
         self._gathered_bytes += len(content)
@@ -128,6 +126,10 @@ class DirectoryOutput:
         self._write_gathered()
         index = self._opened
         return msgspec.msgpack.encode(DirectoryPosition(index.mark, index.last, self._missing))
+
+    def add_alias(self, url: Url, page_id: int) -> None:
+        """Let links to a URL lead to the file of a page, if that has one."""
+        self._opened.add_alias(url, page_id)
 
     def finish(self, depths: Sequence[int]) -> OutputReport:
         """Link the files to each other, and give the directory its name."""

@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS files (
     depth INTEGER NOT NULL,
     bytes INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE IF NOT EXISTS redirects (
+CREATE INDEX IF NOT EXISTS files_by_page ON files (page);
+CREATE TABLE IF NOT EXISTS aliases (
     url TEXT PRIMARY KEY, -- its fingerprint
     number INTEGER NOT NULL
 ) WITHOUT ROWID;
@@ -88,10 +89,7 @@ class DirectoryIndex:
         return int(last)
 
     def enter(self, page: Page, extension: str) -> IndexedFile:
-        """Return the file of a page: the one that it has, or a new one; until `commit` in a draft.
-
-        Links to where the page was redirected from lead to it, too.
-        """
+        """Return the file of a page, the one that it has or a new one; a draft until `commit`."""
         self._begin()
         key = fingerprint(page.url)
         found = self._db.execute(
@@ -108,11 +106,12 @@ class DirectoryIndex:
             found = number, path
         return IndexedFile(found[0], page.id, found[1], page.depth)
 
-    def add_redirect(self, url: Url, number: int) -> None:
-        """Enter a URL that leads to a file; a draft until `commit`."""
+    def add_alias(self, url: Url, page_id: int) -> None:
+        """Enter a URL that leads to a page, if that has a file; a draft until `commit`."""
         self._begin()
         self._db.execute(
-            "INSERT OR REPLACE INTO redirects VALUES (?, ?)", (fingerprint(url), number)
+            "INSERT OR REPLACE INTO aliases SELECT ?, number FROM files WHERE page = ?",
+            (fingerprint(url), page_id),
         )
 
     def set_size(self, number: int, size: int, depth: int) -> None:
@@ -133,9 +132,9 @@ class DirectoryIndex:
         return [path for (path,) in found]
 
     def drop_after(self, number: int) -> None:
-        """Forget the files after a number."""
+        """Forget the files after a number, and all aliases: they are entered before each end."""
         self._begin()
-        self._db.execute("DELETE FROM redirects WHERE number > ?", (number,))
+        self._db.execute("DELETE FROM aliases")
         self._db.execute("DELETE FROM files WHERE number > ?", (number,))
         self.commit()
 
@@ -157,7 +156,7 @@ class DirectoryIndex:
         key = fingerprint(url)
         found = self._db.execute(
             "SELECT path FROM files WHERE url = ?1 UNION ALL SELECT path FROM files WHERE number = "
-            "(SELECT number FROM redirects WHERE url = ?1) LIMIT 1",
+            "(SELECT number FROM aliases WHERE url = ?1) LIMIT 1",
             (key,),
         ).fetchone()
         return None if found is None else str(found[0])

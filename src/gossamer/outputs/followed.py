@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import msgspec
 
 from gossamer.errors import CrawlError
-from gossamer.model import Page
+from gossamer.model import Page, Url
 from gossamer.outputs.contract import Output, OutputReport, OutputSpec, PositionLostError
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
@@ -49,6 +49,11 @@ class FollowedOutput:
     def follows_depths(self) -> bool:
         """Whether it shows the depths of pages."""
         return self._made.follows_depths
+
+    @property
+    def takes_aliases(self) -> bool:
+        """Whether it has a use for the aliases of pages."""
+        return self._made.add_alias is not None
 
     @property
     def _made(self) -> Output:
@@ -149,6 +154,12 @@ class FollowedOutput:
         )
         self._state = self._state.marked(mark)
         self._last = None
+
+    def add_alias(self, url: Url, page_id: int) -> None:
+        """Take a URL that leads to a page of another one, before it is finished."""
+        assert self._made.add_alias is not None
+        with self._explained():
+            self._made.add_alias(url, page_id)
 
     def finish(self, depths: Sequence[int]) -> OutputReport:
         """Complete it, and let go of it."""

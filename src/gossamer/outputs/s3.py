@@ -17,7 +17,7 @@ import msgspec
 
 from gossamer.errors import GossamerError
 from gossamer.model import Page
-from gossamer.outputs.contract import Output, OutputReport, OutputSpec
+from gossamer.outputs.contract import AddAlias, Output, OutputReport, OutputSpec
 from gossamer.stores.atomic_files import write_file
 from gossamer.stores.object_store import (
     NoObjectError,
@@ -80,6 +80,11 @@ class UploadedOutput:
     def follows_depths(self) -> bool:
         """Whether it shows the depths of pages."""
         return self._local.follows_depths
+
+    @property
+    def add_alias(self) -> AddAlias | None:
+        """What takes the aliases of pages, if it has a use for them."""
+        return self._local.add_alias
 
     def wants_page(self, result: Result) -> bool:
         """Tell whether it needs the page of a result."""

@@ -35,6 +35,8 @@ class TablePosition(msgspec.Struct, frozen=True, kw_only=True):
 class TableOutput:
     """What all tables have in common: the journal, and the rows that go into it."""
 
+    add_alias = None
+
     def __init__(self, spec: OutputSpec, journal: Journal) -> None:
         self._spec = spec
         self._journal = journal

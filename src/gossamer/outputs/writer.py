@@ -109,6 +109,10 @@ class OutputWriter:
         depths: Sequence[int] = ()
         if any(one.follows_depths for one in self._outputs):
             depths = await _read_depths(reader)
+        if takers := [one for one in self._outputs if one.takes_aliases]:
+            async for url, page_id in reader.aliases():
+                for one in takers:
+                    one.add_alias(url, page_id)
         return [one.finish(depths) for one in self._outputs]
 
     def discard(self) -> None:

@@ -8,7 +8,7 @@ Redis from its counters and records, one step at a time.
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Final, Literal, Protocol, Self, TypeAlias
 
 import msgspec
 
@@ -123,6 +123,9 @@ class ListedUrl(msgspec.Struct, frozen=True):
     """The URL of the page that it repeats, if it repeats one that is kept."""
 
 
+ALIAS_OUTCOMES: Final = frozenset({Outcome.REDIRECTED, Outcome.DUPLICATE, Outcome.SIMILAR})
+"""How URLs end whose content may be the page of another one."""
+
 StepKind: TypeAlias = Literal["seed", "link", "redirect", "sitemap"]
 
 
@@ -208,6 +211,12 @@ class CrawlReader(Protocol):
 
     def depths(self) -> AsyncIterator[tuple[int, int]]:
         """Yield the numbers of the kept pages, each with the depth of its page."""
+
+    def aliases(self) -> AsyncIterator[tuple[Url, int]]:
+        """Yield the URLs that lead to a page of another one, each with the number of that page.
+
+        They redirect to it, or to what repeats it, or repeat it themselves.
+        """
 
     # -- the log of results ----------------------------------------------------------------------
 

@@ -68,6 +68,11 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
     own_similarity: float | None = None
     """How similar their own contents are."""
 
+    @property
+    def kept_in(self) -> int | None:
+        """The page that has its content: its own, or the one that it repeats."""
+        return self.page_id or self.duplicate_of
+
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A kept page as of its last visit, without its body."""

@@ -33,7 +33,6 @@ def make_page() -> MakePage:
         head: bytes | None = HEAD,
         coded: bytes | None = None,
         fetched_at: float = 1_700_000_000.0,
-        redirected_from: Sequence[str] = (),
         asked: str | None = None,
     ) -> Page:
         request = request_bytes(Url(asked or url), "gossamer", ())
@@ -49,7 +48,6 @@ def make_page() -> MakePage:
             body=body,
             links=tuple(map(Url, links)),
             fetched_at=fetched_at,
-            redirected_from=tuple(map(Url, redirected_from)),
             referrer=Url("http://x.org/from"),
             exchange=None if head is None else Exchange(request, head, "192.0.2.7"),
             coded_body=coded,

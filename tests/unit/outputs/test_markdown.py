@@ -44,7 +44,9 @@ def test_a_page_is_its_main_content_with_front_matter(
         f"""<html><head><title>T</title><meta name=description content="D: 'q' --- &quot;">
         <base href="/docs/"></head><nav><a href=/nav>menu</a></nav><main><h1>Head</h1>
         <p>{PARAGRAPH}<a href="a#part">next</a> <a href="gone?x=1">gone</a> <img src=i.png>
-        <a href="/#here">here</a> <code>[no](http://x.org/docs/a)</code></p></main>""".encode(),
+        <a href="/#here">here</a> <code>[no](http://x.org/docs/a)</code></p>
+        <table><tr><th>1<th>2<tr><td>x<td><ul><li><a title=T href="a?#cell">in</a>
+        <li><a href="gone?x=1&amp;y">gone</a></ul></table></main>""".encode(),
         number=1,
     )
     second = make_page("http://x.org/docs/a", f"<p>{PARAGRAPH}<a href=..>up</a>".encode(), number=2)
@@ -75,6 +77,8 @@ def test_a_page_is_its_main_content_with_front_matter(
     assert "![](http://x.org/docs/i.png)" in body
     assert "[here](#here)" in body
     assert "`[no](http://x.org/docs/a)`" in body
+    assert 'href="docs/a.md#cell"' in body, "a table with a list in it is HTML"
+    assert '<a href="http://x.org/docs/gone?x=1&amp;y">' in body
     assert "[up](../index.md)" in read(spec.path / "x.org/docs/a.md")[1]
     plain = read(spec.path / "x.org/t.txt.md")[1]
     assert plain == "\n````\n*plain* <http://x.org/> ```\n````\n"

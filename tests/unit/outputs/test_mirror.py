@@ -9,6 +9,7 @@ import pytest
 import turbohtml
 from tests.unit.outputs.writing import write_all
 
+from gossamer.model import Url
 from gossamer.outputs.contract import PositionLostError
 from gossamer.outputs.directory import MARK
 from gossamer.outputs.mirror import mirror
@@ -45,7 +46,8 @@ def test_links_between_kept_pages_are_relative_and_others_absolute(
         <a href="a?utm_source=mail#top">a</a> <a href="/">self</a> <a href="#x">base</a>
         <a href="gone">gone</a> <a href="mailto:a@b">m</a> <img src=i.png>
         <a href="//y.org/z?">y</a>
-        <iframe src=a></iframe><a href="old">redirected</a>""",
+        <iframe src=a></iframe><a href="old?#here">redirected</a>
+        <a href="older">to what is not kept</a>""",
         number=1,
     )
     inner = make_page(f"{SITE}/docs/a", b'<a href="../#end">up</a><a href="#here">h</a>', number=2)
@@ -53,13 +55,15 @@ def test_links_between_kept_pages_are_relative_and_others_absolute(
     image = make_page(
         f"{SITE}/docs/i.png", b"\x89PNG\r\n\x1a\n", number=4, content_type="image/png"
     )
-    old = make_page(f"{SITE}/docs/new", number=5, redirected_from=[f"{SITE}/docs/old"])
+    new = make_page(f"{SITE}/docs/new", number=5)
+    aliases = {f"{SITE}/docs/old": 5, f"{SITE}/docs/older": 6, f"{SITE}/docs/a": 5}
     output = mirror(spec := make_spec("site.html"))
-    write_all(output, put, start, inner, other, image, old)
+    write_all(output, put, start, inner, other, image, new, aliases=aliases)
     folder = spec.path
     assert hrefs(folder, "x.org/index.html") == [
         *("docs/a.html#top", "index.html", "http://x.org/docs/#x", "http://x.org/docs/gone"),
-        *("mailto:a@b", "docs/i.png", "../y.org/z.html", "docs/a.html", "docs/new.html"),
+        *("mailto:a@b", "docs/i.png", "../y.org/z.html", "docs/a.html", "docs/new.html#here"),
+        "http://x.org/docs/older",
     ]
     assert hrefs(folder, "x.org/docs/a.html") == ["../index.html#end", "#here"]
     assert hrefs(folder, "y.org/z.html") == ["../x.org/docs/a.html"]
@@ -181,6 +185,25 @@ def test_pages_that_are_kept_later_are_linked_from_those_before(
     for path, text in texts(spec.path).items():
         for link in turbohtml.parse(text).links():
             assert (spec.path / path).parent.joinpath(unquote(link.url)).is_file()
+
+
+def test_what_urls_led_to_before_is_forgotten_when_it_goes_on(
+    make_page: MakePage, make_spec: MakeSpec, put: Put
+) -> None:
+    """Visited again, a URL redirects to another page, or to none."""
+    output = mirror(spec := make_spec("site.html"))
+    output.rewind(None)
+    put(output, make_page(f"{SITE}/1", b"<a href=/moved><a href=/gone>"))
+    position = output.flush()
+    for url in ("moved", "gone"):
+        output.add_alias(Url(f"{SITE}/{url}"), 1)
+    output.finish(())
+    assert hrefs(spec.path, "x.org/1.html") == ["1.html", "1.html"]
+    output.rewind(position)
+    put(output, make_page(f"{SITE}/2", b"<a href=/moved><a href=/gone>", number=2))
+    output.add_alias(Url(f"{SITE}/moved"), 2)
+    output.finish(())
+    assert hrefs(spec.path, "x.org/2.html") == ["2.html", "http://x.org/gone"]
 
 
 @pytest.mark.parametrize("name", ["site.html", "site.html.part"])

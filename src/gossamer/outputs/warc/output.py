@@ -53,6 +53,7 @@ class WarcOutput:
     """One archive."""
 
     follows_depths = False
+    add_alias = None
 
     def __init__(self, spec: OutputSpec) -> None:
         self._spec = spec

@@ -15,6 +15,7 @@ from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.figures import HostView, WorkerView
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import (
+    ALIAS_OUTCOMES,
     ANY_STATE,
     Arrival,
     CrawlCounts,
@@ -153,6 +154,18 @@ class RedisReader:
         """Yield the numbers of the kept pages, each with the depth of its page."""
         async for page in self.pages():
             yield page.id, page.depth
+
+    async def aliases(self) -> AsyncIterator[tuple[Url, int]]:
+        """Yield the URLs that lead to a page of another one, each with the number of that page."""
+        records = self._records()
+        for ids in _batches(await self._counter("urls")):
+            found = await records.read("urls", ids, unpack_url)
+            urls = {one: url for one, url in found.items() if url.outcome in ALIAS_OUTCOMES}
+            ends = await read_ends(records, [*urls], self._record)
+            for url, end in zip(urls.values(), ends, strict=True):
+                if end is not None and end.kept_in is not None:
+                    yield Url(url.row.url), end.kept_in
+        records.check()
 
     # -- the log of results ----------------------------------------------------------------------
 

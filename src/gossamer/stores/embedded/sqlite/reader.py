@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.errors import CrawlError, UsageError
-from gossamer.model import HostKey, Outcome
+from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.embedded.directory import DATABASE, find_crawl, is_locked
 from gossamer.stores.embedded.rows import Figures, read_figures
@@ -21,6 +21,7 @@ from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
 from gossamer.stores.figures import HostView, WorkerView
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import (
+    ALIAS_OUTCOMES,
     ANY_STATE,
     Arrival,
     CrawlCounts,
@@ -179,6 +180,19 @@ class SqliteReader:
         query = "SELECT pages.id, depth FROM pages JOIN urls ON urls.id = pages.url"
         for row in self.connection.execute(query):
             yield row
+
+    async def aliases(self) -> AsyncIterator[tuple[Url, int]]:
+        """Yield the URLs that lead to a page of another one, each with the number of that page."""
+        query = (
+            "FROM urls JOIN hosts ON hosts.id = urls.host "
+            "WHERE state = 4 AND outcome IN (SELECT value FROM json_each(?))"
+        )
+        outcomes = msgspec.json.encode(sorted(ALIAS_OUTCOMES)).decode()
+        for row in self.connection.execute(f"{queries.URL_COLUMNS} {query}", (outcomes,)):
+            url = queries.record(UrlRecord, row)
+            end = self._end(url)
+            if end is not None and end.kept_in is not None:
+                yield url.url, end.kept_in
 
     # -- the log of results ----------------------------------------------------------------------
 
