@@ -47,10 +47,10 @@ def test_pages_get_their_numbers_and_a_repeated_one_names_the_first(
     driver.add_seeds("a/", "b/", "c/", "d/")
     first, same, alike, other = driver.take()
     assert keep(driver, first, "one", make_sketch("news"), ["a/1"]).new_links == [link("a/1").key]
-    assert keep(driver, same, "one", make_sketch("news"), ["a/2"]).accepted
+    assert keep(driver, same, "one", make_sketch("news"), ["a/2"]).repeats == 1
     undecided = keep(driver, alike, "like one", make_sketch("news", 10), ["a/3"])
     assert (undecided.accepted, undecided.unread) == (False, (THIS_PAGE, 1))
-    assert keep(driver, other, "two", make_sketch("sports")).accepted
+    assert keep(driver, other, "two", make_sketch("sports")).repeats is None
     records = driver.records()
     assert [records[name].page_id for name in ("a/", "b/", "c/", "d/")] == [1, None, None, 2]
     assert records["b/"].outcome is Outcome.DUPLICATE

@@ -366,6 +366,24 @@ def test_a_slot_without_a_task_is_one_of_its_slots(open_store: OpenStore) -> Non
     assert len(driver.lease(0) + driver.lease(1)) == 2
 
 
+@pytest.mark.parametrize("strict", [0, 1], ids=["drawn", "strict"])
+def test_a_promised_slot_that_was_taken_holds_up_no_other(
+    open_store: OpenStore, strict: int
+) -> None:
+    driver = open_store(delay_s=0.0, host_connections=3, strict=strict)
+    add_pages(driver, "a", 10)
+    tasks = driver.lease(0)
+    moment = driver.acquire_slot("a")
+    assert moment is not None
+    for task in tasks[:2]:
+        driver.keep(task)
+    driver.now = moment
+    assert driver.acquire_slot("a") is None
+    assert driver.wake_at(0) == driver.now
+    assert len(driver.lease(0)) == 1
+    driver.assert_counts_agree()
+
+
 def test_a_long_rest_recalls_what_was_assigned_to_all(open_store: OpenStore) -> None:
     driver = open_store(workers=2, delay_s=0.0, host_connections=2)
     add_pages(driver, "a", 10)

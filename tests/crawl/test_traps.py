@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from crawled import Crawled
-from tests.unit.policy.test_traps import calendar, maze
+from tests.unit.policy.test_traps import calendar, maze, words_for
 from tests.unit.views.reading import broken, explained, in_directory
 
 from gossamer import Outcome
@@ -68,6 +68,20 @@ def test_finding_10_a_calendar_is_stopped_with_a_reason_and_a_start_later_knows_
     told = "\n".join(explanation_lines(explained(place, Url(stopped))))
     assert "pages like /calendar/N/N repeat others of their host (about" in told
     assert not broken(place)
+
+
+@pytest.mark.req("D19")
+def test_a_manual_that_is_translated_in_part_is_no_trap(web: Web, crawl: Crawl) -> None:
+    """90 pages in four languages, of which all but the last one are those of the first."""
+    paths = [f"/{lang}/p{number}" for lang in ("en", "es", "fr", "ko") for number in range(90)]
+
+    def manual(path: str) -> tuple[str, list[str]]:
+        is_translated = path.endswith("p89")
+        return words_for(path if is_translated else path[-3:]), paths if path == "/" else []
+
+    serve(web, manual)
+    ends = Counter(crawl("http://a.test/", similarity="0.9").outcomes().values())
+    assert ends == {Outcome.FETCHED: 1 + 90 + 3, Outcome.DUPLICATE: 3 * 89}
 
 
 @pytest.mark.req("D19")

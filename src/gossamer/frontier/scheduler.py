@@ -213,8 +213,8 @@ class Scheduler:
         host.promised_until = -math.inf
         host.taskless_last = True
         host.in_progress += 1
-        if host.in_progress >= self.rules.slots(host):
-            host.ticket = 0
+        host.ticket = 0  # it may be entered for the end of the promise
+        self._announce(host)
         return None
 
     def release_slot(self, host: Host, next_start: float, now: float, slots: int = 1) -> list[Item]:

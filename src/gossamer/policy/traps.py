@@ -4,7 +4,8 @@ Two things are counted, and both are forgiven again, so that an honest site of a
 
 - **Repetition**, for each shape of URLs (`policy/url_shapes.py`). A page that repeats another one
   speaks against its shape, one whose words were on an earlier page of the host less so, and a page
-  with content of its own speaks for it.
+  with content of its own speaks for it. But each page may be repeated once: a mirror, such as a
+  manual that is translated in part, does no more, and has an end.
 - **Mazes**, for each first directory. A page speaks against it that leads to several new pages of
   the directory, and to none that was known; on honest sites pages are linked more than once.
 
@@ -48,7 +49,7 @@ MAX_SHAPES: Final = 500
 """How many shapes, and how many directories, of a host are counted: those that are suspected, and
 those that were visited last."""
 MAX_PAGES: Final = 2000
-"""How many pages with random keys in their URLs are remembered."""
+"""How many pages with random keys in their URLs are remembered, and how many repeated ones."""
 MAX_WORDINGS: Final = 256
 """How many sets of words of a host are remembered: twelve months of a calendar, and more."""
 
@@ -71,8 +72,8 @@ class TrapVisit(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a page that was fetched."""
 
     url: Url
-    repeated: bool
-    """Whether it is a duplicate of another, or similar to one."""
+    repeats: int | None
+    """The number of the page that it is a duplicate of, or similar to; None: there is none."""
     wording: int
     """Stands for its words (`content/wording.py`); 0: too few to tell."""
     new: int
@@ -96,6 +97,8 @@ class HostTraps(msgspec.Struct):
     """The pages that were visited under a random key (`UrlShape.page`)."""
     wordings: dict[int, None] = {}
     """The words of the last pages."""
+    repeats: dict[int, int] = {}
+    """For each shape and page that it repeats, which of its URLs did so first."""
 
     def judge(self, url: Url) -> TrapVerdict:
         """Return what is to be done with a URL."""
@@ -127,7 +130,7 @@ class HostTraps(msgspec.Struct):
         shape = shape_of(visit.url)
         before = self.judge(visit.url)
         self.visits += 1
-        weight = self._weight(visit)
+        weight = self._weight(visit, shape)
         stands_for = 1 if self.watching else SAMPLED
         for key in self._keys(shape):
             own, against = self.shapes.pop(key, (0, 0))
@@ -155,18 +158,32 @@ class HostTraps(msgspec.Struct):
         key = xxh3_64_intdigest(shape.page.encode())
         return len(self.pages) >= MAX_PAGES or key in self.pages
 
-    def _weight(self, visit: TrapVisit) -> int:
+    def _weight(self, visit: TrapVisit, shape: UrlShape) -> int:
         is_seen = visit.wording in self.wordings
         if visit.wording:
             self.wordings.pop(visit.wording, None)
             self.wordings[visit.wording] = None
             if len(self.wordings) > MAX_WORDINGS:
                 del self.wordings[next(iter(self.wordings))]
-        if visit.repeated:
-            return REPEATED_PAGE
+        if visit.repeats is not None:
+            return 0 if self._is_mirror(visit, shape) else REPEATED_PAGE
         if is_seen:
             return SAME_WORDS
         return OWN_CONTENT if visit.wording else 0
+
+    def _is_mirror(self, visit: TrapVisit, shape: UrlShape) -> bool:
+        """Tell whether no other URL of its shape repeats the page that this one does.
+
+        What was visited under another key of a session is no mirror.
+        """
+        if self._keys(shape) != (shape.template,):
+            return False
+        url = xxh3_64_intdigest(visit.url.encode())
+        pair = xxh3_64_intdigest(f"{visit.repeats} {shape.template}".encode())
+        first = self.repeats.setdefault(pair, url)
+        if len(self.repeats) > MAX_PAGES:
+            del self.repeats[next(iter(self.repeats))]
+        return first == url
 
     def _note_maze(self, shape: UrlShape, visit: TrapVisit) -> bool:
         """Count the links of a page; return whether they speak against its group."""

@@ -134,8 +134,8 @@ class Settled(msgspec.Struct, frozen=True):
     this step has come to."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded, because the page has to be compared first: see `Claim.unread`."""
-    repeated: bool = False
-    """Whether the page that was to be kept repeats another, and was not."""
+    repeats: int | None = None
+    """The number of the page that the one to be kept repeats, so it was not; None: it is kept."""
 
 
 class Store(Protocol):

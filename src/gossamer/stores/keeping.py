@@ -45,7 +45,7 @@ async def keep_page(
     if claim.unread:
         return Settled(accepted=False, unread=claim.unread)
     settled = await store.settle(as_claimed(settlement, claim), now)
-    return msgspec.structs.replace(settled, repeated=claim.page_id is None)
+    return msgspec.structs.replace(settled, repeats=claim.duplicate_of)
 
 
 def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = True) -> Settlement:

@@ -80,7 +80,7 @@ class PageKeeper:
         settlement = as_claimed(settlement, claim, similar_links=context.similar_links)
         if claim.page_id is None:
             settled = await self._settler.settle(guard, settlement)
-            settled = msgspec.structs.replace(settled, repeated=True)
+            settled = msgspec.structs.replace(settled, repeats=claim.duplicate_of)
             has_links = claim.similarity is not None and context.similar_links
         else:
             settlement = await self._deliver(guard, settlement, claim, response, parsed)

@@ -64,13 +64,13 @@ class TrapWatch:
         if len(self._hosts) > MAX_HOSTS:
             await self._save(*self._hosts.popitem(last=False))
         is_changed = False
-        if wording is None and not settled.repeated:
+        if wording is None and settled.repeats is None:
             host.counts.pass_over()
         else:
             new, known = self._links_of_group(task, links[:MAX_LINKS], settled, host)
             visit = TrapVisit(
                 url=task.url,
-                repeated=settled.repeated,
+                repeats=settled.repeats,
                 wording=wording or 0,
                 new=new,
                 known=known,

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.content.wording import wording
 from gossamer.model import Url
-from gossamer.policy.traps import MAX_SHAPES, SAMPLED, HostTraps, TrapVisit
+from gossamer.policy.traps import MAX_PAGES, MAX_SHAPES, SAMPLED, HostTraps, TrapVisit
 from gossamer.policy.url_shapes import group_of, shape_of
 from gossamer.urls.loops import loop_in
 
@@ -61,7 +61,7 @@ def crawl(site: Site, most: int = ENDLESS) -> tuple[list[str], list[str]]:
             ]
             visit = TrapVisit(
                 url=url,
-                repeated=False,
+                repeats=None,
                 wording=wording(text, url),
                 new=sum(link in new for link in own),
                 known=sum(link in known and link not in menu for link in own),
@@ -214,7 +214,7 @@ def test_what_is_counted_of_a_host_is_bounded_and_a_trap_is_not_forgotten() -> N
     host = HostTraps()
     texts = (f"http://h/trap/{number}" for number in count())
     for _ in range(300):
-        host.note(_visit(next(texts), repeated=True))
+        host.note(_visit(next(texts), repeats=1))
     for number in range(3 * MAX_SHAPES):
         host.note(_visit(f"http://h/d{'x' * number}/1?a{'y' * number}=1", words=number + 1))
     assert max(len(host.shapes), len(host.mazes)) <= MAX_SHAPES
@@ -229,17 +229,38 @@ def test_a_shape_with_many_good_pages_is_forgiven_more() -> None:
             host.note(_visit(next(urls), words=number + 1))
         return next(at for at, url in enumerate(urls) if _stops(host, url))
 
-    assert (repeats(0), repeats(1000 // SAMPLED)) == (50, 150)
+    assert (repeats(0), repeats(1000 // SAMPLED)) == (51, 151)
+
+
+def test_a_mirror_repeats_each_page_once_and_is_no_trap() -> None:
+    host = HostTraps()
+    for number in [*range(MAX_PAGES), *range(MAX_PAGES)]:  # it is visited again as well
+        host.note(_visit(f"http://h/es/{number}", repeats=number))
+    assert host.judge(Url("http://h/es/9999")).cause is None
+    for number in range(50):
+        host.note(_visit(f"http://h/es/{MAX_PAGES + number}", repeats=7))
+    assert host.judge(Url("http://h/es/9999")).stop
+    host.note(_visit("http://h/else/1", repeats=7))
+    assert len(host.repeats) == MAX_PAGES
+
+
+def test_a_page_under_another_key_of_a_session_is_no_mirror() -> None:
+    host = HostTraps()
+    for number in range(50):
+        host.note(_visit(f"http://h/p{number}?visit=9f86d081884c7d65", words=number + 1))
+    for number in range(50):
+        host.note(_visit(f"http://h/p{number}?visit=60303ae22b998861", repeats=number))
+    assert host.judge(Url("http://h/p1?visit=fd61a03af4f77d87")).stop
 
 
 def _stops(host: HostTraps, url: str) -> bool:
     is_stopped = host.judge(Url(url)).stop
-    host.note(_visit(url, repeated=True))
+    host.note(_visit(url, repeats=1))
     return is_stopped
 
 
-def _visit(url: str, *, words: int = 0, repeated: bool = False) -> TrapVisit:
-    return TrapVisit(url=Url(url), repeated=repeated, wording=words, new=0, known=0)
+def _visit(url: str, *, words: int = 0, repeats: int | None = None) -> TrapVisit:
+    return TrapVisit(url=Url(url), repeats=repeats, wording=words, new=0, known=0)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class SettleAnswer(msgspec.Struct, frozen=True):
     """When each of them was done (0: it is not); empty if that is not important."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded: see `Settled.unread`."""
-    repeated: bool = False
+    repeats: int | None = None
 
 
 class SliceAnswer(msgspec.Struct, frozen=True):

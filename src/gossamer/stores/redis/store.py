@@ -176,7 +176,7 @@ class RedisStore:
             new_links=new,
             nearer=nearer,
             unread=answer.unread,
-            repeated=answer.repeated,
+            repeats=answer.repeats,
         )
 
     async def _add_slice(self, task: Task, now: float) -> SliceAnswer:

@@ -19,9 +19,8 @@ local function take(ctx, h)
   ctx.call('HINCRBY', ctx.prefix .. K.taken_slots, h.key, '1')
   -- who is alive has given it back by then
   ctx.call('ZADD', ctx.prefix .. K.slot_deadlines, ctx.now + ctx.rules.lease_s, h.key)
-  if h.in_progress >= hosts.slots(ctx, h) then
-    agenda.cross_out(ctx, h)
-  end
+  agenda.cross_out(ctx, h) -- it may be entered for the end of the promise
+  agenda.announce(ctx, h)
 end
 
 steps.once('acquire_slot', function(ctx, message)

@@ -137,7 +137,7 @@ steps.once('keep', function(ctx, message, digest, bands, sample, ...)
       local refusal = claims.find_refusal(ctx, id)
       local same = as_same(message, found.page)
       local answer = settle(ctx, same, lease, nil, refusal, '', '', '', '', '')
-      answer.repeated = true
+      answer.repeats = found.page
       return answer
     end
     claim = claims.make(ctx, digest, bands, sample)
