@@ -55,7 +55,9 @@ def test_a_command_line_that_is_not_plain_is_read_by_the_library() -> None:
 
 
 def test_help_and_completion_know_what_is_loaded_only_when_asked_for() -> None:
-    words = "import gossamer, pydoc; print(dir(gossamer)); print(pydoc.plaintext.document(gossamer))"
+    words = (
+        "import gossamer, pydoc; print(dir(gossamer)); print(pydoc.plaintext.document(gossamer))"
+    )
     printed, _ = imports_of("-c", words)
     listed, described = printed.split("\n", 1)
     assert set(gossamer.__all__) <= set(ast.literal_eval(listed))
