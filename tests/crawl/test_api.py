@@ -249,6 +249,9 @@ def test_an_error_comes_out_where_the_crawl_is_awaited(run: Run, options: Option
         ({"delay": "fast"}, "is not a duration"),
         ({"scorer": "random"}, "there is no scorer"),
         ({"module": "nothing"}, "nothing"),
+        ({"seeds": ["http://b.test/"]}, "both as arguments and as seeds="),
+        ({"dns": {"a.test": "zz"}}, "dns has 'zz' for a.test, which is no address"),
+        ({"dns": {"a.test": []}}, "no address"),
     ],
     ids=str,
 )

@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.errors import GossamerError, PageRefusedError
 from gossamer.model import Page
-from gossamer.modules.calls import CallResult, CallStatus
+from gossamer.modules.calls import AnswerError, CallResult, CallStatus
 from gossamer.modules.extraction import NOTHING, Extraction
 from gossamer.plugins.failures import describe, location, printable_message
 
@@ -173,7 +173,8 @@ class ModuleStats:
 
     def _note_error(self, subject: str, error: BaseException) -> None:
         self._counts.errors += 1
-        described = describe(error, self._file)
+        is_answer = isinstance(error, AnswerError)
+        described = printable_message(error) if is_answer else describe(error, self._file)
         # Messages differ from page to page; the type and the line make the kind.
         kind = f"{type(error).__name__} {location(error, self._file)}"
         # One that ends the crawl on purpose is told by whoever ends it.
@@ -200,14 +201,15 @@ class ModuleStats:
         """Log the sum of the troubles, if there were any."""
         counts = self._counts
         troubles = {
-            "errors": counts.errors,
+            "error" if counts.errors == 1 else "errors": counts.errors,
             "timed out": counts.timed_out,
             "slow": counts.slow,
             "missed": counts.missed,
         }
         told = ", ".join(f"{count} {what}" for what, count in troubles.items() if count)
         if told:
-            LOG.warning("module %s: %d pages taken, %s", self._name, counts.pages, told)
+            pages = f"{counts.pages} page{'' if counts.pages == 1 else 's'}"
+            LOG.warning("module %s: %s taken, %s", self._name, pages, told)
 
     def report(self) -> ModuleReport:
         """Return the counts as they are now."""
