@@ -104,6 +104,11 @@ def _options(
     given: Mapping[str, object] = keywords
     if seeds and "seeds" in given:
         raise UsageError("seeds are given both as arguments and as seeds=…: give all as arguments")
+    if not isinstance(given.get("scorer", ""), str):
+        raise UsageError(
+            "scorer is given by name, so that whoever goes on with the crawl finds it: write "
+            "'./file.py:function' or 'package.module:object'"
+        )
     if "dir" not in given and "store" not in given:
         given = {**given, "store": "memory:"}
     if names := [one for one in modules if isinstance(one, str)]:
