@@ -113,6 +113,8 @@ class Chooser:
     def links(self, page, links): return 5
 class Ender:
     def finished(self, result): return {1, 2}
+class Failures:
+    def finished(self, result): return None if result.page_id else 5
 def half(page):
     return {"id": page.id, "x": object() if page.id == 1 else 0}
 """
@@ -153,6 +155,7 @@ def test_a_module_that_failed_on_every_page_is_4(
         ("counting", []),
         ("spoiling", []),
         ("Ender", []),
+        ("Failures", []),
         ("half", ["id,x", "2,0"]),
     ],
 )
@@ -166,7 +169,7 @@ def test_records_that_are_refused_never_leave_a_table_of_pages(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     site = web.site("a.test")
-    site.page("/", ["/1"])
+    site.page("/", ["/1", "/missing"])
     site.page("/1")
     (tmp_path / "mine.py").write_text(MODULES)
     name = f"{tmp_path / 'mine.py'}:{module}"
