@@ -25,4 +25,6 @@ def main(url: str, name: str, delay: str = "1s") -> None:
 
 
 if __name__ == "__main__":
+    if not 2 <= len(sys.argv[1:]) <= 3:
+        sys.exit("usage: python examples/archive.py URL NAME [DELAY]")
     main(*sys.argv[1:])

@@ -45,4 +45,6 @@ def main(url: str, file: str, delay: str = "1s") -> None:
 
 
 if __name__ == "__main__":
+    if not 2 <= len(sys.argv[1:]) <= 3:
+        sys.exit("usage: python examples/change_watcher.py URL FILE [DELAY]")
     main(*sys.argv[1:])

@@ -30,4 +30,6 @@ def depth(text: str) -> int:
 
 
 if __name__ == "__main__":
+    if not 2 <= len(sys.argv[1:]) <= 4:
+        sys.exit("usage: python examples/site_to_markdown.py URL NAME [WORDS [DELAY]]")
     main(*sys.argv[1:])

@@ -88,6 +88,26 @@ def test_the_programs_of_the_page_of_modules_run(web: Web, tmp_path: Path) -> No
     assert {**broken, "found_on": f"{web.base_url}/"} in records
 
 
+def test_the_scorers_of_their_page_decide_the_order(web: Web, tmp_path: Path) -> None:
+    site = web.site("a.test")
+    site.page("/", links=["/print/1", "/x", "/about-all-of-it", "/chapter/1"])
+    for path in ("/print/1", "/x", "/about-all-of-it", "/chapter/1"):
+        site.page(path)
+    (program,) = programs("docs/scorers.md")
+    (tmp_path / "mine.py").write_text(program + "\n\nshort_first.strict = True\n")
+    options = ["--delay", "0s", "--workers", "1", "--connections", "1", "--store", "memory:"]
+    found = {}
+    for scorer in ("short_first", "Chapters"):
+        web.clear_requests()
+        named = ["--scorer", f"./mine.py:{scorer}"]
+        output(tmp_path, GOSSAMER, "crawl", f"{web.base_url}/", *options, *named)
+        found[scorer] = [one.path for one in web.requests if one.path != "/robots.txt"]
+    assert found == {
+        "short_first": ["/", "/x", "/print/1", "/chapter/1", "/about-all-of-it"],
+        "Chapters": ["/", "/chapter/1", "/x", "/about-all-of-it", "/print/1"],
+    }
+
+
 def test_the_index_names_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- \[[^]]+\]\(([a-z-]+\.md)\)", index, re.MULTILINE)

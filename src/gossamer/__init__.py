@@ -56,3 +56,8 @@ def __getattr__(name: str) -> object:
         if name in names:
             return getattr(importlib.import_module(f"gossamer.{room}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what can be asked for too: for `help`, and for whoever completes names."""
+    return sorted({*globals(), *__all__})

@@ -44,6 +44,14 @@ def test_every_example_is_short() -> None:
     assert max(lines.values()) <= 50
 
 
+@pytest.mark.parametrize("example", ["archive", "change_watcher", "site_to_markdown"])
+def test_without_its_arguments_an_example_says_how_it_is_used(example: str) -> None:
+    command = [sys.executable, str(EXAMPLES / f"{example}.py"), "http://a.test/"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"usage: python examples/{example}.py URL ")
+
+
 @pytest.mark.req("D12")
 def test_books_to_a_table(web: Web, gossamer: Command, tmp_path: Path) -> None:
     shop = web.site("shop.test")

@@ -103,6 +103,20 @@ def choosy(page):
 class Unclosed:
     def page(self, page): pass
     def close(self): raise OSError("no room")
+def formless(page):
+    return {"x": object()}
+def counting(page):
+    return page.id
+def spoiling(page):
+    yield "no record"
+class Chooser:
+    def links(self, page, links): return 5
+class Ender:
+    def finished(self, result): return {1, 2}
+class Failures:
+    def finished(self, result): return None if result.page_id else 5
+def half(page):
+    return {"id": page.id, "x": object() if page.id == 1 else 0}
 """
 
 
@@ -112,6 +126,12 @@ class Unclosed:
         ("failing", 4, "module {} failed on every page"),
         ("choosy", 0, "finished: no URLs left"),
         ("Unclosed", 4, "module {} could not be closed"),
+        ("formless", 4, "module {} failed on every page"),
+        ("counting", 4, "module {} failed on every page"),
+        ("spoiling", 4, "module {} failed on every page"),
+        ("Chooser", 4, "module {} failed at the links of every page"),
+        ("Ender", 4, "module {} failed at the end of every URL"),
+        ("half", 0, "finished: no URLs left"),
     ],
 )
 def test_a_module_that_failed_on_every_page_is_4(
@@ -126,6 +146,38 @@ def test_a_module_that_failed_on_every_page_is_4(
     ended = command("gossamer", "crawl", web.base_url, *usual, "--module", name)
     assert ended.returncode == code, ended.stderr
     assert words.format(name) in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("module", "rows"),
+    [
+        ("formless", []),
+        ("counting", []),
+        ("spoiling", []),
+        ("Ender", []),
+        ("Failures", []),
+        ("half", ["id,x", "2,0"]),
+    ],
+)
+def test_records_that_are_refused_never_leave_a_table_of_pages(
+    web: Web,
+    crawl: Crawl,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    rows: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    site = web.site("a.test")
+    site.page("/", ["/1", "/missing"])
+    site.page("/1")
+    (tmp_path / "mine.py").write_text(MODULES)
+    name = f"{tmp_path / 'mine.py'}:{module}"
+    crawl(web.base_url, "--module", name, "-o", tmp_path / "records.csv")
+    assert (tmp_path / "records.csv").read_text().splitlines() == rows
+    fields = ("--fields", "url,id", "-o", tmp_path / "pages.csv")
+    crawl(web.base_url, "--module", name, *fields, "--fresh")
+    assert len((tmp_path / "pages.csv").read_text().splitlines()) == 3, "it was asked for pages"
 
 
 def test_who_interrupts_it_before_the_seed_is_there_gets_130(web: Web, tmp_path: Path) -> None:

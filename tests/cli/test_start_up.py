@@ -1,5 +1,6 @@
 """What a command loads before it does something: imports are paid where they are used."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,15 @@ def test_a_command_line_that_is_not_plain_is_read_by_the_library() -> None:
     printed, loaded = imports_of("-m", "gossamer", "crawl", "--help")
     assert "--max-pages" in printed
     assert "cyclopts" in loaded
+
+
+def test_help_and_completion_know_what_is_loaded_only_when_asked_for() -> None:
+    words = (
+        "import gossamer, pydoc; print(dir(gossamer)); print(pydoc.plaintext.document(gossamer))"
+    )
+    printed, _ = imports_of("-c", words)
+    listed, described = printed.split("\n", 1)
+    assert set(gossamer.__all__) <= set(ast.literal_eval(listed))
+    assert "Crawl from the seeds and return what came of it." in described
+    _, loaded = imports_of("-c", "import gossamer; dir(gossamer)")
+    assert not loaded & {"asyncio", "msgspec"}

@@ -1,14 +1,19 @@
 """`gossamer health`, as probes call it: by its exit code."""
 
+import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redis_servers import wait_until
 
 if TYPE_CHECKING:
-    from redis_servers import RedisServer
+    from forked_commands import Finished, ForkedCommands
+    from redis_servers import RedisServer, StartServer
     from tests.cluster.conftest import MakeCrawl
     from tests.cluster.process_crawl import ProcessCrawl
+
+    from gossamer.testing import Web
 
 
 def test_health_of_a_crawl_that_runs(crawl: "ProcessCrawl") -> None:
@@ -22,6 +27,27 @@ def test_health_of_a_crawl_that_runs(crawl: "ProcessCrawl") -> None:
     unknown = crawl.ask("health", "--role", "worker", "--id", 77)
     assert unknown.code == 1
     assert "worker 77" in unknown.output
+
+
+def test_the_only_crawl_of_a_store_needs_no_name(
+    start_server: "StartServer", web: "Web", tmp_path: Path, forked: "ForkedCommands"
+) -> None:
+    variables = os.environ | {"GOSSAMER_STORE": start_server().url}
+
+    def ask(*words: object) -> "Finished":
+        given = ["gossamer", *map(str, words)]
+        return forked.run(given, cwd=tmp_path, env=variables, timeout=50)
+
+    assert "the store has no crawl" in ask("health").stderr
+    crawl = ("crawl", web.base_url, "--max-pages", "1", "--delay", "0s", "--name")
+    assert ask(*crawl, "one").returncode == 0
+    assert "holds the crawl one" in ask("health").stdout
+    joined = ask("worker")
+    assert (joined.returncode, "joins the crawl one" in joined.stderr) == (0, True)
+    assert ask(*crawl, "two").returncode == 0
+    refused = ask("health")
+    assert refused.returncode == 2
+    assert "name one of one, two with --name" in refused.stderr
 
 
 def test_health_of_a_crawl_whose_processes_are_gone(crawl: "ProcessCrawl") -> None:

@@ -1,10 +1,17 @@
 """The password of the store is nobody's business: not in what is printed, not in the arguments."""
 
 import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+
+from gossamer.testing import Web
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
@@ -66,3 +73,33 @@ def test_a_password_among_the_arguments_is_not_repeated(
     wrong = crawl.ask("health", "--store", address.replace(PASSWORD, "wr0ngword"))
     assert wrong.code == 1
     assert "wr0ngword" not in wrong.output
+
+
+@pytest.mark.parametrize("is_in_environment", [True, False])
+def test_the_commands_that_are_printed_can_be_pasted(
+    start_server: "StartServer", tmp_path: Path, is_in_environment: bool
+) -> None:
+    address = start_server(*SETTINGS).url.replace("//", f"//:{PASSWORD}@")
+    variables = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    def run(command: str, **more: str) -> subprocess.CompletedProcess[str]:
+        words = ["sh", "-c", command]
+        return subprocess.run(
+            words, check=False, cwd=tmp_path, env=variables | more, capture_output=True, text=True
+        )
+
+    with Web() as web:
+        web.site("127.0.0.1").page("/", ["/1"])
+        web.site("127.0.0.1").page("/1")
+        command = f"gossamer crawl {web.base_url} --delay 0s --name n --max-pages 1"
+        if is_in_environment:
+            ended = run(command, GOSSAMER_STORE=address)
+        else:
+            ended = run(f"{command} --store {address}")
+            assert "# with GOSSAMER_STORE set to unix://:***@" in ended.stderr
+        commands = re.findall("gossamer (?:pages|replay|resume) .*", ended.stderr)
+        assert len(commands) == 3, ended.stderr
+        for one in commands:
+            pasted = run(one, GOSSAMER_STORE=address)
+            assert pasted.returncode == 0, (one, pasted.stderr)
+    assert PASSWORD not in ended.stderr

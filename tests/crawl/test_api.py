@@ -248,7 +248,11 @@ def test_an_error_comes_out_where_the_crawl_is_awaited(run: Run, options: Option
         ({"max_page": 3}, "the nearest valid one is max-page"),
         ({"delay": "fast"}, "is not a duration"),
         ({"scorer": "random"}, "there is no scorer"),
+        ({"scorer": len}, r"scorer is given by name, .* write '\./file\.py:function'"),
         ({"module": "nothing"}, "nothing"),
+        ({"seeds": ["http://b.test/"]}, "both as arguments and as seeds="),
+        ({"dns": {"a.test": "zz"}}, "dns has 'zz' for a.test, which is no address"),
+        ({"dns": {"a.test": []}}, "no address"),
     ],
     ids=str,
 )

@@ -139,7 +139,7 @@ def test_functions_and_objects_given_in_python_scrape_here(
     }
     assert {end.page_id for end in ends} == {1, 2, 3}
     broken = report_of(crawled, "Broken")
-    assert (broken.errors, broken.ends) == (6, 3)
+    assert (broken.errors, broken.failed_choices, broken.failed_ends, broken.ends) == (6, 3, 3, 0)
 
 
 def test_ends_tell_of_redirects_retries_and_what_never_was_a_page(

@@ -108,6 +108,29 @@ def test_nobody_is_root_or_can_become_it(compose: Tree, pods: dict[str, Tree]) -
             }
 
 
+def test_the_working_directory_can_be_written_to(
+    compose: Tree, pods: dict[str, Tree], dockerfile: list[tuple[str, str]]
+) -> None:
+    assert dict(dockerfile)["WORKDIR"] == "/data"
+    writable = {"/data", "/tmp"}  # noqa: S108 -- those of the containers
+    for role in OURS:
+        service, pod = compose["services"][role], pods[f"gossamer-{role}"]
+        assert {*service["tmpfs"], *service["volumes"]} == writable
+        (container,) = pod["containers"]
+        assert {one["mountPath"] for one in container["volumeMounts"]} == writable
+
+
+def test_who_is_started_again_and_again_is_scaled_down_by_name(manifests: list[Tree]) -> None:
+    page = (DEPLOY / "README.md").read_text(encoding="utf-8")
+    (scaled,) = re.findall("kubectl scale deployment (.*) --replicas 0", page)
+    deployments = {one["metadata"]["name"] for one in manifests if one["kind"] == "Deployment"}
+    assert set(scaled.split()) == deployments
+    (job,) = [one["metadata"]["name"] for one in manifests if one["kind"] == "Job"]
+    assert f"job/{job}\n" in page
+    again = "-f deploy/kubernetes/crawl.yaml"
+    assert re.search(f"kubectl delete .*{again}\nkubectl apply {again}", page)
+
+
 def test_there_is_time_to_finish(compose: Tree, pods: dict[str, Tree]) -> None:
     assert {one["stop_grace_period"] for one in compose["services"].values()} == {f"{GRACE_S}s"}
     assert {one["terminationGracePeriodSeconds"] for one in pods.values()} == {GRACE_S}

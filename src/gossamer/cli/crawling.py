@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import shlex
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -21,7 +20,8 @@ from gossamer.errors import ExitCode
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.plan import Plan
-from gossamer.plan.continuing import command_to_continue, crawl_words
+from gossamer.plan.commands import crawl_command
+from gossamer.plan.continuing import command_to_continue
 from gossamer.stores.retrying import RetryRequest
 
 
@@ -84,11 +84,8 @@ def _with_commands(summary: Summary, plan: Plan) -> Summary:
     store = plan.options.store
     if plan.options.module != ("noop",) or plan.options.output or store.scheme == "memory":
         return summary
-    words = ["--store", str(store)] if store.path or store.is_server else ["--dir", plan.directory]
-    words += ["--name", plan.name] if store.is_server else []
-    replay = ["gossamer", "replay", *crawl_words(plan, os.environ), "--module", "save"]
     return msgspec.structs.replace(
         summary,
-        list_with=shlex.join(["gossamer", "pages", *map(str, words)]),
-        save_with=shlex.join(replay),
+        list_with=crawl_command(plan, os.environ, "pages"),
+        save_with=crawl_command(plan, os.environ, "replay", "--module", "save"),
     )

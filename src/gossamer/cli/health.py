@@ -5,7 +5,7 @@ import os
 from typing import Annotated, Literal
 
 from gossamer.cli.output import put_lines
-from gossamer.cli.parameters import Insecure, SharedCrawlName, SharedStoreUrl, value
+from gossamer.cli.parameters import CrawlName, Insecure, SharedStoreUrl, value
 from gossamer.cluster.health import check_health
 from gossamer.config import load
 
@@ -13,7 +13,7 @@ from gossamer.config import load
 def health(
     *,
     store: SharedStoreUrl = None,
-    crawl: SharedCrawlName = None,
+    crawl: CrawlName = None,
     role: Literal["frontier", "worker"] | None = None,
     number: Annotated[
         int | None,

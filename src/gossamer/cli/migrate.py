@@ -1,7 +1,6 @@
 """`gossamer migrate`: copies a crawl to another store."""
 
 import re
-import shlex
 import sys
 import time
 from typing import Annotated
@@ -58,7 +57,7 @@ def migrate(
     put_lines(
         [
             f"copied {printable(found.source, 500)} to {printable(found.target, 500)}: {what}",
-            f"continue with: {shlex.join(found.continue_with)}",
+            f"continue with: {found.continue_with}",
             "the results of modules are not copied: gossamer replay makes them again",
         ]
     )

@@ -55,7 +55,6 @@ SharedStoreUrl = Annotated[
         "since other users of the machine can see the command line.",
     ),
 ]
-SharedCrawlName = Annotated[str | None, value("--name", "The name of the crawl.")]
 Insecure = Annotated[
     bool,
     switch("--insecure-store", "Accept a store on another machine without a password or TLS."),

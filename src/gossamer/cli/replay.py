@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +27,8 @@ from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.figures import counted, rate, span
 from gossamer.plan import Plan
-from gossamer.plan.continuing import crawl_words, options_as_stored
+from gossamer.plan.commands import crawl_command
+from gossamer.plan.continuing import options_as_stored
 
 
 def replay(
@@ -64,8 +64,8 @@ def replay(
     display = DisplayOptions(log_format=log_format, quiet=quiet)
     # Lines, also in a terminal: the live display is one of a crawl.
     with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
-        again = ["gossamer", "replay", *crawl_words(plan, os.environ)]
-        again += [word for one in module for word in ("--module", one)]
+        named = [word for one in module for word in ("--module", one)]
+        again = crawl_command(plan, os.environ, "replay", *named)
 
         async def run() -> list[ReplayReport]:
             replayed = Replay(plan, modules, observer, from_start=from_start)
@@ -76,7 +76,7 @@ def replay(
         except asyncio.CancelledError:
             reports = []
         if not reports or reports[-1].stopped:
-            observer.say("warning", f"interrupted; continue with: {shlex.join(again)}")
+            observer.say("warning", f"interrupted; continue with: {again}")
             return ExitCode.INTERRUPTED
         for report in reports:
             _tell(report, observer)

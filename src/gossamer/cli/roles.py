@@ -10,7 +10,7 @@ from typing import Annotated
 
 import uvloop
 
-from gossamer.cli.parameters import Insecure, SharedCrawlName, SharedStoreUrl, switch, value
+from gossamer.cli.parameters import CrawlName, Insecure, SharedStoreUrl, switch, value
 from gossamer.cli.signals import run_until_signalled
 from gossamer.cluster.frontier_role import FrontierProcess
 from gossamer.cluster.joined_worker import JoinedWorker
@@ -30,7 +30,7 @@ Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
 def frontier(
     *,
     store: SharedStoreUrl = None,
-    crawl: SharedCrawlName = None,
+    crawl: CrawlName = None,
     pagerank_key: Annotated[
         str | None,
         value(
@@ -54,7 +54,7 @@ def frontier(
 def worker(
     *,
     store: SharedStoreUrl = None,
-    crawl: SharedCrawlName = None,
+    crawl: CrawlName = None,
     number: Annotated[
         int | None, value("--id", "The number of this worker; by default the next free one.")
     ] = None,

@@ -39,7 +39,7 @@ async def _worker(notes: CrawlNotes, name: str, number: int | None) -> str:
     silence_s = await notes.silence_s()
     alive = sorted(worker for worker, silent_s in silence_s.items() if silent_s < SILENT_S)
     if number is None and alive:
-        return f"the crawl {name} has {len(alive)} workers"
+        return f"the crawl {name} has {len(alive)} worker{'' if len(alive) == 1 else 's'}"
     if number in alive:
         return f"worker {number} of the crawl {name} was heard of {silence_s[number]:.1f} s ago"
     who = "no worker" if number is None else f"worker {number}"

@@ -47,10 +47,13 @@ async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
             f"{options.store} is not a shared store: give the address of one with --store "
             "redis://HOST, or in the variable GOSSAMER_STORE"
         )
-    if store.is_server:
-        if options.name is None:
-            raise UsageError("which crawl? Name it with --name, as the command that began it says")
-        return parse_address(store.url), options.name
+    address = parse_address(store.url) if store.is_server else await _own_server(options)
+    if options.name is not None:
+        return address, options.name  # it may not have begun, and the server may not be there yet
+    return address, await ask_server(address, lambda nodes: find_crawl_name(nodes, None))
+
+
+async def _own_server(options: CrawlOptions) -> RedisAddress:
     directory = find_crawl(options.dir, Path())
     address = await await_running(directory)
     if address is None:
@@ -58,7 +61,7 @@ async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
             f"no crawl with a Redis of its own is running in {directory}: begin it there with "
             "gossamer crawl … --store redis:"
         )
-    return address, await ask_server(address, lambda nodes: find_crawl_name(nodes, options.name))
+    return address
 
 
 @asynccontextmanager

@@ -9,7 +9,8 @@ from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.event_observer import ObserverLike, as_observer
 from gossamer.coordinator.observer import Summary
 from gossamer.coordinator.seed_source import check_seed_files
-from gossamer.errors import NoSeedFetchedError, PageRefusedError
+from gossamer.download.names import check_names
+from gossamer.errors import NoSeedFetchedError, PageRefusedError, UsageError
 from gossamer.model import NameTable, Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module
 from gossamer.plan.plan import Plan
@@ -29,8 +30,8 @@ async def crawl(
 ) -> Summary:
     """Crawl from the seeds and return what came of it.
 
-    `module` is a function that takes a `Page`, an object with `open`, `page` or `close`, a name as
-    on the command line, or several of these. Functions and objects are called in this process,
+    `module` is a function that takes a `Page`, an object with hooks such as `page`, a name as on
+    the command line, or several of these. Functions and objects are called in this process,
     those with a name in the worker processes. `observer` is a function that takes an `Event`, or an
     `Observer`. The options are those of `gossamer crawl`, with underscores: `max_pages=100,
     delay="0s"`. Without `dir` nothing is written to disk. Whether it went well is in the summary:
@@ -38,6 +39,7 @@ async def crawl(
     """
     listed = _listed(module)
     plan = Plan(_options(seeds, options, listed))
+    check_names(dns or {})
     return await Crawl(plan, _modules(listed), as_observer(observer), dns=dns).run()
 
 
@@ -73,6 +75,7 @@ async def pages(
     )
     listed = _listed(module)
     plan = Plan(_options(seeds, options, listed))
+    check_names(dns or {})
     one = Crawl(plan, [reader, *_modules(listed)], as_observer(observer), dns=dns)
     running = asyncio.ensure_future(one.run())
     running.add_done_callback(lambda _: handed.put_nowait(None))
@@ -99,6 +102,13 @@ def _options(
 ) -> CrawlOptions:
     """Read the options as the command line does; the state is kept in memory without `dir`."""
     given: Mapping[str, object] = keywords
+    if seeds and "seeds" in given:
+        raise UsageError("seeds are given both as arguments and as seeds=…: give all as arguments")
+    if not isinstance(given.get("scorer", ""), str):
+        raise UsageError(
+            "scorer is given by name, so that whoever goes on with the crawl finds it: write "
+            "'./file.py:function' or 'package.module:object'"
+        )
     if "dir" not in given and "store" not in given:
         given = {**given, "store": "memory:"}
     if names := [one for one in modules if isinstance(one, str)]:

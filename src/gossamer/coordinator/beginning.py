@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from gossamer.coordinator.observer import Observer
 from gossamer.plan import Plan
-from gossamer.plan.continuing import crawl_words, module_changes
+from gossamer.plan.commands import crawl_command
+from gossamer.plan.continuing import module_changes
 from gossamer.plan.origin import ORIGIN_NOTE, origin_of, read_origin
 from gossamer.plan.stored_options import read_options
 from gossamer.stores.contract import Store
@@ -24,7 +26,7 @@ async def has_begun(plan: Plan, store: Store, observer: Observer, pages: int) ->
     before = read_options(note, "the store")
     if before is not None and pages:
         origin = read_origin(await store.note(ORIGIN_NOTE))
-        replay = ["gossamer", "replay", *crawl_words(plan, os.environ)]
+        replay = partial(crawl_command, plan, os.environ, "replay", "--module")
         for sentence in module_changes(before.module, plan.options.module, origin, replay):
             observer.say("warning", sentence)
     return note is not None

@@ -13,7 +13,6 @@ from gossamer.model import Event, EventKind, NameTable, Outcome, Page, Url
 from gossamer.modules import PageDirectory
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.results import Record
 from gossamer.stores.url_record import UrlState
 from gossamer.urls import Scope, merge_slashes
 from gossamer.worker.links import LinkFilter
@@ -110,9 +109,9 @@ class _Saver:
         self._watch(Event(EventKind.SAVED, page.depth, page.url))
         return Delivered()
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
+    async def finished(self, end: FinishedUrl) -> Delivered:
         """Do nothing: nobody asked for this."""
-        return []
+        return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Write the smaller depth into the page's file."""

@@ -9,6 +9,10 @@ from enum import Enum, auto
 import msgspec
 
 
+class AnswerError(Exception):
+    """A hook returned what it may not, which its words say: no line of its file is to blame."""
+
+
 class CallStatus(Enum):
     """How a call ended."""
 
@@ -69,10 +73,10 @@ async def make_async_call(
 
 
 def refuse_awaitable(result: object) -> None:
-    """Raise TypeError: a plain function gave a coroutine, which nobody would ever await."""
+    """Raise `AnswerError`: a plain function gave a coroutine, which nobody would ever await."""
     if inspect.iscoroutine(result):
         result.close()  # Or Python warns that it was never awaited.
-    raise TypeError("it returned something to await: declare it with 'async def'")
+    raise AnswerError("it returned something to await: declare it with 'async def'")
 
 
 def set_result(future: asyncio.Future[CallResult], result: CallResult) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from typing import Any
 
 from gossamer.model import Page
-from gossamer.modules.calls import refuse_awaitable
+from gossamer.modules.calls import AnswerError, refuse_awaitable
 from gossamer.modules.hooks import FollowedLink
 from gossamer.modules.loading import a_kind, is_async
 from gossamer.urls import resolve
@@ -42,11 +42,11 @@ def _chosen(given: object, page: Page, links: Sequence[FollowedLink]) -> Chosen:
     if given is None:
         return tuple(links)
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise TypeError(f"links returned {a_kind(given)} instead of the links to follow")
+        raise AnswerError(f"links returned {a_kind(given)} instead of the links to follow")
     chosen: list[FollowedLink] = []
     for one in given:
         if len(chosen) == MAX_LINKS:
-            raise ValueError(f"links returned more than {MAX_LINKS:,} links for one page")
+            raise AnswerError(f"links returned more than {MAX_LINKS:,} links for one page")
         chosen.append(_link(one, page))
     return tuple(chosen)
 
@@ -54,11 +54,11 @@ def _chosen(given: object, page: Page, links: Sequence[FollowedLink]) -> Chosen:
 def _link(given: object, page: Page) -> FollowedLink:
     """Return a link that a module has given back, or has added."""
     if not isinstance(given, str | FollowedLink):
-        raise TypeError(f"links returned {a_kind(given)} as a link: give a URL or a FollowedLink")
+        raise AnswerError(f"links returned {a_kind(given)} as a link: give a URL or a FollowedLink")
     text, score = (given, None) if isinstance(given, str) else (given.url, given.score)
     url = resolve(text, page.url)
     if url is None:
-        raise ValueError(f"links returned {text!r}, which is not a usable URL")
+        raise AnswerError(f"links returned {text!r}, which is not a usable URL")
     if score is not None and not 0 <= score <= 100:  # nor is NaN
-        raise ValueError(f"links gave {text} the score {score}: scores go from 0 to 100")
+        raise AnswerError(f"links gave {text} the score {score}: scores go from 0 to 100")
     return FollowedLink(url, score)

@@ -58,8 +58,16 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """What modules have made of a page."""
+    """What modules have made of a page, or of how a URL has ended."""
 
     records: Sequence[Record] = ()
     links: Sequence[FollowedLink] | None = None
     """Which links to follow; None: nobody has chosen."""
+    refused: bool = False
+    """Whether records of a module are missing, because what it gave were none."""
+
+    def __add__(self, other: "Delivered") -> "Delivered":
+        """Return what both have made; if both have chosen links, the others had the last word."""
+        links = self.links if other.links is None else other.links
+        records = [*self.records, *other.records]
+        return Delivered(records, links, self.refused or other.refused)

@@ -65,8 +65,8 @@ def as_module(thing: object, spec: str | None = None, parsed: ModuleSpec | None 
         calls["page"] = instance
     if not calls:
         raise UsageError(
-            f"module {name} is neither a function nor an object with open, page or close: "
-            f"it is {a_kind(thing)}"
+            f"module {name} is neither a function nor an object with one of the methods "
+            f"{', '.join(ARGUMENTS)}: it is {a_kind(instance)}"
         )
     for method, call in calls.items():
         check(call, method, name)
@@ -158,4 +158,4 @@ def source_file(thing: object) -> str | None:
 def a_kind(thing: object) -> str:
     """Return `a dict`, `an int`, `a module`: what a person would call it."""
     kind = type(thing).__name__
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    return f"{'an' if kind[0] in 'aeiouAEIO' else 'a'} {kind}"

@@ -6,8 +6,8 @@ import msgspec
 
 from gossamer.errors import GossamerError, PageRefusedError
 from gossamer.model import Page
-from gossamer.modules.calls import CallResult, CallStatus
-from gossamer.modules.extraction import Extraction
+from gossamer.modules.calls import AnswerError, CallResult, CallStatus
+from gossamer.modules.extraction import NOTHING, Extraction
 from gossamer.plugins.failures import describe, location, printable_message
 
 LOG = logging.getLogger("gossamer.modules")
@@ -31,11 +31,18 @@ class ModuleReport(msgspec.Struct, kw_only=True):
     missed: int = 0
     """Calls that were not made, because an earlier one had not returned."""
     failed_pages: int = 0
-    """Pages it was shown and has not taken, for whichever of these reasons."""
+    """Pages it was shown and has not taken, for whichever of these reasons, or gave something for
+    that is no record."""
     records: int = 0
     """Records it has extracted."""
+    choices: int = 0
+    """Pages among whose links it has chosen."""
+    failed_choices: int = 0
+    """Pages among whose links it should have."""
     ends: int = 0
     """URLs of which it was told how they ended."""
+    failed_ends: int = 0
+    """URLs whose end it has not taken."""
     bad_end: str | None = None
     """Why what came of it may be incomplete, if it did not end well: the rest of a sentence."""
     last_error: str | None = None
@@ -43,13 +50,20 @@ class ModuleReport(msgspec.Struct, kw_only=True):
     @property
     def failure(self) -> str | None:
         """Why nothing useful may have come of it, as the rest of a sentence; None: all is well."""
-        is_useless = self.failed_pages > 0 and not self.pages
-        return self.bad_end or ("failed on every page" if is_useless else None)
+        if self.bad_end is not None:
+            return self.bad_end
+        if self.failed_pages and not self.pages:
+            return "failed on every page"
+        if self.failed_choices and not self.choices:
+            return "failed at the links of every page"
+        if self.failed_ends and not self.ends:
+            return "failed at the end of every URL"
+        return None
 
 
 FIGURES = (
     *("pages", "errors", "timed_out", "slow", "missed", "failed_pages"),
-    *("records", "ends"),
+    *("records", "choices", "failed_choices", "ends", "failed_ends"),
 )
 """What adds up over the processes of a crawl."""
 
@@ -66,19 +80,23 @@ class ModuleStats:
         self._kinds: set[str] = set()
         """The kinds of error that were logged."""
 
-    def note_page(self, page: Page, result: CallResult) -> list[bytes]:
+    def note_page(self, page: Page, result: CallResult) -> Extraction:
         """Count how a call with a page ended, and return what it has extracted.
 
         A page that was refused comes again.
         """
+        counts, subject = self._counts, f"page {page.id} ({page.url})"
         if isinstance(result.error, PageRefusedError):
-            return []
+            return NOTHING
         if result.status is not CallStatus.RETURNED:
-            self._counts.failed_pages += 1
-            self.note_trouble(f"page {page.id} ({page.url})", result)
-            return []
-        counts = self._counts
-        counts.pages += 1
+            counts.failed_pages += 1
+            self.note_trouble(subject, result)
+            return NOTHING
+        extraction = self._taken(subject, result)
+        if extraction.refused is None:
+            counts.pages += 1
+        else:
+            counts.failed_pages += 1
         if result.took_s >= self._slow_after_s:
             counts.slow += 1
             if counts.slow == 1:
@@ -92,26 +110,39 @@ class ModuleStats:
         if self._is_stuck:
             self._is_stuck = False
             LOG.warning("module %s goes on; it has missed %d pages", self._name, counts.missed)
-        return self._take_records(f"page {page.id} ({page.url})", result)
+        return extraction
 
-    def note_end(self, url: str, result: CallResult) -> list[bytes]:
+    def note_choice(self, page: Page, result: CallResult) -> None:
+        """Count that a module was asked for the links to follow."""
+        if result.status is CallStatus.RETURNED:
+            self._counts.choices += 1
+        else:
+            self._counts.failed_choices += 1
+            self.note_trouble(f"the links of page {page.id} ({page.url})", result)
+
+    def note_end(self, url: str, result: CallResult) -> Extraction:
         """Count that a module was told how a URL ended, and return what it has extracted."""
         if result.status is not CallStatus.RETURNED:
+            self._counts.failed_ends += 1
             self.note_trouble(f"the end of {url}", result)
-            return []
-        self._counts.ends += 1
-        return self._take_records(f"the end of {url}", result)
+            return NOTHING
+        extraction = self._taken(f"the end of {url}", result)
+        if extraction.refused is None:
+            self._counts.ends += 1
+        else:
+            self._counts.failed_ends += 1
+        return extraction
 
-    def _take_records(self, subject: str, result: CallResult) -> list[bytes]:
+    def _taken(self, subject: str, result: CallResult) -> Extraction:
         extraction = result.value
         if not isinstance(extraction, Extraction):
-            return []
+            return NOTHING
         if extraction.refused is not None:
             self._counts.errors += 1
             words = printable_message(extraction.refused)
             self._log_once(words, subject, words)
         self._counts.records += len(extraction.records)
-        return extraction.records
+        return extraction
 
     def note_trouble(self, subject: str, result: CallResult) -> None:
         """Count a call that did not end well."""
@@ -142,7 +173,8 @@ class ModuleStats:
 
     def _note_error(self, subject: str, error: BaseException) -> None:
         self._counts.errors += 1
-        described = describe(error, self._file)
+        is_answer = isinstance(error, AnswerError)
+        described = printable_message(error) if is_answer else describe(error, self._file)
         # Messages differ from page to page; the type and the line make the kind.
         kind = f"{type(error).__name__} {location(error, self._file)}"
         # One that ends the crawl on purpose is told by whoever ends it.
@@ -169,14 +201,15 @@ class ModuleStats:
         """Log the sum of the troubles, if there were any."""
         counts = self._counts
         troubles = {
-            "errors": counts.errors,
+            "error" if counts.errors == 1 else "errors": counts.errors,
             "timed out": counts.timed_out,
             "slow": counts.slow,
             "missed": counts.missed,
         }
         told = ", ".join(f"{count} {what}" for what, count in troubles.items() if count)
         if told:
-            LOG.warning("module %s: %d pages taken, %s", self._name, counts.pages, told)
+            pages = f"{counts.pages} page{'' if counts.pages == 1 else 's'}"
+            LOG.warning("module %s: %s taken, %s", self._name, pages, told)
 
     def report(self) -> ModuleReport:
         """Return the counts as they are now."""

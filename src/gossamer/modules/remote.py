@@ -13,7 +13,6 @@ from gossamer.kinds import ContentKind
 from gossamer.model import Exchange, Headers, Page, Url
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
-from gossamer.stores.results import Record
 
 DEPTHS_REMEMBERED = 10_000
 """For so many pages the smallest depth that was told is known: more than can be told at a time."""
@@ -59,7 +58,7 @@ class PageModules(Protocol):
     async def deliver(self, page: PageMessage, links: Sequence[FollowedLink]) -> Delivered:
         """Show a page to the modules; CrawlError if one ends the crawl on purpose."""
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
+    async def finished(self, end: FinishedUrl) -> Delivered:
         """Tell the modules how a URL has ended."""
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
@@ -81,7 +80,7 @@ class ServedModules:
         """Show a page to the modules."""
         return await self._runner.deliver(page.page(), links)
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
+    async def finished(self, end: FinishedUrl) -> Delivered:
         """Tell the modules how a URL has ended."""
         return await self._runner.finished(end)
 
@@ -120,27 +119,22 @@ class WorkerModules:
         if self._own.hooks.links and self._others.links:
             here = await self._own.deliver(page, links)
             there = await theirs.deliver(message, here.links or ())
-            return _together(here, there)
+            return here + there
         waiting = asyncio.ensure_future(theirs.deliver(message, links))
         try:
-            return _together(await self._own.deliver(page, links), await waiting)
+            return await self._own.deliver(page, links) + await waiting
         finally:
             waiting.cancel()
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
+    async def finished(self, end: FinishedUrl) -> Delivered:
         """Tell every module how a URL has ended."""
-        records = await self._own.finished(end)
+        delivered = await self._own.finished(end)
         if self._elsewhere is not None and self._others.ends:
-            records += await self._elsewhere.modules.finished(end)
-        return records
+            delivered += await self._elsewhere.modules.finished(end)
+        return delivered
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         """Tell every module that a page delivered before is nearer than was known."""
         await self._own.depth_changed(page_id, depth)
         if self._elsewhere is not None and self._others.depths:
             await self._elsewhere.modules.depth_changed(page_id, depth)
-
-
-def _together(here: Delivered, there: Delivered) -> Delivered:
-    links = here.links if there.links is None else there.links
-    return Delivered([*here.records, *there.records], links)

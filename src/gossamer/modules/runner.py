@@ -6,7 +6,7 @@ download. Handing a page over and back costs about 15 µs of CPU when pages come
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn, cast
 
 import msgspec
@@ -16,7 +16,7 @@ from gossamer.model import Page
 from gossamer.modules.calls import MISSED, CallResult, CallStatus, make_call
 from gossamer.modules.choosing import choosing
 from gossamer.modules.contract import Module, ModuleContext, hooks_of
-from gossamer.modules.extraction import extracting
+from gossamer.modules.extraction import Extraction, extracting
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink
 from gossamer.modules.loading import is_async
 from gossamer.modules.module_host import ModuleHost
@@ -97,44 +97,45 @@ class ModuleRunner:
             (host, host.begin(call, (page,), self._limit_s(host))) for host, call in self._awaited
         ]
         stop: GossamerError | None = None
-        records: list[Record] = []
+        delivered = Delivered()
         for host, call in self._direct:
             result = make_call(call, (page,))
-            records += _named(host, host.stats.note_page(page, result))
+            delivered += _taken(host, host.stats.note_page(page, result))
             stop = stop or on_purpose(result)
         try:
             for host, future in begun:
                 result = await future
-                records += _named(host, host.stats.note_page(page, result))
+                delivered += _taken(host, host.stats.note_page(page, result))
                 stop = stop or on_purpose(result)
         finally:
             for _, future in begun:
                 future.cancel()  # Only where this is cancelled itself; else all have ended.
         if stop is not None:
             raise stop
-        return Delivered(records, await self._choose(page, links) if self._choosers else None)
+        if self._choosers:
+            delivered += Delivered(links=await self._choose(page, links))
+        return delivered
 
     async def _choose(self, page: Page, links: Sequence[FollowedLink]) -> Sequence[FollowedLink]:
         """Let the modules choose, each among what the one before has left."""
         for host, call in self._choosers:
             result = await host.begin(call, (page, links), self._limit_s(host))
+            host.stats.note_choice(page, result)
             if result.status is CallStatus.RETURNED:
                 links = cast("tuple[FollowedLink, ...]", result.value)
-            else:
-                host.stats.note_trouble(f"the links of page {page.id} ({page.url})", result)
             if (stop := on_purpose(result)) is not None:
                 raise stop
         return links
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
+    async def finished(self, end: FinishedUrl) -> Delivered:
         """Tell the modules how a URL has ended; return what they have extracted, as `deliver`."""
-        records: list[Record] = []
+        delivered = Delivered()
         for host, call in self._enders:
             result = await host.begin(call, (end,), self._limit_s(host))
-            records += _named(host, host.stats.note_end(end.url, result))
+            delivered += _taken(host, host.stats.note_end(end.url, result))
             if (stop := on_purpose(result)) is not None:
                 raise stop
-        return records
+        return delivered
 
     def _limit_s(self, host: ModuleHost) -> float | None:
         return None if host.module.may_pause else self._time_limit_s
@@ -167,8 +168,9 @@ class ModuleRunner:
         return [host.stats.report() for host in self._hosts]
 
 
-def _named(host: ModuleHost, records: Iterable[bytes]) -> list[Record]:
-    return [Record(host.module.name, one) for one in records]
+def _taken(host: ModuleHost, extraction: Extraction) -> Delivered:
+    records = [Record(host.module.name, one) for one in extraction.records]
+    return Delivered(records, refused=extraction.refused is not None)
 
 
 async def _begin(

@@ -12,6 +12,7 @@ import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.model import Page, Url
+from gossamer.outputs.carried import REFUSAL
 from gossamer.outputs.contract import Output, OutputReport, OutputSpec, PositionLostError
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
@@ -114,12 +115,14 @@ class FollowedOutput:
         return not self._switches_at(result) and self._made.wants_page(result)
 
     def _switches_at(self, result: Result) -> bool:
-        return self._may_switch and bool(result.records) and self._spec.holds == "pages"
+        gives_records = bool(result.records) or result.row == REFUSAL
+        return self._may_switch and gives_records and self._spec.holds == "pages"
 
     def take(self, result: Result, page: Page | None) -> None:
         """Take the next result.
 
-        With the first record a table of pages becomes one of records: no result before had any.
+        With the first record, even one that was refused, a table of pages becomes one of records:
+        no result before had any.
         """
         with self._explained():
             if self._switches_at(result):

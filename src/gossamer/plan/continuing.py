@@ -1,7 +1,6 @@
 """Going on with a crawl: its options with those that have changed, and the command for it."""
 
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +9,7 @@ from gossamer.config import OPTIONS, STORED, CrawlOptions, StoreAddress, format_
 from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
 from gossamer.errors import UsageError
 from gossamer.model import Snapshot
+from gossamer.plan.commands import crawl_command
 from gossamer.plan.origin import Origin, working_directory
 from gossamer.plan.plan import FIXED, Plan
 from gossamer.plan.stored_options import stored_values
@@ -89,41 +89,25 @@ def command_to_continue(
     }
     if ended_by not in higher or options.store.scheme == "memory":
         return None
-    return shlex.join(["gossamer", "resume", *crawl_words(plan, environment), *higher[ended_by]])
-
-
-def crawl_words(plan: Plan, environment: Mapping[str, str]) -> list[str]:
-    """Return what names a crawl on the command line; the password of its store is hidden."""
-    options, words = plan.options, []
-    store = options.store
-    if store in {IN_DIRECTORY, OWN_REDIS}:
-        directory = str(plan.directory)
-        return [f"./{directory}" if directory.startswith("-") else directory]
-    if environment.get("GOSSAMER_STORE", "").strip() != (store.url or str(store)):
-        words += ["--store", str(store)]
-    if store.is_server:
-        words += ["--name", plan.name]
-    if options.insecure_store:
-        words.append("--insecure-store")
-    return words
+    more = ["--insecure-store"] if options.insecure_store else []
+    return crawl_command(plan, environment, "resume", *more, *higher[ended_by])
 
 
 def module_changes(
-    before: Sequence[str], now: Sequence[str], origin: Origin | None, replay: Sequence[str]
+    before: Sequence[str], now: Sequence[str], origin: Origin | None, replay: Callable[[str], str]
 ) -> Iterator[str]:
     """Yield a sentence for each module that a crawl did not have before, or has no longer.
 
-    `replay` are the words of the command that shows kept pages to a module.
+    `replay` returns the command that shows kept pages to a module.
     """
     here = working_directory()
     there = Path(origin.folder) if origin is not None else here
     known = {absolute_name(spec, there): spec for spec in before if spec not in _NO_PAGES}
     wanted = {absolute_name(spec, here): spec for spec in now if spec not in _NO_PAGES}
     for spec in (wanted[name] for name in wanted if name not in known):
-        command = shlex.join([*replay, "--module", spec])
         yield (
-            f"module {spec} was not part of this crawl: it sees only new pages; '{command}' shows "
-            "it the kept ones"
+            f"module {spec} was not part of this crawl: it sees only new pages; '{replay(spec)}' "
+            "shows it the kept ones"
         )
     for spec in (known[name] for name in known if name not in wanted):
         yield (

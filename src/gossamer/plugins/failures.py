@@ -26,7 +26,7 @@ def message(error: BaseException) -> str:
     return _printable(text)
 
 
-def printable_message(error: Exception) -> str:
+def printable_message(error: BaseException) -> str:
     """Return the message of an error of ours in one printable line, without its type."""
     return _printable(str(error))
 

@@ -1,6 +1,8 @@
 """The stores between which a crawl can be moved: a file, and a shared store."""
 
 import asyncio
+import os
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +12,7 @@ from pathlib import Path
 from gossamer.cluster import frontier_role
 from gossamer.config import OWN_REDIS, StoreAddress
 from gossamer.errors import CrawlError, UsageError
+from gossamer.plan.commands import store_command
 from gossamer.plan.starts import own_name
 from gossamer.plan.stored_options import read_options
 from gossamer.stores.embedded.directory import (
@@ -100,11 +103,11 @@ class FileEnd:
             finally:
                 directory.clear(part)
 
-    def continue_with(self) -> list[str]:
+    def continue_with(self) -> str:
         """Return the command that goes on with the crawl there."""
         if self._path.name == DATABASE:
-            return ["gossamer", "resume", str(self._path.parent)]
-        return ["gossamer", "resume", "--store", f"sqlite:{self._path}"]
+            return shlex.join(["gossamer", "resume", str(self._path.parent)])
+        return store_command(StoreAddress("sqlite", self._path), None, os.environ, "resume")
 
 
 def _write(tables: sqlite3.Connection, path: Path) -> None:
@@ -214,9 +217,11 @@ class SharedStoreEnd:
 
         asyncio.run(ask_server(self._address, bring))
 
-    def continue_with(self) -> list[str]:
+    def continue_with(self) -> str:
         """Return the command that goes on with the crawl there."""
-        return ["gossamer", "resume", "--store", str(self._address), "--name", str(self._crawl)]
+        store = StoreAddress("redis", url=self._address.url())
+        more = ["--insecure-store"] if self._allow_insecure else []
+        return store_command(store, self._crawl, os.environ, "resume", *more)
 
 
 class OwnRedisEnd:
@@ -256,9 +261,9 @@ class OwnRedisEnd:
     def take_in(self, tables: sqlite3.Connection, rules: StoreRules, tell: Tell) -> None:
         """Do nothing: it never comes to that."""
 
-    def continue_with(self) -> list[str]:
+    def continue_with(self) -> str:
         """Return the command that goes on with the crawl there."""
-        return ["gossamer", "resume", str(self)]
+        return shlex.join(["gossamer", "resume", str(self)])
 
 
 MigrationEnd = FileEnd | SharedStoreEnd | OwnRedisEnd

@@ -24,8 +24,8 @@ class Migrated(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     urls: int
     pages: int
-    continue_with: list[str]
-    """The command that goes on with the crawl, in words."""
+    continue_with: str
+    """The command that goes on with the crawl."""
 
 
 def migrate(

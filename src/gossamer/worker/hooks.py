@@ -8,7 +8,6 @@ import msgspec
 from gossamer.model import Outcome, Page
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.stores.contract import Link, Settlement, Store
-from gossamer.stores.results import Record
 from gossamer.worker.links import LinkFilter
 
 REPORTED_AT_ONCE = 200
@@ -25,7 +24,7 @@ class Modules(Protocol):
     async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         """Show a page to every module, with the links that are about to be followed."""
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
+    async def finished(self, end: FinishedUrl) -> Delivered:
         """Tell how a URL has ended; return what was extracted."""
 
     async def depth_changed(self, page_id: int, depth: int) -> None:

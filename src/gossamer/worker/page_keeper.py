@@ -124,7 +124,9 @@ class PageKeeper:
         chosen = offered(settlement.links) if context.modules.hooks.links else ()
         delivered = await context.modules.deliver(page, chosen)
         settlement = with_delivered(settlement, delivered, context.link_filter)
-        if not context.rows.give_way_to(delivered.records):
+        row = None
+        if not context.rows.give_way_to(delivered):
             row = context.rows.pack(page, parsed)
-            settlement = msgspec.structs.replace(settlement, row=row)
+        row = context.rows.or_refusal(row, delivered)
+        settlement = msgspec.structs.replace(settlement, row=row)
         return with_body_written(settlement, context.bodies)

@@ -25,8 +25,9 @@ class Settler:
         if is_end and context.modules.hooks.ends:
             guard.is_delivering = True
             more = await context.modules.finished(end_of(settlement))
-            records = [*settlement.records, *more]
-            settlement = msgspec.structs.replace(settlement, records=records)
+            records = [*settlement.records, *more.records]
+            row = context.rows.or_refusal(settlement.row, more)
+            settlement = msgspec.structs.replace(settlement, records=records, row=row)
         settlement = self._completed(guard, settlement)
         settled = await context.store.settle(settlement, context.clock())
         if context.watch is not None and settled.accepted and settlement.page is None:

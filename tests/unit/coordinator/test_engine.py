@@ -21,7 +21,6 @@ from gossamer.stores.contract import Leased, Settled, Settlement, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.results import Record
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
 from gossamer.worker.context import WorkerContext
@@ -72,8 +71,8 @@ class Silent:
     async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         return Delivered()
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
-        return []
+    async def finished(self, end: FinishedUrl) -> Delivered:
+        return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         pass

@@ -177,6 +177,17 @@ def test_an_error_is_logged_once_for_each_kind_and_summed_up(
     assert lines[2].endswith("fail: 0 pages taken, 100 errors")
 
 
+def test_one_of_each_is_told_as_one(
+    make_page: MakePage, context: ModuleContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails_once(page: Page) -> None:
+        if page.id:
+            raise ValueError("one is too many")
+
+    outcome(context, fails_once, make_page(0), make_page(1))
+    assert caplog.records[-1].getMessage().endswith("fails_once: 1 page taken, 1 error")
+
+
 def test_not_even_endless_kinds_of_error_fill_the_log(
     make_page: MakePage, context: ModuleContext, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -22,7 +22,6 @@ from gossamer.modules.remote import (
     ServedModules,
     WorkerModules,
 )
-from gossamer.stores.results import Record
 
 MakePage = Callable[..., Page]
 
@@ -133,8 +132,8 @@ class Elsewhere:
             raise self._error
         return Delivered()
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
-        return []
+    async def finished(self, end: FinishedUrl) -> Delivered:
+        return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         self.seen.append((page_id, depth))
@@ -231,7 +230,7 @@ def test_records_of_both_are_kept_and_links_are_chosen_here_and_then_there(
         delivered = await modules.deliver(make_page(4), links)
         ended = await modules.finished(FinishedUrl(url=links[0].url, outcome=Outcome.GONE, depth=2))
         left = [one.url[-1] for one in delivered.links or ()]
-        return [one.data for one in delivered.records], left, [one.data for one in ended]
+        return [one.data for one in delivered.records], left, [one.data for one in ended.records]
 
     async def program() -> None:
         there = scrape("there")

@@ -121,6 +121,10 @@ class NoLinks:
     links = ("http://a.test/",)
 
 
+class Empty:
+    pass
+
+
 class TakesNothing:
     def page(self) -> None: ...
 
@@ -133,7 +137,8 @@ class CloseWithMore:
 @pytest.mark.parametrize(
     ("thing", "words"),
     [
-        ({}, r"neither a function nor an object with open, page or close: it is a dict"),
+        ({}, r"nor an object with one of the methods prepare, open, .*, close: it is a dict"),
+        (Empty, r"nor an object .*: it is an Empty"),
         (3, r"it is an int"),
         (str, r"neither a function nor an object"),
         (NeedsArguments, r"needs arguments \(missing a required argument: 'path'\)"),

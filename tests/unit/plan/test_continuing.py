@@ -36,7 +36,13 @@ def snapshot(pages: int, size: int) -> Snapshot:
         (
             {"store": STORE, "insecure-store": True, "name": "n"},
             "interrupted",
-            "gossamer resume --store 'redis://me:***@db.test' --name n --insecure-store",
+            "gossamer resume --name n --insecure-store"
+            "  # with GOSSAMER_STORE set to redis://me:***@db.test",
+        ),
+        (
+            {"store": "redis://db.test", "insecure-store": True, "name": "n"},
+            "interrupted",
+            "gossamer resume --store redis://db.test --name n --insecure-store",
         ),
         ({}, "complete", None),
         ({"store": "memory:"}, "max-pages", None),
@@ -75,7 +81,7 @@ def test_a_module_is_the_same_wherever_it_is_named_from(
     monkeypatch.chdir(tmp_path)
     origin = Origin(machine="m", folder="/there", directory="/there/d")
     before, now = ["noop", "./one.py:a", "save"], ["/there/one.py:a", "./one.py:a"]
-    new, missing = module_changes(before, now, origin, ["gossamer", "replay", "d"])
+    new, missing = module_changes(before, now, origin, "gossamer replay d --module {}".format)
     assert new.startswith("module ./one.py:a was not part of this crawl")
     assert "'gossamer replay d --module ./one.py:a'" in new
     assert missing.startswith("module save was part of this crawl and is left out")

@@ -18,7 +18,6 @@ from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import Leased, Task
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
-from gossamer.stores.results import Record
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
@@ -45,8 +44,8 @@ class Show:
         await self._deliver(page)
         return Delivered()
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
-        return []
+    async def finished(self, end: FinishedUrl) -> Delivered:
+        return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         pass

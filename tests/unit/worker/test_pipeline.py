@@ -15,7 +15,6 @@ from gossamer.policy import AddressPolicy
 from gossamer.stores.claim import Claim
 from gossamer.stores.contract import Settled, Settlement, Store, Task
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.results import Record
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.context import WorkerContext
@@ -81,8 +80,8 @@ class Reader:
         self.pages.append(page)
         return Delivered()
 
-    async def finished(self, end: FinishedUrl) -> list[Record]:
-        return []
+    async def finished(self, end: FinishedUrl) -> Delivered:
+        return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
         if not self.depths:
