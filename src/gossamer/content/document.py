@@ -151,8 +151,10 @@ class LazyDocument:
     def _main_part(self, document: "Document") -> "Document | Element":
         """Return the main part of a copy of the tree, with absolute links."""
         from gossamer.content.main_part import take_main_part  # noqa: PLC0415 -- as above
+        from gossamer.content.tables import unwrap_listings  # noqa: PLC0415 -- as above
 
         document = deepcopy(document)
+        unwrap_listings(document)
         document.resolve_links(document.base_url(self._url))
         return take_main_part(document, self._url)
 

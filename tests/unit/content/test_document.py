@@ -329,3 +329,10 @@ def test_a_page_that_is_hardly_more_than_links_is_a_table_of_contents() -> None:
         assert "Chapter entry 299" in text
         assert "Top of it" not in text
         assert "Site entry" not in text, "a menu with this page in it is one of the site"
+
+
+def test_a_listing_in_a_table_of_one_cell_keeps_its_lines() -> None:
+    page = document("<p>It says:<table><tr><td> <pre>if x:\n\n    go()</pre> </table><p>So it is.")
+    assert page.markdown() == "It says:\n\n```\nif x:\n\n    go()\n```\n\nSo it is."
+    assert page.main_text() == "It says:\n\nif x:\n\n    go()\n\nSo it is."
+    assert [table.rows for table in page.tables()] == [(("if x: go()",),)]
