@@ -140,19 +140,23 @@ class LazyDocument:
         document = self._document()
         if document is None:
             return self._plain().strip()
-        from gossamer.content.main_part import take_main_part  # noqa: PLC0415 -- as above
-
-        return take_main_part(deepcopy(self._laid_out(document))).to_text().strip()
+        return self._main_part(self._laid_out(document)).to_text().strip()
 
     def _markdown(self) -> str:
         document = self._document()
         if document is None:
             return self._plain().strip()
+        return self._main_part(document).to_markdown().strip()
+
+    def _main_part(self, document: "Document") -> "Document | Element":
+        """Return the main part of a copy of the tree, with absolute links."""
         from gossamer.content.main_part import take_main_part  # noqa: PLC0415 -- as above
+        from gossamer.content.tables import unwrap_listings  # noqa: PLC0415 -- as above
 
         document = deepcopy(document)
+        unwrap_listings(document)
         document.resolve_links(document.base_url(self._url))
-        return take_main_part(document).to_markdown().strip()
+        return take_main_part(document, self._url)
 
     def _metadata(self) -> Metadata:
         from gossamer.content.metadata import metadata_of  # noqa: PLC0415 -- as above

@@ -3,70 +3,137 @@
 The parser finds the element that reads most like running text, as the reader modes of browsers do.
 On a manual that is often one section of many. So what stands beside it is taken in as well, up to
 the body, as long as it says something itself; menus, which are mostly links, are left out.
+
+A section with a heading and a sentence is no menu, however many links there are in its tables. And
+a page of which hardly anything would be left without its menus is a table of contents: they stay.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Text
+
+from gossamer.content.similarity import words_of
+from gossamer.model import Url
 
 MIN_CHARACTERS: Final = 250
 """A page of which less than this reads as content is taken as a whole."""
 MIN_WORDS: Final = 5
 """What says less than this beside its links is no content."""
+MIN_SENTENCE: Final = 8
+"""So many words beside its links make a paragraph a sentence, not the entry of a menu."""
+MAX_LINKED: Final = 2
+"""A sentence has at most so many times its other words in links."""
+MAX_MENUS: Final = 5
+"""A page with more than so many times the rest of its words in menus is a table of contents."""
 
 _DESIGNATED: Final = "main, [role=main]"
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_HEADING: Final = ", ".join(_HEADINGS)
+# Only a hostile page has hundreds of these in each other; counting them all would take its time.
+_LINK: Final = "a[href]:not(a[href] a)"
+_PARAGRAPH: Final = "p:not(:has(p))"
 _FRAME: Final = "nav, aside, [role=navigation], [role=search], [role=complementary]"
 _FRAME_TAGS: Final = frozenset({"nav", "aside", "header", "footer", "form", "script", "style"})
 _FRAME_ROLES: Final = frozenset(
     {"navigation", "search", "complementary", "banner", "contentinfo", "doc-toc"}
 )
+_FRAME_CLASSES: Final = frozenset({"navheader", "navfooter", "docnav"})
+"""What DocBook and Publican write around their pages: titles, which are not always links."""
 
 
-def take_main_part(document: Document) -> Document | Element:
-    """Return the element with the main content, or all of the page; the tree loses its menus."""
+def take_main_part(document: Document, url: Url) -> Document | Element:
+    """Return the element with the main content, or all of the page; the tree loses its menus.
+
+    The links are absolute.
+    """
     designated = document.select(_DESIGNATED)
     if len(designated) == 1 and len(designated[0].text) >= MIN_CHARACTERS:
         return _without_frames(designated[0])
     found = document.main_content()
     if found is None or len(found.text) < MIN_CHARACTERS:
         return document
-    return _without_frames(_with_neighbours(found))
+    return _without_frames(_with_neighbours(found, url))
 
 
-def _with_neighbours(found: Element) -> Element:
+def _with_neighbours(found: Element, url: Url) -> Element:
     """Return the nearest element around another that has all content beside it."""
-    best, menus, passed = found, list[Element](), list[Element]()
+    best, frames, menus, passed = found, list[Element](), list[Element](), list[Element]()
     inner, outer = found, found.parent
     while isinstance(outer, Element) and outer.tag != "html":
-        says_more = False
+        says_more = _says_something(outer)
         for child in outer.children:
             if not isinstance(child, Element) or child == inner:
                 continue
-            if _is_menu(child):
-                passed.append(child)
+            if _is_frame(child):
+                frames.append(child)
+            elif _is_menu(child):
+                (frames if _leads_to(url, child) else passed).append(child)
             else:
-                says_more = says_more or _counted(child)[0] >= MIN_WORDS
+                says_more = says_more or child.tag in _HEADINGS or _counted(child)[0] >= MIN_WORDS
         if says_more:
             best = outer
             menus += passed
             passed.clear()
         inner, outer = outer, outer.parent
+    for frame in frames:
+        frame.decompose()
+    within = _words_in(menus)
+    left_out = within + _words_in(passed)
+    if left_out and left_out > MAX_MENUS * (_words_in([best]) - within):
+        return inner
     for menu in menus:
         menu.decompose()
     return best
 
 
+def _is_frame(element: Element) -> bool:
+    return (
+        element.tag in _FRAME_TAGS
+        or element.attr("role") in _FRAME_ROLES
+        or (element.attr("class") or "").lower() in _FRAME_CLASSES
+    )
+
+
+def _says_something(parent: Element) -> bool:
+    """Tell whether an element has text of its own, between its elements."""
+    own = "".join(child.text for child in parent.children if isinstance(child, Text))
+    return len(words_of(own)) >= MIN_WORDS
+
+
 def _is_menu(element: Element) -> bool:
-    if element.tag in _FRAME_TAGS or element.attr("role") in _FRAME_ROLES:
-        return True
     plain, linked = _counted(element)
-    return linked > max(plain, MIN_WORDS)
+    return linked > max(plain, MIN_WORDS) and not _has_sentence(element)
+
+
+def _has_sentence(element: Element) -> bool:
+    """Tell whether a paragraph is one, or a section with a heading has one."""
+    if element.tag == "p":
+        return _is_sentence(element)
+    return element.select_one(_HEADING) is not None and any(
+        map(_is_sentence, element.select(_PARAGRAPH))
+    )
+
+
+def _is_sentence(paragraph: Element) -> bool:
+    plain, linked = _counted(paragraph)
+    return plain >= MIN_SENTENCE and linked <= MAX_LINKED * plain
+
+
+def _leads_to(url: Url, menu: Element) -> bool:
+    """Tell whether a menu has the page itself: then it is one of the site, not of the page."""
+    return any((link.attr("href") or "").removesuffix("#") == url for link in menu.select(_LINK))
 
 
 def _counted(element: Element) -> tuple[int, int]:
     """Return how many words are outside of links, and how many inside."""
-    linked = sum(len(link.text.split()) for link in element.select("a"))
-    return max(0, len(element.text.split()) - linked), linked
+    linked = _words_in(element.select(_LINK))
+    return max(0, _words_in([element]) - linked), linked
+
+
+def _words_in(elements: Iterable[Element]) -> int:
+    """Return the number of words; entries of a list may have nothing but tags between them."""
+    return len(words_of(" ".join(text for element in elements for text in element.strings)))
 
 
 def _without_frames(element: Element) -> Element:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from copy import deepcopy
+from itertools import islice
 from typing import Final
 
 from turbohtml import Document, Element
@@ -14,6 +15,7 @@ one cell may say that it is a thousand columns and 65,534 rows large."""
 MAX_CHARACTERS: Final = 20_000_000
 """Of all tables together, since the text of a nested table is also that of those around it."""
 _TABLE_PARTS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
+_LISTING: Final = "tbody:only-child > tr:only-child > td:only-child > pre:only-child"
 _MAX_SPANS: Final = {"colspan": 1000, "rowspan": 65_534}
 """What the HTML standard allows."""
 
@@ -31,6 +33,13 @@ def tables_of(document: Document) -> tuple[Table, ...]:
         if any(cells):
             found.append(_table(element, rows, cells))
     return tuple(found)
+
+
+def unwrap_listings(document: Document) -> None:
+    """Take text with lines of its own out of tables of one cell, as old DocBook has them."""
+    for listing in document.select(_LISTING):
+        for around in [*islice(listing.ancestors, 4)]:  # the cell, its row, the body and the table
+            around.unwrap()
 
 
 def without_large_tables(document: Document) -> Document:

@@ -1,22 +1,22 @@
-"""The links in Markdown, replaced."""
+"""The links in Markdown, replaced, and those in the HTML that it may have in it."""
 
 import re
-from html import escape, unescape
 from typing import Final
 
-from gossamer.outputs.html_links import Replace
+from gossamer.outputs.html_links import Replace, rewrite_html
 
-# Code is skipped. The rest is as the writer of Markdown has it: brackets that are text are escaped,
-# and a table that Markdown cannot express is HTML.
+# Code is skipped. The rest is as the writer of Markdown has it: brackets that are text are escaped.
+# A table that Markdown has no way to write is HTML up to an empty line: backticks are text there.
 _LINK: Final = re.compile(
-    r"""(?P<code>
+    r"""(?P<table>^[ >]*<table\b.*(?:\n.*\S.*)*)
+      | (?P<code>
           ^[ >]*(?P<fence>`{3,})[^`\n]*\n(?:.*\n)*?[ >]*(?P=fence)[ ]*$
         | (?<![`\\])(?P<ticks>`+)(?!`)(?:[^`]|(?!(?<!`)(?P=ticks)(?!`))`)+(?P=ticks)(?!`)
         )
       | (?<!\\)\]\((?:<(?P<angled>(?:[^<>\\\n]|\\.)*)>
                     |(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))
       | (?<!\\)<(?P<auto>https?://[^\s<>]+)>
-      | (?<!\\)(?P<tag><a\s[^<>]{0,2000}?(?<=\s)href=")(?P<attribute>[^"]*)(?=")""",
+      | (?P<tag>(?<!\\)<[a-zA-Z][a-zA-Z0-9]*\s[^<>]*>)""",
     re.VERBOSE | re.MULTILINE,
 )
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -29,12 +29,11 @@ def rewrite_markdown(text: str, replace: Replace) -> str:
     def link(match: re.Match[str]) -> str:
         if match["code"] is not None:
             return match[0]
+        if match["table"] is not None or match["tag"] is not None:
+            return rewrite_html(match[0], replace)
         if (automatic := match["auto"]) is not None:
             new = replace(automatic)
             return match[0] if new is None else f"[{automatic}]({_destination(new)})"
-        if (attribute := match["attribute"]) is not None:
-            new = replace(unescape(attribute))
-            return match[0] if new is None else match["tag"] + escape(new)
         written = match["angled"] if match["angled"] is not None else match["plain"]
         new = replace(_ESCAPED.sub(r"\1", written)) if written else None
         return match[0] if new is None else f"]({_destination(new)}"

@@ -290,3 +290,49 @@ def test_the_main_part_is_all_sections_and_no_menu() -> None:
         assert "A last word of all" in text
         assert "Menu entry" not in text
         assert "Copyright" not in text
+
+
+LINKS = "".join(f"<li><a href=/{n}>entry number {n}</a></li>" for n in range(30))
+BESIDE = {
+    "without spaces": (True, "<div><h2>一</h2><p>最初の節です。重要な文章があります。</p></div>"),
+    "a heading": (True, "<h1>Titled</h1>"),
+    "no element": (True, "Words that are in no element of their own"),
+    "a list in it": (True, f"<div><h2>H</h2><p>You may want to have some of these.{LINKS}</div>"),
+    "a long link": (
+        True,
+        f"<p>Eight words all around <a href=/>{'nine ' * 9}</a> that are linked so.",
+    ),
+    "an anchor": (True, "<div><a id=x>A place that may be linked to, and is no link</a></div>"),
+    "entries": (False, f"<div><h2>See also</h2><ul>{LINKS}</ul></div>"),
+    "a path": (False, "<p>You are here: <a href=/>The home of it</a> | <a href=/a>the part</a>"),
+    "titles": (False, "<div class=navheader>The title of this page once more</div>"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_says_something_beside_the_main_part_is_kept(name: str) -> None:
+    is_kept, beside = BESIDE[name]
+    main = "<p>The main part, which is long, says this, and that." * 9
+    page = document(f"{beside}<div>{main}</div>")
+    for text in (page.main_text(), page.markdown()):
+        assert "The main part" in text
+        assert (turbohtml.parse(beside).text[-6:] in text) is is_kept
+
+
+def test_a_page_that_is_hardly_more_than_links_is_a_table_of_contents() -> None:
+    entries = "".join(f"<li><a href=c{n}.html>Chapter entry {n}</a>" for n in range(300))
+    start = f"<div><p>{'This book is free, and useful, we hope. ' * 8}</p></div>"
+    site = f"<div><ul><li><a href=page>This page</a>{entries.replace('Chapter', 'Site')}</ul></div>"
+    page = f"<nav>Top of it</nav>{site}<div>{start}<h2>Contents</h2><ul>{entries}</ul></div>"
+    for text in (document(page.encode()).main_text(), document(page.encode()).markdown()):
+        assert "This book is free" in text
+        assert "Chapter entry 299" in text
+        assert "Top of it" not in text
+        assert "Site entry" not in text, "a menu with this page in it is one of the site"
+
+
+def test_a_listing_in_a_table_of_one_cell_keeps_its_lines() -> None:
+    page = document("<p>It says:<table><tr><td> <pre>if x:\n\n    go()</pre> </table><p>So it is.")
+    assert page.markdown() == "It says:\n\n```\nif x:\n\n    go()\n```\n\nSo it is."
+    assert page.main_text() == "It says:\n\nif x:\n\n    go()\n\nSo it is."
+    assert [table.rows for table in page.tables()] == [(("if x: go()",),)]

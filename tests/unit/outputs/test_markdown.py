@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -82,6 +83,29 @@ def test_a_page_is_its_main_content_with_front_matter(
     assert "[up](../index.md)" in read(spec.path / "x.org/docs/a.md")[1]
     plain = read(spec.path / "x.org/t.txt.md")[1]
     assert plain == "\n````\n*plain* <http://x.org/> ```\n````\n"
+
+
+def test_links_in_tables_that_stay_html_are_relative_too(
+    make_page: MakePage, make_spec: MakeSpec, put: Put
+) -> None:
+    first = make_page(
+        "http://x.org/",
+        f"""<p>{PARAGRAPH}</p><table><tr><td colspan=2>a ` b <a href="a?b=1&amp;c=2#d">next</a> `
+        <tr><td><a href=gone?x=1&amp;y>gone</a><td><pre>&lt;a href="http://x.org/a"><p>
+        <p>and &lt;a href="http://x.org/a"> and <code>&lt;a href="http://x.org/a"></code></table>
+        <p>{PARAGRAPH} &lt;a href="http://x.org/a">""".encode(),
+        number=1,
+    )
+    output = markdown(spec := make_spec("site.md"))
+    output.rewind(None)
+    put(output, parsed(first))
+    put(output, parsed(make_page("http://x.org/a?b=1&c=2", PARAGRAPH.encode(), number=2)))
+    put(output, parsed(make_page("http://x.org/a", PARAGRAPH.encode(), number=3)))
+    output.finish(())
+    body = read(spec.path / "x.org/index.md")[1]
+    links = re.findall(r'<a href="([^"]*)">(\w+)', body)
+    assert links == [("a@b=1_c=2.md#d", "next"), ("http://x.org/gone?x=1&amp;y", "gone")]
+    assert body.count('a href="http://x.org/a"') == 4, "what only looks like a link is none"
 
 
 def test_a_depth_that_got_smaller_is_put_right(
