@@ -4,11 +4,17 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 
-from gossamer.cli.output import columns, moment, put_found, section
+from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.observe import printable
-from gossamer.observe.figures import count, counted, size, span
-from gossamer.observe.reasons import outcome_reasons, seed_reasons, sitemap_words
+from gossamer.observe.figures import count, counted, moment, size, span
+from gossamer.observe.reasons import (
+    finished_words,
+    given_up_words,
+    outcome_reasons,
+    seed_reasons,
+    sitemap_words,
+)
 from gossamer.observe.standstill import standstill
 from gossamer.observe.summary import scorer_words
 from gossamer.observe.workers import (
@@ -28,7 +34,6 @@ WORKERS_SHOWN = 20
 STATES = {
     "running": "running",
     "crashed": "killed: 'gossamer resume' continues it",
-    "complete": "finished: no URLs left",
     "max-pages": "finished: the page budget is used up",
     "max-bytes": "finished: the byte budget is used up",
     "interrupted": "interrupted: 'gossamer resume' continues it",
@@ -58,7 +63,7 @@ async def _read(request: ReadRequest) -> CrawlStatus:
 def status_lines(status: CrawlStatus) -> Iterator[str]:
     """Yield the status for people."""
     yield printable(status.where)
-    yield from section("state", [STATES.get(status.state) or STATES[status.ended_by or ""]])
+    yield from section("state", [_state(status)])
     if why := standstill(status.resting_s, status.workers):
         yield from section("", [why])
     if status.visits > status.pages:
@@ -82,6 +87,7 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
         yield from section("sitemaps", [words])
     outcomes = outcome_reasons(status.outcomes, status.causes, status.max_page_bytes)
     yield from section("outcomes", columns([list(one) for one in outcomes], right=[0]))
+    yield from section("given up", given_up_words(status.given_up))
     yield from section("outputs", columns(_outputs(status)))
     yield ""
     depths = columns(_depths(status), right=[0, 1, 2, 3])
@@ -95,6 +101,13 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     if status.workers:
         yield ""
         yield from section("workers", _workers(status, this_machine()))
+
+
+def _state(status: CrawlStatus) -> str:
+    if status.state == "finished" and status.ended_by == "complete":
+        retry = ": 'gossamer retry' asks again" if status.given_up else ""
+        return finished_words(status.outcomes) + retry
+    return STATES.get(status.state) or STATES[status.ended_by or ""]
 
 
 def _of(show: Callable[[int], str], limit: int | None) -> str:
