@@ -115,7 +115,10 @@ def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
 @pytest.mark.req("B1")
 @pytest.mark.parametrize(
     ("budget", "advice"),
-    [("10", "use --fresh to start over"), ("2", "raise --max-pages to continue, or use --fresh")],
+    [
+        ("10", "start over with 'gossamer crawl … --fresh'"),
+        ("2", "raise --max-pages to continue, or start over with 'gossamer crawl … --fresh'"),
+    ],
 )
 def test_a_crawl_that_is_over_says_so_and_is_not_touched(
     budget: str, advice: str, gossamer: "Gossamer", web: Web, tmp_path: Path

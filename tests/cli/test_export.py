@@ -50,8 +50,8 @@ def test_an_export_is_what_the_crawl_writes_itself_and_goes_on_from_the_last(
     assert rows(tmp_path / "new.jsonl") == own[5:]
     for more in (["--new"], []):
         again = gossamer("export", *crawl, *more, "-o", "new.jsonl")
-        words = "an export with --new leaves none): move it away, or name another output"
-        assert (again.returncode, words in again.stderr) == (2, True)
+        told = "an export with --new leaves none): move it away, or name another output"
+        assert (again.returncode, told in again.stderr) == (2, True)
     assert gossamer("export", *crawl, "--new", "-o", "none.jsonl").returncode == 0
     assert rows(tmp_path / "none.jsonl") == []
 

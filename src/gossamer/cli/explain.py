@@ -30,8 +30,8 @@ ATTEMPTS_SHOWN = 12
 def explain(
     url: str,
     /,
-    *,
     directory: Directory = None,
+    *,
     store: StoreUrl = None,
     name: CrawlName = None,
     json: Json = False,

@@ -36,6 +36,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     ended_by: str
     """`complete`, `max-pages`, `max-bytes`, `interrupted`, or what else it was, in words."""
     directory: str
+    """Where its results are; empty: nothing was kept."""
     pages_before: int = 0
     """How many of the pages were there before this run."""
     was_over: bool = False

@@ -127,7 +127,7 @@ def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
     yield "Scorer", _wrapped(scorer_words(summary.scorer)) if summary.scorer else []
     yield "Ended", _wrapped(ending(summary))
     # Not wrapped, so that they can be copied.
-    yield "Results", [printable(summary.directory)]
+    yield "Results", [printable(summary.directory)] if summary.directory else []
     yield "Pages", [*_where_pages_are(summary)]
     yield "Continue with", [printable(summary.continue_with)] if summary.continue_with else []
 
