@@ -9,10 +9,10 @@ import msgspec
 from gossamer.model import HostKey, Outcome
 from gossamer.stores.contract import HOST_FAILED
 from gossamer.stores.reading import CrawlReader
-from gossamer.stores.url_record import UrlRecord, UrlState
+from gossamer.stores.url_record import UrlRecord
 
 URLS_READ = 10_000
-"""Among how many finished URLs such hosts are looked for: the first of a crawl of any size."""
+"""Among how many URLs such hosts are looked for: the first that were found, of however many."""
 
 
 class GivenUpHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class GivenUpHost(msgspec.Struct, frozen=True, kw_only=True):
     urls: int
     """How many of its URLs were given up with it, among those that were looked at."""
     reason: str
-    """What it failed of last, in words."""
+    """What it failed of last, in words; empty if nobody knows."""
 
 
 async def read_given_up(reader: CrawlReader, outcomes: Mapping[str, int]) -> list[GivenUpHost]:
@@ -32,7 +32,7 @@ async def read_given_up(reader: CrawlReader, outcomes: Mapping[str, int]) -> lis
     if not outcomes.get(Outcome.GAVE_UP):
         return []
     found, read = [], 0
-    async for one in reader.urls({UrlState.DONE}):
+    async for one in reader.urls():
         if one.record.outcome is Outcome.GAVE_UP:
             found.append(one.record)
         read += 1
@@ -47,9 +47,16 @@ def given_up_hosts(urls: Iterable[UrlRecord]) -> list[GivenUpHost]:
     for_host.sort(key=lambda one: (one.host, one.finished_at or 0.0))
     hosts = []
     for host, group in groupby(for_host, attrgetter("host")):
-        first, *others = group
-        last = others[-1] if others else first
-        reason = last.detail.removeprefix(HOST_FAILED).removeprefix(": ")
-        at, count = first.finished_at or 0.0, 1 + len(others)
-        hosts.append(GivenUpHost(host=host, at=at, urls=count, reason=reason))
+        own = list(group)
+        # A process that has never asked the host does not know what it failed of.
+        reasons = [one.detail.removeprefix(HOST_FAILED).removeprefix(": ") for one in own]
+        known = [reason for reason in reasons if reason]
+        hosts.append(
+            GivenUpHost(
+                host=host,
+                at=own[0].finished_at or 0.0,
+                urls=len(own),
+                reason=known[-1] if known else "",
+            )
+        )
     return sorted(hosts, key=lambda one: (-one.urls, one.host))
