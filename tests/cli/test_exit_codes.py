@@ -57,10 +57,13 @@ def test_a_host_that_goes_down_is_named_with_what_helps(
     assert f"{urls} gave up: {refused}; gossamer retry asks again" in said
     assert f"finished: no URLs left; {urls} URLs given up" in said
     assert f"with {urls} URLs left: {refused}" in said
-    assert "Continue with gossamer retry " in said
+    retry = f"gossamer retry {' '.join(store).removeprefix('--dir ')}"
+    assert f"Continue with {retry}" in said
+    assert status["retry_with"] == retry
     shown = " ".join(command("gossamer", "status", *store).stdout.split())
-    assert f"no URLs left; {urls} URLs given up: 'gossamer retry' asks again" in shown
+    assert f"no URLs left; {urls} URLs given up" in shown
     assert "given up 127.0.0.9 at 2" in shown
+    assert f"ask again {retry}" in shown
 
 
 def test_without_a_seed_it_is_3_and_each_has_its_reason(

@@ -1,11 +1,15 @@
 """`gossamer status`: how far a crawl is."""
 
 import asyncio
+import shlex
 import time
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.model import Outcome
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted, moment, size, span
 from gossamer.observe.reasons import (
@@ -24,7 +28,7 @@ from gossamer.observe.workers import (
     worker_figures,
     worker_remark,
 )
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.stored_crawl import open_crawl
 
@@ -57,7 +61,20 @@ def status(
 
 async def _read(request: ReadRequest) -> CrawlStatus:
     async with open_crawl(request) as crawl:
-        return await crawl_status(crawl, time.time())
+        found = await crawl_status(crawl, time.time())
+        if found.state == "running" or not found.outcomes.get(Outcome.GAVE_UP):
+            return found
+        return msgspec.structs.replace(found, retry_with=_retry_with(request, crawl.reader))
+
+
+def _retry_with(request: ReadRequest, reader: CrawlReader) -> str:
+    """Return the command that tries URLs of this crawl again."""
+    words = [f"./{reader.where}" if reader.where.startswith("-") else reader.where]
+    if request.address.is_server:
+        words = ["--store", str(request.address), "--name", reader.name or ""]
+    elif request.address.path is not None:
+        words = ["--store", str(request.address)]
+    return shlex.join(["gossamer", "retry", *words])
 
 
 def status_lines(status: CrawlStatus) -> Iterator[str]:
@@ -88,6 +105,8 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     outcomes = outcome_reasons(status.outcomes, status.causes, status.max_page_bytes)
     yield from section("outcomes", columns([list(one) for one in outcomes], right=[0]))
     yield from section("given up", given_up_words(status.given_up))
+    if status.retry_with:
+        yield from section("ask again", [printable(status.retry_with, None)])
     yield from section("outputs", columns(_outputs(status)))
     yield ""
     depths = columns(_depths(status), right=[0, 1, 2, 3])
@@ -105,8 +124,7 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
 
 def _state(status: CrawlStatus) -> str:
     if status.state == "finished" and status.ended_by == "complete":
-        retry = ": 'gossamer retry' asks again" if status.given_up else ""
-        return finished_words(status.outcomes) + retry
+        return finished_words(status.outcomes)
     return STATES.get(status.state) or STATES[status.ended_by or ""]
 
 
