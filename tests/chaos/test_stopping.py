@@ -3,12 +3,14 @@
 import re
 import shlex
 import signal
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gossamer.cli.signals import ECHO_S
 from gossamer.testing import Reply, Web
 
 if TYPE_CHECKING:
@@ -66,6 +68,23 @@ def test_interrupted_once_it_finishes_what_is_in_progress(
     assert set(asked.values()) == {1}, "nothing was asked for twice"
 
 
+def test_one_signal_that_arrives_doubled_counts_once(
+    gossamer: "Gossamer", web: Web, tmp_path: Path
+) -> None:
+    site = web.site("a.test")
+    site.page("/", links=["/1", "/2", "/3"])
+    for name in "123":
+        site.reply(f"/{name}", Reply(body=f"slow {name}", delay_s=1.0))
+    run = gossamer.start(*crawl_of(web, tmp_path))
+    run.wait_for(lambda: {"/1", "/2"} <= {record.path for record in web.requests})
+    run.signal(signal.SIGTERM)
+    run.wait_for(lambda: "finishing what is in progress" in run.output)
+    run.signal(signal.SIGTERM)
+    assert run.end() == 130, run.output
+    assert "stopped at once" not in run.output
+    assert saved(tmp_path) == {"/", "/1", "/2"}
+
+
 @pytest.mark.req("B1", "B3")
 def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
     gossamer: "Gossamer", web: Web, tmp_path: Path
@@ -79,6 +98,7 @@ def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
     run.wait_for(lambda: tmp_path.joinpath("pages/3").exists())
     run.signal(signal.SIGINT)
     run.wait_for(lambda: "press Ctrl-C again to quit now" in run.output)
+    time.sleep(ECHO_S)  # sooner it would count as the first
     run.signal(signal.SIGINT)
     assert run.end() == 130, run.output
     assert "stopped at once" in run.output
@@ -95,7 +115,10 @@ def test_interrupted_twice_it_stops_at_once_and_loses_nothing(
 @pytest.mark.req("B1")
 @pytest.mark.parametrize(
     ("budget", "advice"),
-    [("10", "use --fresh to start over"), ("2", "raise --max-pages to continue, or use --fresh")],
+    [
+        ("10", "start over with 'gossamer crawl … --fresh'"),
+        ("2", "raise --max-pages to continue, or start over with 'gossamer crawl … --fresh'"),
+    ],
 )
 def test_a_crawl_that_is_over_says_so_and_is_not_touched(
     budget: str, advice: str, gossamer: "Gossamer", web: Web, tmp_path: Path

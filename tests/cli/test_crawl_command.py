@@ -38,6 +38,12 @@ def test_a_page_without_markers_says_so(
     assert verified.returncode == 0, verified.stdout
 
 
+def test_where_nothing_is_kept_no_place_is_named(web: Web, gossamer: Command) -> None:
+    web.site("a.test").page("/")
+    ended = gossamer("crawl", web.base_url, "--store", "memory:", "--delay", "0s")
+    assert (ended.returncode, "Results" in ended.stderr) == (0, False), ended.stderr
+
+
 def test_a_seed_need_not_match_an_include_pattern(
     web: Web, command: Command, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from forked_commands import Finished
 from tests.cli.conftest import Command
 
 import gossamer
+from gossamer.model import Cause
 from gossamer.testing import KeepOpen, Raw, Web
 
 Crawl = Callable[..., Finished]
@@ -34,6 +35,35 @@ def crawl(command: Command, store: list[str]) -> Crawl:
         return command("gossamer", "crawl", *arguments, *store, "--delay", "0s", "--workers", "1")
 
     return run
+
+
+def test_a_host_that_goes_down_is_named_with_what_helps(
+    web: Web, crawl: Crawl, command: Command, store: list[str]
+) -> None:
+    nobody = f"http://127.0.0.9:{web.address[1]}"
+    web.site("a.test").page("/", links=[f"{nobody}/{number}" for number in range(5)])
+    allowed = ["--allow-network", "127.0.0.0/8", "--ignore-robots", "127.0.0.9"]
+    ended = crawl(web.base_url, "--scope", "any", *allowed)
+    assert ended.returncode == 0, "no URLs are left"
+    said = " ".join(ended.stderr.split())
+    refused = str(Cause.CONNECTION_REFUSED)
+    status = json.loads(command("gossamer", "status", *store, "--json").stdout)
+    (host,) = status["given_up"]
+    urls = status["outcomes"]["gave_up"]
+    assert host == {"host": "127.0.0.9", "urls": urls, "at": host["at"], "reason": refused}
+    assert status["started_at"] < host["at"] <= status["last_at"]
+    cause = {"outcome": "gave_up", "cause": refused, "status": None, "urls": urls}
+    assert cause in status["causes"]
+    assert f"{urls} gave up: {refused}; gossamer retry asks again" in said
+    assert f"finished: no URLs left; {urls} URLs given up" in said
+    assert f"with {urls} URLs left: {refused}" in said
+    retry = f"gossamer retry {' '.join(store).removeprefix('--dir ')}"
+    assert f"Continue with {retry}" in said
+    assert status["retry_with"] == retry
+    shown = " ".join(command("gossamer", "status", *store).stdout.split())
+    assert f"no URLs left; {urls} URLs given up" in shown
+    assert "given up 127.0.0.9 at 2" in shown
+    assert f"ask again {retry}" in shown
 
 
 def test_without_a_seed_it_is_3_and_each_has_its_reason(

@@ -116,6 +116,7 @@ def test_pages(gossamer: Gossamer, finished: Path) -> None:
         (["--state", "waiting"], set()),
         (["--state", "in-progress"], set()),
         (["--outcome", "not-found"], {"/missing"}),
+        (["--outcome", "not_found"], {"/missing"}),
         (["--outcome", "fetched"], {"/", "/1", "/hostile"}),
         (["--outcome", "fetched", "--state", "too-deep"], set()),
     ],
@@ -195,7 +196,7 @@ def test_a_full_disk_is_a_failure(finished: Path) -> None:
 
 
 @pytest.mark.req("B5")
-def test_explain(gossamer: Gossamer) -> None:
+def test_explain(gossamer: Gossamer, finished: Path) -> None:
     told = gossamer("explain", "http://a.test/1?utm_source=x")
     assert (told.code, told.err) == (0, "")
     assert told.lines[:3] == [
@@ -205,8 +206,9 @@ def test_explain(gossamer: Gossamer) -> None:
     ]
     assert "  path        0  http://a.test/   seed" in told.lines
     assert "              1  http://a.test/1  link" in told.lines
-    (found,) = gossamer("explain", "http://a.test/1", "--json").objects
-    assert (found["state"], found["outcome"], found["depth"]) == ("finished", "fetched", 1)
+    for directory in ([], [finished]):
+        (found,) = gossamer("explain", "http://a.test/1", *directory, "--json").objects
+        assert (found["state"], found["outcome"], found["depth"]) == ("finished", "fetched", 1)
 
 
 @pytest.mark.req("B5")
@@ -282,12 +284,17 @@ def test_modules_and_scorers(gossamer: Gossamer) -> None:
     [
         (
             ["status", "--dir", "nowhere"],
-            "there is no crawl in nowhere: name its directory with --dir",
+            "there is no crawl in nowhere: 'gossamer crawls' lists those around here",
         ),
+        (["status", "a", "b"], "'b' cannot be used here: leave it out. See"),
         (["explain", "a.test"], "did you mean 'http://a.test'?"),
         (["explain"], "See 'gossamer --help'."),
         (["pages", "--state", "lost"], "waiting"),
-        (["pages", "--outcome", "eaten"], "not-found"),
+        (["pages", "--outcome", "eaten"], "there is no outcome 'eaten': name one of address_ref"),
+        (["export", "-o", "-"], "-o writes to files, directories or s3://, not to standard output"),
+        (["export", "-o"], "-o needs a value."),
+        (["export", "a", "-o", "a.html", "--fields", "url"], "no output here is a table"),
+        (["crawl", "http://a.test", "--delay", "-5s"], "--delay cannot be negative, as -5s is."),
         (["pages", "--cat", "x"], "--cat"),
         (["config", "--max-pages", "many"], "must be a whole number"),
     ],

@@ -1,12 +1,14 @@
 """A shared crawl as people run it: one command, and others that join and leave."""
 
 import signal
+import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gossamer.cli.signals import ECHO_S
 from gossamer.cluster.frontier_role import LEADS_FOR_S
 from gossamer.testing import RequestRecord, Web
 
@@ -160,6 +162,7 @@ def test_interrupted_twice_it_stops_at_once(crawl: "ProcessCrawl") -> None:
     crawl.await_requests(10)
     run.signal(signal.SIGINT)
     crawl.await_words(run, "press Ctrl-C again to quit now")
+    time.sleep(ECHO_S)  # sooner it would count as the first
     run.signal(signal.SIGINT)
     assert run.end(3.0) in {130, -signal.SIGINT}, "or it had just ended by itself"
     assert crawl.processes() == []

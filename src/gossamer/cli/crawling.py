@@ -74,7 +74,8 @@ def _conclude(summary: Summary, observer: Observer) -> int:
     if summary.was_over:
         budget = summary.ended_by in {"max-pages", "max-bytes"}
         raising = f"raise --{summary.ended_by} to continue, or " if budget else ""
-        observer.say("info", f"this crawl is finished; {raising}use --fresh to start over")
+        again = f"{raising}start over with 'gossamer crawl … --fresh'"
+        observer.say("info", f"this crawl is finished; {again}")
     observer.close(summary)
     return summary.exit_code
 
@@ -82,6 +83,8 @@ def _conclude(summary: Summary, observer: Observer) -> int:
 def _with_commands(summary: Summary, plan: Plan) -> Summary:
     """Return the summary with the commands that get at the pages, if only the store has them."""
     store = plan.options.store
+    if store.scheme == "memory" and plan.options.module == ("noop",):
+        return msgspec.structs.replace(summary, directory="")  # nothing was kept there
     if plan.options.module != ("noop",) or plan.options.output or store.scheme == "memory":
         return summary
     return msgspec.structs.replace(

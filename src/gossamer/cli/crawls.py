@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from gossamer.cli.output import columns, moment, put_json, put_lines
+from gossamer.cli.output import columns, put_json, put_lines
 from gossamer.cli.parameters import JsonLines, switch, value
 from gossamer.config import StoreAddress, load
 from gossamer.errors import UsageError
 from gossamer.observe import printable
-from gossamer.observe.figures import count, size
+from gossamer.observe.figures import count, moment, size
 from gossamer.views.crawls import CrawlEntry, crawls_below, crawls_in
 
 EXIT_KEPT = 1

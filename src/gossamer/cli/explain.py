@@ -4,13 +4,13 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from gossamer.cli.output import columns, moment, put_found, section
+from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.cli.status import RELAXING
 from gossamer.config.host_table import shown_table
 from gossamer.model import Url
 from gossamer.observe import printable
-from gossamer.observe.figures import counted, size, span
+from gossamer.observe.figures import counted, moment, size, span
 from gossamer.observe.reasons import left_out_words
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.url_record import PageRecord
@@ -30,8 +30,8 @@ ATTEMPTS_SHOWN = 12
 def explain(
     url: str,
     /,
-    *,
     directory: Directory = None,
+    *,
     store: StoreUrl = None,
     name: CrawlName = None,
     json: Json = False,

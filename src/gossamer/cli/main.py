@@ -80,7 +80,9 @@ def run_command(words: Sequence[str]) -> int:
             words, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        fail(f"{' '.join(str(error).split())} See 'gossamer --help'.", ExitCode.WRONG_USE)
+        from gossamer.cli.mistakes import mistake  # noqa: PLC0415 -- takes a while to load
+
+        fail(f"{mistake(error, words)} See 'gossamer --help'.", ExitCode.WRONG_USE)
     return code
 
 

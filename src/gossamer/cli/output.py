@@ -8,7 +8,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
@@ -106,11 +105,3 @@ def section(label: str, lines: Iterable[str], width: int = 12) -> Iterator[str]:
     """Yield the lines beside a label."""
     for number, line in enumerate(lines):
         yield f"  {label if number == 0 else '':<{width}}{line}".rstrip()
-
-
-def moment(seconds: float) -> str:
-    """Return the local time, such as 2026-05-01 09:30:00."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds}"

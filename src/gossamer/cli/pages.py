@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from gossamer.cli.outcomes import parse_outcome
 from gossamer.cli.output import as_json, as_line, put, put_stream
 from gossamer.cli.parameters import CrawlName, Directory, JsonLines, StoreUrl, crawl_to_read
 from gossamer.errors import UsageError
@@ -31,7 +32,7 @@ def pages(
     name: CrawlName = None,
     every: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
     state: StateName | None = None,
-    outcome: Outcome | None = None,
+    outcome: str | None = None,
     cat: int | None = None,
     json: JsonLines = False,
 ) -> int:
@@ -44,20 +45,21 @@ def pages(
     state
         List the URLs in this state.
     outcome
-        List the URLs with this outcome.
+        List the URLs with this outcome, such as not_found; 'gossamer status' counts them.
     cat
         Write the body of the page with this number, byte for byte. In a terminal, control
         characters are escaped.
     """
     request = crawl_to_read(directory, store, name)
+    wanted = None if outcome is None else parse_outcome(outcome, [*Outcome])
     if cat is not None:
-        if every or state or outcome or json:
+        if every or state or wanted or json:
             raise UsageError(
                 "--cat writes one page as it is: leave out --all, --state, --outcome and --json"
             )
         asyncio.run(_write_body(request, cat))
-    elif every or state or outcome:
-        asyncio.run(_list_urls(request, state, outcome, json=json))
+    elif every or state or wanted:
+        asyncio.run(_list_urls(request, state, wanted, json=json))
     else:
         asyncio.run(_list_pages(request, json=json))
     return 0

@@ -8,6 +8,7 @@ from typing import Annotated
 from gossamer.cli.continuing import UNCHANGEABLE, CrawlDir, options_of
 from gossamer.cli.crawling import crawl_with
 from gossamer.cli.options import with_options
+from gossamer.cli.outcomes import parse_outcome
 from gossamer.cli.parameters import value
 from gossamer.errors import UsageError
 from gossamer.model import Outcome
@@ -61,11 +62,7 @@ def _split(values: Sequence[str]) -> list[str]:
 
 def _outcome(name: str) -> Outcome:
     """Return the outcome of that name; one with a page is refused."""
-    try:
-        outcome = Outcome(name.strip().lower().replace("-", "_").replace(" ", "_"))
-    except ValueError as error:
-        names = ", ".join(sorted(FAILED))
-        raise UsageError(f"there is no outcome {name!r}: name one of {names}") from error
+    outcome = parse_outcome(name, FAILED)
     if outcome not in FAILED:
         raise UsageError(
             f"what was {outcome} has not failed, and is not tried again: name an outcome without a "

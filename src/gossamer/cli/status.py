@@ -1,14 +1,25 @@
 """`gossamer status`: how far a crawl is."""
 
 import asyncio
+import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 
-from gossamer.cli.output import columns, moment, put_found, section
+import msgspec
+
+from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.model import Outcome
 from gossamer.observe import printable
-from gossamer.observe.figures import count, counted, size, span
-from gossamer.observe.reasons import outcome_reasons, seed_reasons, sitemap_words
+from gossamer.observe.figures import count, counted, moment, size, span
+from gossamer.observe.reasons import (
+    finished_words,
+    given_up_words,
+    outcome_reasons,
+    seed_reasons,
+    sitemap_words,
+)
 from gossamer.observe.standstill import standstill
 from gossamer.observe.summary import scorer_words
 from gossamer.observe.workers import (
@@ -18,7 +29,8 @@ from gossamer.observe.workers import (
     worker_figures,
     worker_remark,
 )
-from gossamer.stores.reading import ReadRequest
+from gossamer.plan.commands import store_command
+from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.stored_crawl import open_crawl
 
@@ -28,7 +40,6 @@ WORKERS_SHOWN = 20
 STATES = {
     "running": "running",
     "crashed": "killed: 'gossamer resume' continues it",
-    "complete": "finished: no URLs left",
     "max-pages": "finished: the page budget is used up",
     "max-bytes": "finished: the byte budget is used up",
     "interrupted": "interrupted: 'gossamer resume' continues it",
@@ -52,13 +63,26 @@ def status(
 
 async def _read(request: ReadRequest) -> CrawlStatus:
     async with open_crawl(request) as crawl:
-        return await crawl_status(crawl, time.time())
+        found = await crawl_status(crawl, time.time())
+        if found.state == "running" or not found.outcomes.get(Outcome.GAVE_UP):
+            return found
+        return msgspec.structs.replace(found, retry_with=_retry_with(request, crawl.reader))
+
+
+def _retry_with(request: ReadRequest, reader: CrawlReader) -> str:
+    """Return the command that tries URLs of this crawl again."""
+    address = request.address
+    if address.is_server or address.path is not None:
+        name = reader.name if address.is_server else None
+        return store_command(address, name, os.environ, "retry")
+    where = f"./{reader.where}" if reader.where.startswith("-") else reader.where
+    return shlex.join(["gossamer", "retry", where])
 
 
 def status_lines(status: CrawlStatus) -> Iterator[str]:
     """Yield the status for people."""
     yield printable(status.where)
-    yield from section("state", [STATES.get(status.state) or STATES[status.ended_by or ""]])
+    yield from section("state", [_state(status)])
     if why := standstill(status.resting_s, status.workers):
         yield from section("", [why])
     if status.visits > status.pages:
@@ -82,6 +106,9 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
         yield from section("sitemaps", [words])
     outcomes = outcome_reasons(status.outcomes, status.causes, status.max_page_bytes)
     yield from section("outcomes", columns([list(one) for one in outcomes], right=[0]))
+    yield from section("given up", given_up_words(status.given_up))
+    if status.retry_with:
+        yield from section("ask again", [printable(status.retry_with, None)])
     yield from section("outputs", columns(_outputs(status)))
     yield ""
     depths = columns(_depths(status), right=[0, 1, 2, 3])
@@ -95,6 +122,12 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     if status.workers:
         yield ""
         yield from section("workers", _workers(status, this_machine()))
+
+
+def _state(status: CrawlStatus) -> str:
+    if status.state == "finished" and status.ended_by == "complete":
+        return finished_words(status.outcomes)
+    return STATES.get(status.state) or STATES[status.ended_by or ""]
 
 
 def _of(show: Callable[[int], str], limit: int | None) -> str:

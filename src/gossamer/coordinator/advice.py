@@ -50,6 +50,7 @@ OPTIONS: Mapping[Outcome, str] = MappingProxyType(
         Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or max-pages and max-bytes in the "
         "rules for the host, then gossamer retry",
         Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
+        Outcome.GAVE_UP: "gossamer retry asks again",
         Outcome.NOT_HTML: "--accept keeps other types, and --exclude spares the requests",
     }
 )

@@ -12,7 +12,8 @@ from gossamer.cluster.launcher import Launcher
 from gossamer.coordinator.beginning import begin, has_begun, retry_failed
 from gossamer.coordinator.bodies import CrawlBodies
 from gossamer.coordinator.engine import Engine, Workers
-from gossamer.coordinator.observer import Observer, SeedReport, Summary
+from gossamer.coordinator.given_up import read_given_up
+from gossamer.coordinator.observer import Observer, Summary
 from gossamer.coordinator.outputs import CrawlOutputs, OutputSite, check_outputs, open_outputs
 from gossamer.coordinator.processes import ProcessSetting, open_processes
 from gossamer.coordinator.run_progress import RunProgress
@@ -188,6 +189,9 @@ class Crawl:
         if outputs is not None:
             written = await outputs.finish(partial(progress.show, store, self._observer))
         snapshot = await progress.snapshot(store)
+        async with opened.reader() as reader:
+            seeds = await read_seeds(reader, self._plan.seeds, self._plan.sitemaps)
+            given_up = await read_given_up(reader, snapshot.outcomes)
         return Summary(
             snapshot=snapshot,
             ended_by=ended_by,
@@ -197,15 +201,12 @@ class Crawl:
             directory=opened.where,
             slowest_hosts=await progress.slowest_hosts(store),
             modules=self._reports,
-            seeds=await self._read_seeds(opened),
+            seeds=seeds,
+            given_up=given_up,
             max_page_bytes=self._plan.options.max_page_bytes,
             scorer=await read_report(store),
             outputs=written,
         )
-
-    async def _read_seeds(self, opened: OpenedCrawl) -> SeedReport:
-        async with opened.reader() as reader:
-            return await read_seeds(reader, self._plan.seeds, self._plan.sitemaps)
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""

@@ -54,6 +54,11 @@ class Export:
         self._stopped = False
         self._writer: OutputWriter | None = None
         check_endings(wishes.targets)
+        if wishes.fields and not wishes.wants_rows:
+            raise UsageError(
+                "--fields says what the rows of a table hold, and no output here is a table: leave "
+                "it out, or add one, such as -o pages.csv"
+            )
 
     def stop(self) -> None:
         """End soon."""

@@ -6,6 +6,7 @@ from typing import Literal, Protocol, runtime_checkable
 import msgspec
 
 from gossamer.coordinator.exit_code import exit_code
+from gossamer.coordinator.given_up import GivenUpHost
 from gossamer.coordinator.seeds import SeedReport
 from gossamer.errors import ExitCode
 from gossamer.frontier.scorers.contract import ScorerReport
@@ -35,6 +36,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     ended_by: str
     """`complete`, `max-pages`, `max-bytes`, `interrupted`, or what else it was, in words."""
     directory: str
+    """Where its results are; empty: nothing was kept."""
     pages_before: int = 0
     """How many of the pages were there before this run."""
     was_over: bool = False
@@ -47,6 +49,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The command that saves all of them as files then."""
     seeds: SeedReport = SeedReport()
     """What came of the seeds, over all runs of the crawl."""
+    given_up: Sequence[GivenUpHost] = ()
+    """The hosts that failed so often that they are not asked any more, as far as looked for."""
     slowest_hosts: Sequence[HostView] = ()
     modules: Sequence[ModuleReport] = ()
     max_page_bytes: int | None = None

@@ -4,6 +4,7 @@ They are rounded to fit into a column; `gossamer.config` has exact forms, which 
 """
 
 import math
+from datetime import UTC, datetime
 
 _SIZE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 _HOUR_S, _DAY_S = 3600, 86_400
@@ -57,6 +58,14 @@ def span(seconds: float) -> str:
     if whole < _DAY_S:
         return f"{whole // _HOUR_S}h {whole % _HOUR_S // 60:02d}m"
     return f"{whole // _DAY_S:,}d {whole % _DAY_S // _HOUR_S:02d}h"
+
+
+def moment(seconds: float) -> str:
+    """Return the local time, such as 2026-05-01 09:30:00."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds}"
 
 
 def _short_span(seconds: float) -> str:

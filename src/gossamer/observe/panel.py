@@ -5,6 +5,7 @@ is hard to read. In a low terminal the list of workers gives way first, then eve
 and the figures. All text is `rich.text.Text`, in which markup is not interpreted.
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from typing import TypeVar
@@ -81,15 +82,25 @@ class Panel(msgspec.Struct, frozen=True):
                 for worker in _exactly(1 + WORKER_ROWS, self._worker_lines()):
                     yield worker or Text()
             yield Text()
-            for message in _exactly(MESSAGES, self._messages()):
-                yield _line(str(message), STYLES[message.level]) if message else Text()
+            for message in _exactly(MESSAGES, self._message_lines(width)):
+                yield message or Text()
         yield Text()
 
-    def _messages(self) -> Iterator[Message]:
-        why = standstill(self.snapshot.resting_s, self.workers)
+    def _message_lines(self, width: int) -> Iterator[Text]:
+        """Yield why the crawl stands still, then the last messages: the newest one is wrapped."""
+        room, why = MESSAGES, standstill(self.snapshot.resting_s, self.workers)
         if why := why or resting_words(self.snapshot, self.hosts):
-            yield Message("warning", why)
-        yield from self.messages
+            yield _line(str(Message("warning", why)), STYLES["warning"])
+            room -= 1
+        if not self.messages:
+            return
+        *others, newest = self.messages
+        wrapped = textwrap.wrap(str(newest), width) or [""]
+        lines = [*wrapped[: room - 1], " ".join(wrapped[room - 1 :])] if wrapped[room:] else wrapped
+        for one in others[max(0, len(others) + len(lines) - room) :]:
+            yield _line(str(one), STYLES[one.level])
+        for line in lines:
+            yield _line(line, STYLES[newest.level])
 
     def _bar(self, width: int) -> RenderableType:
         share, name = nearest_budget(self.snapshot)

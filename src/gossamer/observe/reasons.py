@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gossamer.coordinator import SeedReport
 from gossamer.coordinator.advice import OPTIONS
+from gossamer.coordinator.given_up import GivenUpHost
 from gossamer.model import Cause, CauseCount, Outcome
 from gossamer.observe.escape import printable
-from gossamer.observe.figures import count, counted, size
+from gossamer.observe.figures import count, counted, moment, size
 from gossamer.policy.failures import status_words
 
 CAUSES_SHOWN = 3
 SEEDS_SHOWN = 10
+HOSTS_SHOWN = 3
 _PLAIN = frozenset({Outcome.NOT_FOUND, Outcome.GONE, Outcome.NOT_HTML})
 """The name of these says what happened."""
 _OPTIONS = {str(outcome): option for outcome, option in OPTIONS.items()}
@@ -40,6 +42,22 @@ def seed_reasons(seeds: SeedReport) -> Iterator[str]:
         yield printable(f"{one.url}: {one.reason}")
     if more := len(seeds.failed[SEEDS_SHOWN:]):
         yield f"and {count(more)} more"
+
+
+def given_up_words(hosts: Sequence[GivenUpHost]) -> Iterator[str]:
+    """Yield which hosts are not asked any more, since when and why; only the first of many."""
+    for one in hosts[:HOSTS_SHOWN]:
+        words = f"{one.host} at {moment(one.at)}, with {counted(one.urls, 'URL')} left"
+        yield printable(f"{words}: {one.reason}" if one.reason else words)
+    if more := len(hosts[HOSTS_SHOWN:]):
+        yield f"and {counted(more, 'host')} more"
+
+
+def finished_words(outcomes: Mapping[str, int]) -> str:
+    """Return that a crawl is complete, and whether it gave something up for that."""
+    given_up = outcomes.get(Outcome.GAVE_UP, 0)
+    words = f"; {counted(given_up, 'URL')} given up" if given_up else ""
+    return f"finished: no URLs left{words}"
 
 
 def sitemap_words(listed: int, outcomes: Mapping[str, int]) -> str:

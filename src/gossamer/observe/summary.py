@@ -14,6 +14,8 @@ from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, rate, size, span, visited
 from gossamer.observe.reasons import (
     SEEDS_SHOWN,
+    finished_words,
+    given_up_words,
     left_out_words,
     outcome_reasons,
     seed_reasons,
@@ -54,7 +56,7 @@ def ending(summary: Summary) -> str:
     """Return in words what ended the crawl and what is left."""
     last = summary.snapshot
     words = {
-        "complete": "finished: no URLs left",
+        "complete": finished_words(last.outcomes),
         "max-pages": f"the page budget (--max-pages {last.max_pages}) was reached",
         "max-bytes": f"the byte budget (--max-bytes {format_size(last.max_bytes)}) was reached",
         "max-time": "the time limit (--max-time) was reached",
@@ -113,6 +115,8 @@ def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
     yield "Sitemaps", _wrapped(sitemap_words(last.listed, last.outcomes))
     yield "Left out", _wrapped(left_out_words(last.over_host_urls))
     yield "Outcomes", _columns(outcome_reasons(last.outcomes, last.causes, summary.max_page_bytes))
+    hosts = given_up_words(summary.given_up)
+    yield "Given up", [line for words in hosts for line in _hanging(words)]
     yield (
         "Slowest hosts",
         _columns([(span(one.mean_ms / 1000), _host(one)) for one in summary.slowest_hosts]),
@@ -123,7 +127,7 @@ def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
     yield "Scorer", _wrapped(scorer_words(summary.scorer)) if summary.scorer else []
     yield "Ended", _wrapped(ending(summary))
     # Not wrapped, so that they can be copied.
-    yield "Results", [printable(summary.directory)]
+    yield "Results", [printable(summary.directory)] if summary.directory else []
     yield "Pages", [*_where_pages_are(summary)]
     yield "Continue with", [printable(summary.continue_with)] if summary.continue_with else []
 

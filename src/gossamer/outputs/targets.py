@@ -102,7 +102,10 @@ def check_endings(targets: Sequence[str]) -> None:
 
 
 def check_places(specs: Sequence[OutputSpec]) -> None:
-    """Refuse outputs that cannot be written, or would replace what this crawl did not write."""
+    """Refuse outputs that cannot be written, or would replace what this crawl did not write.
+
+    Nobody notes what an export with `--new` has written, so that it is not replaced either.
+    """
     for spec in specs:
         if spec.is_uploaded:
             from gossamer.outputs.s3 import check_upload  # noqa: PLC0415 -- only where it is used
@@ -125,7 +128,8 @@ def _complaints(spec: OutputSpec) -> Iterator[str]:
     state = StateFile(spec.folder, spec.key).read()
     leave = "move it away, or name another output"
     if path.exists() and (state is None or not state.is_placed):
-        yield f"{path} was not written by this crawl, which leaves it alone: {leave}"
+        unknown = "this crawl has no note of writing it, and an export with --new leaves none"
+        yield f"{path} is there and is left alone ({unknown}): {leave}"
     elif path.exists() and state and state.stamp and state.stamp != Stamp.of(path):
         yield f"{path} was changed since this crawl wrote it, and is left alone: {leave}"
     if state is None and part.exists():

@@ -8,7 +8,7 @@ import msgspec
 from gossamer.config import OPTIONS, STORED, CrawlOptions, StoreAddress, format_size, load
 from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
 from gossamer.errors import UsageError
-from gossamer.model import Snapshot
+from gossamer.model import Outcome, Snapshot
 from gossamer.plan.commands import crawl_command
 from gossamer.plan.origin import Origin, working_directory
 from gossamer.plan.plan import FIXED, Plan
@@ -77,7 +77,8 @@ def command_to_continue(
 ) -> str | None:
     """Return the command that goes on after such an end; None if nothing is left to do.
 
-    A limit that was reached is doubled, or else what is there already, if that is more.
+    A limit that was reached is doubled, or else what is there already, if that is more. URLs of
+    hosts that were given up are left, too.
     """
     options = plan.options
     pages, size = (0, 0) if last is None else (last.visits, last.received)
@@ -87,10 +88,15 @@ def command_to_continue(
         "max-pages": ["--max-pages", str(2 * max(options.max_pages, pages))],
         "max-bytes": ["--max-bytes", format_size(2 * max(options.max_bytes, size))],
     }
-    if ended_by not in higher or options.store.scheme == "memory":
+    if options.store.scheme == "memory":
         return None
     more = ["--insecure-store"] if options.insecure_store else []
-    return crawl_command(plan, environment, "resume", *more, *higher[ended_by])
+    if ended_by in higher:
+        return crawl_command(plan, environment, "resume", *more, *higher[ended_by])
+    is_given_up = last is not None and last.outcomes.get(Outcome.GAVE_UP, 0) > 0
+    if ended_by != "complete" or not is_given_up:
+        return None
+    return crawl_command(plan, environment, "retry", *more)
 
 
 def module_changes(

@@ -26,6 +26,8 @@ MAX_ATTEMPTS = 5000
 """A URL that was tried so often is not visited again, so that its history stays bounded."""
 POISON_WORDS = "it crashed three workers"
 """The detail of its outcome."""
+HOST_FAILED = "its host has failed too often"
+"""How the detail begins of a URL that was given up with its host."""
 LATE_S = 0.1
 """A host that could have been asked this long ago waits for a worker with time for it."""
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gossamer.coordinator.given_up import GivenUpHost, read_given_up
 from gossamer.coordinator.seeds import SeedReport, read_seeds
 from gossamer.frontier.queues import QueueTable
 from gossamer.frontier.scorers.contract import ScorerReport
@@ -59,6 +60,10 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Why downloads failed, most frequent first."""
     seeds: SeedReport
     """What came of the seeds."""
+    given_up: list[GivenUpHost] = []
+    """The hosts that failed so often that they are not asked any more, as far as looked for."""
+    retry_with: str | None = None
+    """The command that asks again, if URLs were given up and nobody works on the crawl."""
     max_page_bytes: int | None
     outputs: list[OutputStatus] = []
     """What the crawl writes or has written, as far as its directory is here."""
@@ -108,6 +113,8 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         outcomes=dict(outcomes),
         causes=counts.causes,
         seeds=await _seeds(crawl),
+        given_up=await read_given_up(crawl.reader, counts.outcomes),
+        retry_with=None,  # whoever was told where the crawl is knows the words
         max_page_bytes=options.max_page_bytes if options else None,
         outputs=await output_statuses(crawl.reader),
         url_states={state.name.lower(): counts.states[state] for state in UrlState},

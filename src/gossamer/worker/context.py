@@ -14,6 +14,7 @@ from gossamer.stores.contract import Store
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.hooks import Modules
+from gossamer.worker.host_failures import HostFailures
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.page_rows import PageRows
 from gossamer.worker.robots import PoliteRobots
@@ -41,6 +42,8 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
     in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
     """The pages that are read and shown to modules just now."""
+    failures: HostFailures = msgspec.field(default_factory=HostFailures)
+    """What hosts failed of last."""
     cookies: CookieJars | None = None
     """None: no cookies are sent or kept."""
     max_depth: int | None = None

@@ -79,7 +79,7 @@ class Pipeline:
     def _unasked(self, task: Task) -> Settlement | None:
         """Return how a task ends for which its host is not asked; None: it is."""
         if task.hopeless:
-            return settlements.gave_up(task)
+            return settlements.gave_up(task, self._context.failures.last(task.host))
         if task.spent:
             return settlements.over_budget(task)
         trap = self._context.traps.judge(task) if self._context.traps is not None else CLEAR

@@ -13,8 +13,9 @@ from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.failures import status_words
 from gossamer.policy.retry import RETRIES, asks_to_wait, is_overloaded, may_retry, retry_after_s
 from gossamer.policy.traps import TrapVerdict
-from gossamer.stores.contract import Link, Settlement, Task
+from gossamer.stores.contract import HOST_FAILED, Link, Settlement, Task
 from gossamer.stores.host_feedback import HostFeedback
+from gossamer.worker.host_failures import HostFailure
 
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
@@ -37,9 +38,18 @@ def feedback_of(response: Response, ended: float) -> HostFeedback:
     )
 
 
-def gave_up(task: Task) -> Settlement:
-    """Settle a task of a host that is not asked any more."""
-    return Settlement(task=task, outcome=Outcome.GAVE_UP, detail="its host has failed too often")
+def gave_up(task: Task, last: HostFailure | None) -> Settlement:
+    """Settle a task of a host that is not asked any more; `last`: what it failed of, if known."""
+    if last is None:
+        return Settlement(task=task, outcome=Outcome.GAVE_UP, detail=HOST_FAILED)
+    cause, status = last
+    return Settlement(
+        task=task,
+        outcome=Outcome.GAVE_UP,
+        cause=cause,
+        detail=f"{HOST_FAILED}: {cause if status is None else status_words(status)}",
+        status=status,
+    )
 
 
 def over_budget(task: Task) -> Settlement:

@@ -58,8 +58,9 @@ class Settler:
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
         """Tell with each visit what was received, and which pause its host has asked for.
 
-        A store may forget that pause.
+        A store may forget that pause. What the host failed of is remembered here.
         """
+        self._context.failures.note(settlement)
         received, feedback = guard.allowance.received, settlement.feedback
         delay_s = self._context.robots.known_delay_s(settlement.task.url)
         if feedback is not None and delay_s is not None and feedback.crawl_delay_s is None:

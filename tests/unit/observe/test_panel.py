@@ -89,6 +89,22 @@ def test_no_line_is_wider_than_the_terminal_and_the_height_is_fixed(
             assert max(map(len, lines)) <= width
 
 
+def test_the_newest_message_is_wrapped_as_far_as_there_is_room(panel: Panel) -> None:
+    hint = Message("info", "finishing what is in progress; press Ctrl-C again to quit now")
+    said = [Message("info", "first"), Message("info", "second"), hint]
+    narrow = msgspec.structs.replace(panel, messages=said, workers=[])
+    assert render(narrow, 20).split("\n")[-5:-2] == [
+        "finishing what is in",
+        "progress; press",
+        "Ctrl-C again to qui…",
+    ]
+    assert render(narrow, 40).split("\n")[-5:-2] == [
+        "second",
+        "finishing what is in progress; press",
+        "Ctrl-C again to quit now",
+    ]
+
+
 def test_there_is_more_to_see_where_there_is_room(panel: Panel) -> None:
     assert "docs.example" not in render(panel, 50)
     assert "docs.example" in render(panel, 60)

@@ -240,5 +240,5 @@ def test_which_crawl_is_meant(
 
 
 def test_there_is_no_crawl_where_one_was_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no crawl in .*nowhere: name its directory"):
+    with pytest.raises(UsageError, match=r"there is no crawl in .*nowhere: 'gossamer crawls'"):
         status(in_directory(tmp_path / "nowhere"))

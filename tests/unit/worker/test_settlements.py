@@ -12,6 +12,7 @@ from gossamer.stores.contract import Link, Settlement, Task
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
+from gossamer.worker.host_failures import HostFailure, HostFailures
 from gossamer.worker.settlements import MAX_REDIRECTS
 
 MakeTask = Callable[..., Task]
@@ -196,8 +197,26 @@ def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
 
 
 def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
-    settled = settlements.gave_up(task(hopeless=True))
-    assert (settled.outcome, settled.feedback) == (Outcome.GAVE_UP, None)
+    last, words = HostFailure(Cause.STATUS_RATE_LIMITED, 429), "its host has failed too often"
+    for failure, detail in ((None, words), (last, f"{words}: 429 Too Many Requests")):
+        settled = settlements.gave_up(task(hopeless=True), failure)
+        assert (settled.outcome, settled.feedback) == (Outcome.GAVE_UP, None)
+        assert (settled.cause, settled.status) == (failure or (None, None))
+        assert settled.detail == detail
+
+
+def test_what_a_host_failed_of_is_remembered_until_it_answers(task: MakeTask) -> None:
+    failures, known = HostFailures(), task()
+    failed = HostFeedback(ended=1.0, failed=True, answered=False)
+    for cause in (Cause.CONNECT_TIMEOUT, Cause.CONNECTION_REFUSED):
+        failures.note(
+            Settlement(task=known, outcome=Outcome.CONNECTION_FAILED, cause=cause, feedback=failed)
+        )
+    failures.note(settlements.gave_up(known, None))
+    assert failures.last(known.host) == (Cause.CONNECTION_REFUSED, None)
+    assert failures.last(HostKey("other.example")) is None
+    failures.note(Settlement(task=known, outcome=Outcome.FETCHED, feedback=FEEDBACK))
+    assert failures.last(known.host) is None
 
 
 @pytest.mark.req("D9")

@@ -57,7 +57,7 @@ async def open_sqlite_reader(request: ReadRequest) -> AsyncIterator["SqliteReade
     where = path or directory
     file = path or directory / DATABASE
     if not file.is_file():
-        raise UsageError(f"there is no crawl in {where}: name its directory with --dir")
+        raise UsageError(f"there is no crawl in {where}: 'gossamer crawls' lists those around here")
     with reading(file) as connection:
         closed, running = _status(connection, directory)
         if not closed and not running:
