@@ -74,6 +74,10 @@ class OutputHandle:
         """Note up to which result all outputs are durable."""
         self.number, self._deaths = number, 0
 
+    async def waits(self, words: str) -> None:
+        """Say that the store is waited for."""
+        self._say(words)
+
     async def failed(self, kind: str, words: str) -> None:
         """Note why the outputs cannot be written."""
         error: GossamerError = ERRORS.get(kind, CrawlError)(words)

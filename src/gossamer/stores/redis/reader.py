@@ -33,7 +33,7 @@ from gossamer.stores.redis.crawl_client import (
     stored_crawl,
 )
 from gossamer.stores.redis.no_answer import explained
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import ANSWER_S, Nodes
 from gossamer.stores.redis.read_counts import read_counts
 from gossamer.stores.redis.read_ends import read_ends
 from gossamer.stores.redis.read_path import read_path
@@ -64,7 +64,8 @@ async def reading_at(
     nodes: Nodes, address: RedisAddress, name: str, directory: Path | None = None
 ) -> AsyncIterator["RedisReader"]:
     """Connect to a crawl at one of the servers that are known, to read it."""
-    async with explained(address), stored_crawl(nodes, name) as (rules, client):
+    patient = explained(address, patience_s=ANSWER_S)
+    async with patient, stored_crawl(nodes, name) as (rules, client):
         where = f"the crawl {name} in {address}"
         yield RedisReader(client, rules, where=where, directory=directory)
 
