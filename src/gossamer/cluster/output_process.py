@@ -7,6 +7,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -24,7 +25,7 @@ from gossamer.outputs.writer import OutputWriter
 from gossamer.plugins import describe
 from gossamer.stores.away import Absence, StoreAwayError
 from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.registry import kind_of, open_for_reading
+from gossamer.stores.registry import kind_of, reopening
 
 T = TypeVar("T")
 
@@ -79,7 +80,9 @@ class OutputProcess:
     def __init__(self) -> None:
         self._channel: Channel | None = None
         self._writer: OutputWriter | None = None
-        self._request: ReadRequest | None = None
+        self._open: Callable[[], AbstractAsyncContextManager[CrawlReader]] | None = None
+        self._is_lasting = False
+        """Whether a reader sees what comes later: a server's does, a file's does not."""
         self._following: asyncio.Task[None] | None = None
         self._absence = Absence(self._wait)
         self._kept = 0
@@ -95,7 +98,8 @@ class OutputProcess:
     async def begin(self, order: OutputOrder) -> None:
         """Open the outputs, and follow the log."""
         store = load({"store": order.store}, {}).options.store
-        self._request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
+        request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
+        self._open, self._is_lasting = reopening(request), kind_of(store).shared
         self._writer = OutputWriter(order.wishes.specs(Path(order.folder)), order.rules)
         self._writer.lock()
         await self._read(self._writer.open)
@@ -120,19 +124,14 @@ class OutputProcess:
             await self._read(self._look)
 
     async def _look(self, reader: CrawlReader) -> None:
-        """Hand over what is new, again and again where a server shows it to an old reader, too.
-
-        A reader of a file sees what was there when it was opened.
-        """
-        assert self._request is not None
+        """Hand over what is new, again and again if the reader shows it."""
         assert self._writer is not None
-        is_lasting = kind_of(self._request.address).shared
         while True:
             await self._writer.follow(reader)
             self._absence.end()
             self._tell()
             await asyncio.sleep(FOLLOW_EVERY_S)
-            if not is_lasting:
+            if not self._is_lasting:
                 return
 
     async def _complete(self, reader: CrawlReader) -> list[OutputReport]:
@@ -145,11 +144,11 @@ class OutputProcess:
 
         It may have lost its last results: where the outputs stand is noted, so that it shows.
         """
-        assert self._request is not None
+        assert self._open is not None
         assert self._writer is not None
         while True:
             try:
-                async with open_for_reading(self._request) as reader:
+                async with self._open() as reader:
                     return await work(reader)
             except StoreAwayError as error:
                 self._absence.note(error)

@@ -4,8 +4,17 @@ The counters are a consistent snapshot. A list is read in batches while others w
 each record is as it was when its batch was read.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +66,15 @@ async def open_redis_reader(request: ReadRequest) -> AsyncIterator["RedisReader"
     name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
     async with reading_at(Nodes(address), address, name, request.directory) as reader:
         yield reader
+
+
+def remembering_reader(
+    request: ReadRequest,
+) -> Callable[[], AbstractAsyncContextManager["RedisReader"]]:
+    """Return what connects to a crawl, at any server that it has learnt of by then."""
+    assert request.name is not None
+    address = parse_address(request.address.url)
+    return partial(reading_at, Nodes(address), address, request.name, request.directory)
 
 
 @asynccontextmanager
