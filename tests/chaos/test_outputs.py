@@ -9,11 +9,13 @@ import secrets
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from process_tree import workers_of, writers_of
+from redis_servers import RedisServer
 from tests.chaos.conftest import Withheld, was_asked
 from tests.chaos.test_full_disk import mount
 
@@ -116,6 +118,35 @@ def test_killed_at_random_moments_outputs_are_exact(
     assert len(expected) > PAGES
     assert {name: output_crawl.rows(name) for name in names} == dict.fromkeys(names, expected)
     assert not list(output_crawl.folder.glob("*.part"))
+
+
+@pytest.mark.req("B1", "D15")
+def test_a_server_that_comes_back_was_waited_for(
+    gossamer: "Gossamer", web: Web, tmp_path: Path
+) -> None:
+    """The coordinator, both workers and the writer say that they try again, and do.
+
+    So does a writer that is started meanwhile.
+    """
+    with closing(RedisServer(tmp_path / "redis", "appendonly yes")) as server:
+        crawl = OutputCrawl(gossamer, web, tmp_path, server.start().url)
+        run = crawl.start("pages.jsonl", "pages.csv")
+        for times, victims in ((1, 0), (2, 1)):
+            least = len(web.requests) + 15
+            run.wait_for(lambda: len(web.requests) >= least)  # noqa: B023
+            run.wait_for((tmp_path / "pages.jsonl.part").exists)
+            server.kill()
+            for one in writers_of(run.pid)[:victims]:
+                os.kill(one, signal.SIGKILL)
+            run.wait_for(lambda: run.output.count("is replaced") >= victims)  # noqa: B023
+            run.wait_for(lambda: run.output.count("; trying again.") >= 4 * times)  # noqa: B023
+            server.start()
+        run.succeed()
+        with server.client as client:
+            assert client.info("stats")["total_connections_received"] < 40, "it keeps its reader"
+        expected = crawl.pages()
+    assert len(expected) > PAGES
+    assert crawl.rows("pages.jsonl") == crawl.rows("pages.csv") == expected
 
 
 def test_after_ctrl_c_outputs_are_complete_and_go_on(output_crawl: OutputCrawl) -> None:

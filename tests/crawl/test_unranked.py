@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,15 @@ BROKEN = """
 def score(candidate):
     raise ConnectionError("the service is away")
 """
+
+HANGS = """
+import threading, pathlib
+
+def score(candidate):
+    pathlib.Path("begun").touch()
+    threading.Event().wait()
+"""
+PATIENCE_S = 30
 
 
 def gossamer(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
@@ -59,6 +70,31 @@ def test_the_command_tells_it_once_and_the_count_at_the_end(site: str, tmp_path:
     assert found["scorer"]["unranked"] == 5
     assert "the service is away" in found["scorer"]["trouble"]
     gossamer(tmp_path, "verify", "--dir", "d")
+
+
+def test_a_scorer_that_hangs_costs_ten_seconds_and_the_order(site: str, tmp_path: Path) -> None:
+    tmp_path.joinpath("mine.py").write_text(HANGS)
+    command = ["crawl", site, "--dir", "d", "--delay", "0s", "--scorer", "./mine.py:score"]
+    said = gossamer(tmp_path, *command, "--similarity", "off").stderr
+    assert "URLs are not ranked: the scorer ./mine.py:score took longer than 10 s" in said
+    summary = " ".join(said[said.index("Crawled 5 pages in 1") :].split())
+    assert "Scorer 5 URLs not ranked: the scorer ./mine.py:score still runs after 10 s" in summary
+
+
+def test_ctrl_c_is_heeded_while_a_scorer_hangs(site: str, tmp_path: Path) -> None:
+    tmp_path.joinpath("mine.py").write_text(HANGS)
+    words = ["crawl", site, "--dir", "d", "--delay", "0s", "--scorer", "./mine.py:score"]
+    command = [sys.executable, "-m", "gossamer", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as run:
+        try:
+            give_up_at = time.monotonic() + PATIENCE_S
+            while not tmp_path.joinpath("begun").exists():
+                assert time.monotonic() < give_up_at
+                time.sleep(0.01)
+            run.send_signal(signal.SIGINT)
+            assert run.wait(timeout=5) == 130
+        finally:
+            run.kill()
 
 
 def test_programs_read_it_in_the_log(site: str, tmp_path: Path) -> None:

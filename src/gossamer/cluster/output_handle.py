@@ -76,6 +76,10 @@ class OutputHandle:
             self._deaths = 0
         self.number = number
 
+    async def waits(self, words: str) -> None:
+        """Say that the store is waited for."""
+        self._say(words)
+
     async def failed(self, kind: str, words: str) -> None:
         """Note why the outputs cannot be written."""
         error: GossamerError = ERRORS.get(kind, CrawlError)(words)

@@ -6,9 +6,10 @@ Kill it at any moment: another one goes on where the outputs were made durable l
 import asyncio
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 import uvloop
@@ -22,8 +23,11 @@ from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
 from gossamer.outputs.writer import OutputWriter
 from gossamer.plugins import describe
-from gossamer.stores.reading import ReadRequest
-from gossamer.stores.registry import open_for_reading
+from gossamer.stores.away import Absence, StoreAwayError
+from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.registry import kind_of, reopening
+
+T = TypeVar("T")
 
 FOLLOW_EVERY_S: Final = 0.2
 
@@ -58,6 +62,9 @@ class OutputFeed(Protocol):
     async def kept(self, number: int) -> None:
         """Say up to which result all outputs are durable."""
 
+    async def waits(self, words: str) -> None:
+        """Tell that the store is waited for."""
+
     async def failed(self, kind: str, words: str) -> None:
         """Tell why the outputs cannot be written; the process ends."""
 
@@ -73,8 +80,11 @@ class OutputProcess:
     def __init__(self) -> None:
         self._channel: Channel | None = None
         self._writer: OutputWriter | None = None
-        self._request: ReadRequest | None = None
+        self._open: Callable[[], AbstractAsyncContextManager[CrawlReader]] | None = None
+        self._is_lasting = False
+        """Whether a reader sees what comes later: a server's does, a file's does not."""
         self._following: asyncio.Task[None] | None = None
+        self._absence = Absence(self._wait)
         self._kept = 0
 
     async def run(self, end: socket.socket) -> None:
@@ -88,26 +98,22 @@ class OutputProcess:
     async def begin(self, order: OutputOrder) -> None:
         """Open the outputs, and follow the log."""
         store = load({"store": order.store}, {}).options.store
-        self._request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
+        request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
+        self._open, self._is_lasting = reopening(request), kind_of(store).shared
         self._writer = OutputWriter(order.wishes.specs(Path(order.folder)), order.rules)
         self._writer.lock()
-        async with open_for_reading(self._request) as reader:
-            await self._writer.open(reader)
+        await self._read(self._writer.open)
         self._following = asyncio.create_task(self._follow())
         self._following.add_done_callback(self._fail)
 
     async def finish(self) -> list[OutputReport]:
         """Write what is left in the log, and complete the outputs."""
         assert self._following is not None
-        assert self._request is not None
-        assert self._writer is not None
         self._following.cancel()
         await asyncio.wait([self._following])
         telling = asyncio.create_task(self._keep_telling())
         try:
-            async with open_for_reading(self._request) as reader:
-                await self._writer.follow(reader)
-                return await self._writer.finish(reader)
+            return await self._read(self._complete)
         except Exception as error:
             raise _told(error) from error
         finally:
@@ -116,18 +122,49 @@ class OutputProcess:
     # -- what it does ----------------------------------------------------------------------------
 
     async def _follow(self) -> None:
-        assert self._request is not None
+        while True:
+            await self._read(self._look)
+
+    async def _look(self, reader: CrawlReader) -> None:
+        """Hand over what is new, again and again if the reader shows it."""
         assert self._writer is not None
         while True:
-            async with open_for_reading(self._request) as reader:
-                await self._writer.follow(reader)
+            await self._writer.follow(reader)
+            self._absence.end()
             self._tell()
+            await asyncio.sleep(FOLLOW_EVERY_S)
+            if not self._is_lasting:
+                return
+
+    async def _complete(self, reader: CrawlReader) -> list[OutputReport]:
+        assert self._writer is not None
+        await self._writer.follow(reader)
+        return await self._writer.finish(reader)
+
+    async def _read(self, work: Callable[[CrawlReader], Awaitable[T]]) -> T:
+        """Do what needs a reader; a server that is away is waited for, and then opened again.
+
+        It may have lost its last results: where the outputs stand is noted, so that it shows.
+        """
+        assert self._open is not None
+        assert self._writer is not None
+        while True:
+            try:
+                async with self._open() as reader:
+                    return await work(reader)
+            except StoreAwayError as error:
+                self._absence.note(error)
+            self._writer.keep()
             await asyncio.sleep(FOLLOW_EVERY_S)
 
     async def _keep_telling(self) -> None:
         while True:
             await asyncio.sleep(FOLLOW_EVERY_S)
             self._tell()
+
+    def _wait(self, words: str) -> None:
+        if self._channel is not None:
+            self._channel.notify(OUTPUT_FEED.methods["waits"], words)
 
     def _tell(self) -> None:
         assert self._writer is not None

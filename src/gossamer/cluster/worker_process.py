@@ -30,6 +30,7 @@ from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModu
 from gossamer.plan import Plan, clock_at
 from gossamer.plan.stored_options import unpack_options
 from gossamer.plugins import describe
+from gossamer.stores.away import PATIENCE_S
 from gossamer.stores.contract import Store
 from gossamer.stores.local import STORE
 from gossamer.stores.registry import kind_of, open_to_join
@@ -55,8 +56,6 @@ JOIN_EVERY_S: Final = 1.0
 """How often the store hears of it, also when all of its slots are in use."""
 MEMORY_EVERY_S: Final = 5.0
 """How often it looks whether it holds memory that it does not need."""
-REACH_WITHIN_S: Final = 60.0
-"""How long a store that does not answer is waited for."""
 LEAVE_WITHIN_S: Final = 1.0
 """How long it may take to give back what it has when its coordinator is gone."""
 
@@ -195,7 +194,7 @@ class WorkerProcess:
         if not kind_of(plan.options.store).shared:
             return STORE.proxy(channel)
         loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + REACH_WITHIN_S
+        give_up_at = loop.time() + PATIENCE_S
         while True:
             try:
                 joining = open_to_join(plan.options.store, plan.name)

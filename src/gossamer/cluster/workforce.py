@@ -14,6 +14,7 @@ from gossamer.cluster.worker_handle import WorkerHandle, WorkerServices
 from gossamer.errors import CrawlError
 from gossamer.modules import ModuleReport
 from gossamer.modules.module_stats import FIGURES
+from gossamer.stores.away import PATIENCE_S
 from gossamer.stores.contract import Store
 
 CHECK_EVERY_S = 0.05
@@ -25,8 +26,6 @@ SOON_S = 20.0
 """A worker that has lived longer was in good health, and is replaced as often as it dies."""
 LEAVE_WITHIN_S = 2.0
 """How long workers may take to give back what is in progress when the crawl is broken off."""
-REACH_WITHIN_S = 60.0
-"""How long a store that does not answer is waited for."""
 SILENCE_SHARE = 0.8
 LEAST_SILENCE_S = 5.0
 
@@ -140,7 +139,7 @@ class Workforce:
 
         A store that is away for a moment is waited for, as by all that is done with it.
         """
-        give_up_at = self._services.clock() + REACH_WITHIN_S
+        give_up_at = self._services.clock() + PATIENCE_S
         while True:
             try:
                 number = await self._plan.new_worker()

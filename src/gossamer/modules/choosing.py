@@ -5,9 +5,9 @@ from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from typing import Any
 
 from gossamer.model import Page
-from gossamer.modules.calls import AnswerError, refuse_awaitable
 from gossamer.modules.hooks import FollowedLink
-from gossamer.modules.loading import a_kind, is_async
+from gossamer.modules.loading import a_kind
+from gossamer.plugins.calls import AnswerError, is_async, refuse_awaitable
 from gossamer.urls import resolve
 
 MAX_LINKS = 100_000

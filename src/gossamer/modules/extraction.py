@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from gossamer.modules.calls import refuse_awaitable
-from gossamer.modules.loading import a_kind, is_async
+from gossamer.modules.loading import a_kind
+from gossamer.plugins.calls import is_async, refuse_awaitable
 
 MAX_RECORDS = 10_000
 """How many records a module may extract from a page."""

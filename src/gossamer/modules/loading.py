@@ -8,6 +8,7 @@ from gossamer.errors import UsageError
 from gossamer.modules.contract import Module
 from gossamer.modules.spec import NO_OPTIONS, ModuleSpec, check_options, parse_spec
 from gossamer.plugins import Plugins, describe
+from gossamer.plugins.calls import is_async
 
 Call = Callable[..., Any]
 
@@ -128,14 +129,6 @@ def misfit(call: Call, arguments: tuple[str, ...]) -> TypeError | None:
     except ValueError:
         pass
     return None
-
-
-def is_async(call: Call) -> bool:
-    """Tell whether what it gives is to be awaited; it may be an object that can be called."""
-    return any(
-        inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-        for function in (call, type(call).__call__)
-    )
 
 
 def is_generator(call: Call) -> bool:

@@ -4,11 +4,17 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from gossamer.modules.calls import CallResult, CallStatus, make_async_call, make_call, set_result
 from gossamer.modules.contract import Module
-from gossamer.modules.loading import is_async
 from gossamer.modules.module_stats import ModuleStats
-from gossamer.modules.thread import CallThread
+from gossamer.plugins.calls import (
+    CallResult,
+    CallStatus,
+    is_async,
+    make_async_call,
+    make_call,
+    set_result,
+)
+from gossamer.plugins.thread import CallThread
 
 
 class ModuleHost:
@@ -31,7 +37,7 @@ class ModuleHost:
         loop = asyncio.get_running_loop()
         if not self.module.on_loop:
             if self._thread is None:
-                self._thread = CallThread(self.module.name, loop)
+                self._thread = CallThread(f"module {self.module.name}", loop)
             return self._thread.begin(function, arguments, limit_s)
         result: asyncio.Future[CallResult] = loop.create_future()
         if not is_async(function):

@@ -6,8 +6,8 @@ import msgspec
 
 from gossamer.errors import GossamerError, PageRefusedError
 from gossamer.model import Page
-from gossamer.modules.calls import AnswerError, CallResult, CallStatus
 from gossamer.modules.extraction import NOTHING, Extraction
+from gossamer.plugins.calls import AnswerError, CallResult, CallStatus
 from gossamer.plugins.failures import describe, location, printable_message
 
 LOG = logging.getLogger("gossamer.modules")

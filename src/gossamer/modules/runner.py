@@ -13,15 +13,14 @@ import msgspec
 
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.model import Page
-from gossamer.modules.calls import MISSED, CallResult, CallStatus, make_call
 from gossamer.modules.choosing import choosing
 from gossamer.modules.contract import Module, ModuleContext, hooks_of
 from gossamer.modules.extraction import Extraction, extracting
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink
-from gossamer.modules.loading import is_async
 from gossamer.modules.module_host import ModuleHost
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.plugins import describe
+from gossamer.plugins.calls import MISSED, CallResult, CallStatus, is_async, make_call
 from gossamer.stores.results import Record
 
 TIME_LIMIT_S = 30.0

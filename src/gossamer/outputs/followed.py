@@ -70,9 +70,11 @@ class FollowedOutput:
             self._take_lock()
 
     async def open(self, reader: CrawlReader) -> None:
-        """Open it at the newest position whose result is still in the log."""
+        """Open it at the newest position whose result is still in the log; again if that failed."""
         assert self._lock is not None
         with self._explained():
+            if self._output is not None:
+                self._output.close()
             found = self._file.read() or self._state
             if self._may_switch and found.holds == "records":
                 self._spec = msgspec.structs.replace(self._spec, holds="records")

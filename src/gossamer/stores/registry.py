@@ -4,8 +4,9 @@ This is the one place that goes by the scheme. What a kind needs is imported whe
 crawl in a file does not wait for the Redis client to load.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +33,9 @@ class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
     """`module:function` that opens a crawl to work on it, given an `OpenRequest`."""
     for_reading: str
     """`module:function` that opens a crawl to read it, given a `ReadRequest`."""
+    for_reopening: str | None = None
+    """`module:function` that returns what opens it again and again, given a `ReadRequest`; None:
+    nothing is learnt from opening it once."""
     idle: str | None = None
     """`module:function` that keeps others from working on a crawl, given an `IdleRequest`."""
     for_joining: str | None = None
@@ -59,6 +63,7 @@ STORES: Mapping[str, StoreKind] = MappingProxyType(
             in_directory=False,
             for_work="gossamer.stores.redis.opening:open_redis_crawl",
             for_reading="gossamer.stores.redis.reader:open_redis_reader",
+            for_reopening="gossamer.stores.redis.reader:remembering_reader",
             idle="gossamer.stores.redis.opening:open_idle_redis_crawl",
             for_joining="gossamer.stores.redis.opening:join_redis_crawl",
         ),
@@ -107,6 +112,15 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
     reader: AbstractAsyncContextManager[CrawlReader]
     reader = _load(kind_of(request.address).for_reading)(request)
     return reader
+
+
+def reopening(request: ReadRequest) -> Callable[[], AbstractAsyncContextManager[CrawlReader]]:
+    """Return what opens a crawl to read it, again and again, also when it has moved meanwhile."""
+    reference = kind_of(request.address).for_reopening
+    if reference is None:
+        return partial(open_for_reading, request)
+    opening: Callable[[], AbstractAsyncContextManager[CrawlReader]] = _load(reference)(request)
+    return opening
 
 
 def open_idle(request: IdleRequest) -> AbstractAsyncContextManager[IdleCrawl]:

@@ -6,11 +6,11 @@ What a name stands for is one of:
 - an object with such a method;
 - a function from one `Candidate` to its score, sync or async.
 
-Its attributes `name` and `strict`, if it has them, are used.
+Its attributes `name` and `strict`, if it has them, are used. What is sync has a thread of its own.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
@@ -22,6 +22,7 @@ from gossamer.frontier.scorers.page_number import PageNumber
 from gossamer.frontier.scorers.safe import LooseScorer, SafeScorer
 from gossamer.model import Candidate
 from gossamer.plugins import Plugins, describe
+from gossamer.plugins.calls import is_async, refuse_awaitable
 from gossamer.urls import shown
 
 PAGERANK: Final = "pagerank"
@@ -60,7 +61,7 @@ def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:
     if not callable(getattr(scorer, "score", None)):
         if not callable(scorer):
             raise UsageError(f"scorer {shown(name)} is neither a scorer nor a function")
-        scorer = _FunctionScorer(scorer)
+        scorer = (_AsyncFunctionScorer if is_async(scorer) else _FunctionScorer)(scorer)
     own_name = getattr(scorer, "name", None)
     return SafeScorer(
         cast("LooseScorer", scorer),
@@ -74,17 +75,32 @@ def is_strict(scorer: object) -> bool:
     return getattr(scorer, "strict", False) is True
 
 
-class _FunctionScorer:
-    """A scorer that calls a function, which may be async, for each candidate."""
+class _AsyncFunctionScorer:
+    """A scorer that calls an async function for each candidate."""
 
-    def __init__(self, function: Callable[[Candidate], object]) -> None:
+    def __init__(self, function: Callable[[Candidate], Awaitable[object]]) -> None:
         self.strict = is_strict(function)
         self._function = function
 
     async def score(self, candidates: Sequence[Candidate]) -> list[object]:
         """Return what the function returns for each; `SafeScorer` checks it."""
-        scores = map(self._function, candidates)
-        return [await score if inspect.isawaitable(score) else score for score in scores]
+        return [await self._function(one) for one in candidates]
+
+
+class _FunctionScorer:
+    """A scorer that calls a function for each candidate."""
+
+    def __init__(self, function: Callable[[Candidate], object]) -> None:
+        self.strict = is_strict(function)
+        self._function = function
+
+    def score(self, candidates: Sequence[Candidate]) -> Iterator[object]:
+        """Yield what the function returns for each: what comes in time counts."""
+        for one in candidates:
+            score = self._function(one)
+            if inspect.isawaitable(score):
+                refuse_awaitable(score)
+            yield score
 
 
 def _constructed(scorer: type, name: str) -> object:

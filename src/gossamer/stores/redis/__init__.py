@@ -3,7 +3,7 @@
 Every step of the contract is one function on the server, so that it is atomic and nobody comes in
 between. The functions are Lua (`lua/`, with `constants` from elsewhere); `library` loads them.
 Python sends and reads: `script_client` carries the calls of one process together, and again if they
-got lost; `store` is the contract; `messages` and `rules` are what goes over the wire;
+got lost (`passing`); `store` is the contract; `messages` and `rules` are what goes over the wire;
 `known_link_cache` spares the server the links about which nothing is new. Every key has its name in
 `keys`. `open` opens a crawl, after `probe` has asked the server what it is (`address`, `checks`,
 `no_answer`), and `opening` sees to it that one process at a time coordinates it (`notes`, `alive`).

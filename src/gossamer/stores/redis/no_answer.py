@@ -8,22 +8,32 @@ from contextlib import asynccontextmanager
 from redis import exceptions
 
 from gossamer.errors import CrawlError
+from gossamer.stores.away import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
 from gossamer.stores.redis.nodes import CONNECT_S
+from gossamer.stores.redis.passing import in_words, is_passing
 
 NOTHING_GOES = "without the store nothing can be crawled"
 IS_IT_THERE = "check that the server runs and that its address is right"
 
 
 @asynccontextmanager
-async def explained(address: RedisAddress, *more: type[Exception]) -> AsyncIterator[None]:
-    """Turn the error of a server that does not answer, or one of `more`, into a CrawlError."""
+async def explained(
+    address: RedisAddress, *more: type[Exception], patience_s: float = CONNECT_S
+) -> AsyncIterator[None]:
+    """Turn the error of a server that does not answer, or one of `more`, into a CrawlError.
+
+    It is a `StoreAwayError` if it may pass in a moment.
+    """
     kinds: tuple[type[Exception], ...] = (exceptions.RedisError, OSError, *more)
     try:
         yield
     except kinds as error:
-        raise CrawlError(str(explain(error, address, CONNECT_S))) from error
+        words = str(explain(error, address, patience_s))
+        if is_passing(error) or isinstance(error, more):
+            raise StoreAwayError(words, in_words(error)) from error
+        raise CrawlError(words) from error
 
 
 def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:

@@ -23,6 +23,8 @@ from gossamer.stores.redis.address import RedisAddress, Sentinels
 
 MOST_STEPS = 5
 CONNECT_S = 5.0
+ANSWER_S = 30.0
+"""How long the server may take for the answers of one round trip."""
 SENTINEL_S = 2.0
 """How long a Sentinel may take for its answer: another one knows the same."""
 

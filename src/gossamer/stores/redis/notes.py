@@ -15,7 +15,7 @@ from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.keys import key, prefix
 from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import CONNECT_S, Nodes, connect
-from gossamer.stores.redis.script_client import ELSEWHERE, LOST
+from gossamer.stores.redis.passing import ELSEWHERE, LOST
 from gossamer.stores.results import ReplayedPage, pack_records
 
 HUNG_UP = RuntimeError

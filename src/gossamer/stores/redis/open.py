@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.away import PATIENCE_S
 from gossamer.stores.redis import rules as stored
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
@@ -18,7 +19,7 @@ from gossamer.stores.redis.keys import NAMES, REGISTRY, prefix
 from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.probe import check
-from gossamer.stores.redis.script_client import PATIENCE_S, ScriptClient
+from gossamer.stores.redis.script_client import ScriptClient
 from gossamer.stores.redis.store import RedisStore
 from gossamer.stores.rules import StoreRules
 

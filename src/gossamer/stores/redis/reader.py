@@ -4,8 +4,17 @@ The counters are a consistent snapshot. A list is read in batches while others w
 each record is as it was when its batch was read.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +43,7 @@ from gossamer.stores.redis.crawl_client import (
     stored_crawl,
 )
 from gossamer.stores.redis.no_answer import explained
-from gossamer.stores.redis.nodes import Nodes
+from gossamer.stores.redis.nodes import ANSWER_S, Nodes
 from gossamer.stores.redis.read_counts import read_counts
 from gossamer.stores.redis.read_ends import read_ends
 from gossamer.stores.redis.read_path import read_path
@@ -60,12 +69,22 @@ async def open_redis_reader(request: ReadRequest) -> AsyncIterator["RedisReader"
         yield reader
 
 
+def remembering_reader(
+    request: ReadRequest,
+) -> Callable[[], AbstractAsyncContextManager["RedisReader"]]:
+    """Return what connects to a crawl, at any server that it has learnt of by then."""
+    assert request.name is not None
+    address = parse_address(request.address.url)
+    return partial(reading_at, Nodes(address), address, request.name, request.directory)
+
+
 @asynccontextmanager
 async def reading_at(
     nodes: Nodes, address: RedisAddress, name: str, directory: Path | None = None
 ) -> AsyncIterator["RedisReader"]:
     """Connect to a crawl at one of the servers that are known, to read it."""
-    async with explained(address), stored_crawl(nodes, name) as (rules, client):
+    patient = explained(address, patience_s=ANSWER_S)
+    async with patient, stored_crawl(nodes, name) as (rules, client):
         where = f"the crawl {name} in {address}"
         yield RedisReader(client, rules, where=where, directory=directory)
 

@@ -18,24 +18,16 @@ from redis import exceptions
 from redis.asyncio.connection import AbstractConnection
 
 from gossamer.errors import CrawlError
+from gossamer.stores.away import PATIENCE_S, given_up, trying_again
 from gossamer.stores.redis import library
+from gossamer.stores.redis.nodes import ANSWER_S
+from gossamer.stores.redis.passing import ELSEWHERE, LOST, in_words, is_passing
 
 log = logging.getLogger("gossamer.store")
 
-PATIENCE_S = 60.0
-"""How long a call is repeated before the crawl is given up."""
-ANSWER_S = 30.0
-"""How long the server may take for the answers of one round trip."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
 AT_ONCE = 128
 """How many calls go out together: other clients of the server want to be served as well."""
-
-ELSEWHERE = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
-"""The errors of a server that does not, or no longer, hold the crawl; nothing was carried out.
-Its address, or the cluster, may lead to another by now."""
-PASSING = ("BUSY", "NOREPLICAS")
-"""How other errors begin that may pass in a moment; nothing was carried out."""
-LOST = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
 
 _RUN_ID = re.compile(rb"^run_id:([0-9a-f]{12})", re.MULTILINE)
 """The beginning of it, as much as a double holds without a loss."""
@@ -162,7 +154,7 @@ class ScriptClient:
         else:
             if isinstance(trouble, ELSEWHERE):
                 await self._connection.disconnect(nowait=True)
-            self._pause(_words(trouble), left)
+            self._pause(in_words(trouble), left)
         self._waiting.extendleft(reversed([call for call in left if not call.answer.done()]))
 
     async def _send(self, calls: Sequence[Call]) -> None:
@@ -171,7 +163,7 @@ class ScriptClient:
                 try:
                     self._connection = await self._find()
                 except exceptions.ResponseError as error:  # a cluster may heal in a moment
-                    raise exceptions.ConnectionError(_words(error)) from error
+                    raise exceptions.ConnectionError(in_words(error)) from error
             await self._connection.connect()  # type: ignore[no-untyped-call]
             self.connections += 1
             self._server = await self._identify()
@@ -196,8 +188,8 @@ class ScriptClient:
         """Load the library into the server."""
         reply = await self._command_alone("FUNCTION", "LOAD", library.source())
         if isinstance(reply, Exception) and not library.is_loaded(reply):
-            if _is_passing(reply):
-                raise exceptions.ConnectionError(_words(reply)) from reply
+            if is_passing(reply):
+                raise exceptions.ConnectionError(in_words(reply)) from reply
             raise CrawlError(
                 _refused(reply)
                 or f"the store refused FUNCTION LOAD ({_one_line(reply)}): give its user the right "
@@ -230,7 +222,7 @@ class ScriptClient:
         if isinstance(reply, Exception) and library.is_missing(reply):
             self._must_load = True
             return reply if call.has_loaded else None
-        if isinstance(reply, Exception) and _is_passing(reply):
+        if isinstance(reply, Exception) and is_passing(reply):
             return reply
         if not call.answer.done():
             if isinstance(reply, bytes):
@@ -244,16 +236,11 @@ class ScriptClient:
         """Pause before the next try, longer each time, and give up what has been tried enough."""
         now = asyncio.get_running_loop().time()
         if not self._pause_s:
-            self._tell(f"The store does not answer ({trouble}); trying again.")
+            self._tell(trying_again(trouble))
         self._pause_s = min(max(2 * self._pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
         for call in left:
             if call.give_up_at <= now:
-                call.answer.set_exception(
-                    CrawlError(
-                        f"the store did not answer for {self._patience_s:g} s ({trouble}): nothing "
-                        "that was settled is lost; run the same command again to continue"
-                    )
-                )
+                call.answer.set_exception(given_up(trouble, self._patience_s))
 
 
 def _abandon(calls: Sequence[Call], error: BaseException) -> None:
@@ -262,17 +249,6 @@ def _abandon(calls: Sequence[Call], error: BaseException) -> None:
             call.answer.cancel()
         elif not call.answer.done():
             call.answer.set_exception(error)
-
-
-def _is_passing(error: Exception) -> bool:
-    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
-    return may_be_elsewhere or str(error).startswith(PASSING)
-
-
-def _words(trouble: Exception) -> str:
-    if isinstance(trouble, exceptions.AskError):  # or MOVED, which it includes
-        return "another node of the cluster has it now"
-    return str(trouble) or type(trouble).__name__
 
 
 def _refused(reply: object) -> str | None:

@@ -1,6 +1,7 @@
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -96,6 +97,40 @@ def test_a_scorer_that_never_answers_is_given_up(candidate: MakeCandidate, score
     safe = SafeScorer(Hangs(), "mine", timeout_s=0.05)
     assert scores(safe, [candidate()]) == [50]
     assert safe.trouble == "the scorer mine took longer than 0.05 s"
+
+
+def test_a_scorer_that_blocks_keeps_what_came_in_time_and_one_thread(
+    candidate: MakeCandidate,
+) -> None:
+    may_go, threads = threading.Event(), set[int]()
+
+    class Blocks:
+        def score(self, candidates: Sequence[Candidate]) -> Iterator[float]:
+            threads.add(threading.get_ident())
+            for _ in candidates:
+                yield 1.0
+                may_go.wait()
+
+    async def run() -> None:
+        safe = SafeScorer(Blocks(), "mine", timeout_s=0.3)
+        before = threading.active_count()
+        assert await safe.score([candidate()] * 3) == [1, 50, 50]
+        assert safe.trouble == "the scorer mine took longer than 0.3 s"
+        for _ in range(5):
+            assert await safe.score([candidate()] * 2) == [50, 50]
+        assert safe.trouble == "the scorer mine still runs after 0.3 s (6 failures so far)"
+        assert (safe.unranked, threading.active_count()) == (12, before + 1)
+        may_go.set()
+        for _ in range(1000):  # until the call has returned
+            await asyncio.sleep(0.01)
+            if await safe.score([candidate()]) == [1]:
+                break
+        else:
+            pytest.fail("it is not called again")
+        await safe.close()
+
+    asyncio.run(run())
+    assert len(threads - {threading.get_ident()}) == len(threads) == 1
 
 
 def test_its_own_word_about_trouble_is_passed_on() -> None:

@@ -1,4 +1,4 @@
-"""A call into a module's code. Whatever it raises is returned as a value, so nothing escapes."""
+"""A call into other people's code. Whatever it raises is a value, so that nothing escapes."""
 
 import asyncio
 import inspect
@@ -21,7 +21,7 @@ class CallStatus(Enum):
     TIMED_OUT = auto()
     """We stopped waiting for it; it may still be running."""
     MISSED = auto()
-    """It was never made: an earlier call of the module has not returned."""
+    """It was never made: an earlier one has not returned."""
 
 
 class CallResult(msgspec.Struct, frozen=True):
@@ -36,6 +36,14 @@ class CallResult(msgspec.Struct, frozen=True):
 
 
 MISSED = CallResult(CallStatus.MISSED)
+
+
+def is_async(call: Callable[..., object]) -> bool:
+    """Tell whether what it gives is to be awaited; it may be an object that can be called."""
+    return any(
+        inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        for function in (call, type(call).__call__)
+    )
 
 
 def make_call(function: Callable[..., object], arguments: tuple[object, ...]) -> CallResult:

@@ -1,8 +1,8 @@
 import asyncio
 import threading
 
-from gossamer.modules.calls import CallStatus
-from gossamer.modules.thread import CallThread
+from gossamer.plugins.calls import CallStatus
+from gossamer.plugins.thread import CallThread
 
 
 def test_a_call_that_comes_back_after_the_loop_is_gone_harms_nobody() -> None:

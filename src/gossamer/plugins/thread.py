@@ -1,4 +1,4 @@
-"""The thread of a module: it makes the module's calls one after another.
+"""A thread for other people's code: it makes the calls of one module or scorer in their order.
 
 A call that does not return cannot be ended from outside; we can only stop waiting for it. The
 thread is a daemon, so that it does not keep the process from ending either.
@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from gossamer.modules.calls import MISSED, CallResult, CallStatus, make_call, set_result
+from gossamer.plugins.calls import MISSED, CallResult, CallStatus, make_call, set_result
 
 
 class Job(msgspec.Struct, eq=False):
@@ -45,7 +45,7 @@ class CallThread:
         self._timer: asyncio.TimerHandle | None = None
         self._stuck: Job | None = None
         # The thread touches `_inbox`, `_finished` and `_waking` only; the rest is the loop's.
-        threading.Thread(target=self._work, name=f"gossamer module {name}", daemon=True).start()
+        threading.Thread(target=self._work, name=f"gossamer {name}", daemon=True).start()
 
     def begin(
         self, function: Callable[..., object], arguments: tuple[object, ...], limit_s: float | None
@@ -82,7 +82,7 @@ class CallThread:
                 try:
                     result = make_call(job.function, job.arguments)
                 except KeyboardInterrupt as error:
-                    # The user's Ctrl-C only ever reaches the main thread: this is the module's own.
+                    # The user's Ctrl-C only ever reaches the main thread: this is its own.
                     result = CallResult(CallStatus.RAISED, error=error)
             self._finished.append((job, result))
             # One wake-up serves all calls that end before the loop gets round to it. Nothing is
