@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterator
 
@@ -29,7 +28,7 @@ from gossamer.observe.workers import (
     worker_figures,
     worker_remark,
 )
-from gossamer.plan.commands import store_command
+from gossamer.plan.commands import directory_command, store_command
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.stored_crawl import open_crawl
@@ -75,8 +74,7 @@ def _retry_with(request: ReadRequest, reader: CrawlReader) -> str:
     if address.is_server or address.path is not None:
         name = reader.name if address.is_server else None
         return store_command(address, name, os.environ, "retry")
-    where = f"./{reader.where}" if reader.where.startswith("-") else reader.where
-    return shlex.join(["gossamer", "retry", where])
+    return directory_command(reader.where, "retry")
 
 
 def status_lines(status: CrawlStatus) -> Iterator[str]:

@@ -12,11 +12,15 @@ def crawl_command(plan: Plan, environment: Mapping[str, str], verb: str, *more: 
     """Return `gossamer VERB …` for a crawl."""
     store = plan.options.store
     if store in {IN_DIRECTORY, OWN_REDIS}:
-        directory = str(plan.directory)
-        where = f"./{directory}" if directory.startswith("-") else directory
-        return shlex.join(["gossamer", verb, where, *more])
+        return directory_command(str(plan.directory), verb, *more)
     name = plan.name if store.is_server else None
     return store_command(store, name, environment, verb, *more)
+
+
+def directory_command(directory: str, verb: str, *more: str) -> str:
+    """Return `gossamer VERB …` for the crawl in a directory."""
+    where = f"./{directory}" if directory.startswith("-") else directory
+    return shlex.join(["gossamer", verb, where, *more])
 
 
 def store_command(
