@@ -43,5 +43,5 @@ def assert_each_is_there_once(urls: Iterable[UrlRecord], results: Iterable[Resul
         if url.page_id is not None:
             parts = ("first", "second")
             wanted = [f'{{"page":"{url.url}","part":"{part}"}}' for part in parts] + wanted
-        assert [one.data.decode() for one in last.records] == wanted
+        assert [one.data.decode() for one in last.records or ()] == wanted
     assert not log, "results of URLs that are not known"

@@ -37,6 +37,11 @@ def crawl(command: Command, store: list[str]) -> Crawl:
     return run
 
 
+@pytest.fixture
+def export(command: Command, store: list[str]) -> Crawl:
+    return lambda *arguments: command("gossamer", "export", *arguments, *store)
+
+
 def test_a_host_that_goes_down_is_named_with_what_helps(
     web: Web, crawl: Crawl, command: Command, store: list[str]
 ) -> None:
@@ -179,7 +184,7 @@ def test_a_module_that_failed_on_every_page_is_4(
 
 
 @pytest.mark.parametrize(
-    ("module", "rows"),
+    "expected",
     [
         ("formless", []),
         ("counting", []),
@@ -192,11 +197,13 @@ def test_a_module_that_failed_on_every_page_is_4(
 def test_records_that_are_refused_never_leave_a_table_of_pages(
     web: Web,
     crawl: Crawl,
+    export: Crawl,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    module: str,
-    rows: list[str],
+    expected: tuple[str, list[str]],
 ) -> None:
+    """Also if it is made later, from the store."""
+    module, rows = expected
     monkeypatch.chdir(tmp_path)
     site = web.site("a.test")
     site.page("/", ["/1", "/missing"])
@@ -204,7 +211,9 @@ def test_records_that_are_refused_never_leave_a_table_of_pages(
     (tmp_path / "mine.py").write_text(MODULES)
     name = f"{tmp_path / 'mine.py'}:{module}"
     crawl(web.base_url, "--module", name, "-o", tmp_path / "records.csv")
-    assert (tmp_path / "records.csv").read_text().splitlines() == rows
+    export("-o", tmp_path / "exported.csv")
+    for one in ("records.csv", "exported.csv"):
+        assert (tmp_path / one).read_text().splitlines() == rows
     fields = ("--fields", "url,id", "-o", tmp_path / "pages.csv")
     crawl(web.base_url, "--module", name, *fields, "--fresh")
     assert len((tmp_path / "pages.csv").read_text().splitlines()) == 3, "it was asked for pages"

@@ -294,11 +294,11 @@ class Model:
         outcome: Outcome,
         now: float,
         received: int = 0,
-        records: tuple[Record, ...] = (),
+        records: tuple[Record, ...] | None = None,
     ) -> HeldTask:
         held = self.end(name, now, received)
         url, page = self.urls[name], held.number if outcome is Outcome.FETCHED else None
-        if page is not None or records:
+        if page is not None or records is not None:
             self.kept.results.append((name, page, records))
         url.state, url.outcome, url.finished_at, url.attempts = (
             "finished",

@@ -83,7 +83,7 @@ class Durable:
     """The pages whose own content is known."""
     shown: dict[int, int] = field(default_factory=dict)
     """The depth at which the modules saw a page."""
-    results: list[tuple[str, int | None, tuple[Record, ...]]] = field(default_factory=list)
+    results: list[tuple[str, int | None, tuple[Record, ...] | None]] = field(default_factory=list)
     """URL, page and records of what was settled with a page or records, in order."""
     visits: int = 0
     bytes: int = 0

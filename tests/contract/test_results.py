@@ -31,7 +31,7 @@ def test_a_page_is_in_the_log_with_its_records_and_its_row(open_store: OpenStore
         (2, gone.url_id, None),
         (3, last.url_id, 2),
     ]
-    assert [one.records for one in results] == [(ONE, TWO), (ONE,), ()]
+    assert [one.records for one in results] == [(ONE, TWO), (ONE,), None]
     assert [one.row for one in results] == [b'{"url":"a"}', None, b'{"url":"d"}']
     finished = {one.id: one.finished_at for one in driver.records().values()}
     assert [one.settled_at for one in results] == [finished[one.url_id] for one in results]
@@ -55,6 +55,31 @@ def test_the_log_is_read_in_parts_and_rows_are_dropped(open_store: OpenStore) ->
     assert all(one.records == (ONE,) for one in driver.results()), "records stay"
     driver.drop_rows(100)
     assert [one.row for one in driver.results()] == [None] * 5
+
+
+def test_each_part_has_its_results_and_its_rows(open_store: OpenStore) -> None:
+    driver = open_store()
+    driver.add_seeds(*(f"h{n}/" for n in range(5)))
+    given = [None, [ONE], None, [], [TWO]]  # of the fourth all were refused
+    for n, (task, records) in enumerate(zip(driver.take(), given, strict=True)):
+        driver.keep(task, records=records, row=b"%d" % n, part=n % 3)
+    seen = [(one.part, one.records, one.row) for one in driver.results(part=1)]
+    assert seen == [
+        (0, None, None),
+        (1, (ONE,), b"1"),
+        (2, None, None),
+        (0, (), None),
+        (1, (TWO,), b"4"),
+    ]
+    assert [one.row for one in driver.results(1, 3, part=0)] == [None, None, b"3"]
+    driver.drop_rows(4, part=1)
+    driver.drop_rows(5)
+    assert [one.row for one in driver.results()] == [None, None, b"2", None, b"4"]
+    driver.drop_rows(100, part=1)
+    driver.drop_rows(100, part=2)
+    assert [(one.row, one.records) for one in driver.results()] == [
+        *[(None, None), (None, (ONE,)), (None, None), (None, ()), (None, (TWO,))],
+    ]
 
 
 def test_an_attempt_that_is_not_the_last_leaves_nothing(open_store: OpenStore) -> None:
@@ -88,7 +113,7 @@ def test_every_visit_of_a_page_is_a_result(open_store: OpenStore) -> None:
         (other.url_id, 2),
         (page.url_id, 1),
     ]
-    assert [one.records for one in results] == [(ONE,), (), (TWO,)]
+    assert [one.records for one in results] == [(ONE,), None, (TWO,)]
 
 
 def test_a_page_that_claims_its_number_with_its_settlement_keeps_its_records(
@@ -115,7 +140,7 @@ def test_rows_go_with_the_bodies_that_they_were_made_of(open_store: OpenStore) -
     driver.keep(new, row=b"new")
     driver.now += 60
     driver.expire()
-    assert [(one.row, one.records) for one in driver.results()] == [(None, (ONE,)), (b"new", ())]
+    assert [(one.row, one.records) for one in driver.results()] == [(None, (ONE,)), (b"new", None)]
 
 
 def test_a_task_names_the_page_on_which_its_url_was_found(open_store: OpenStore) -> None:

@@ -61,7 +61,7 @@ def log_of(folder: Path) -> list[Result]:
 
 
 def records_of(results: Sequence[Result], source: str) -> list[dict[str, object]]:
-    found = [one for result in results for one in result.records]
+    found = [one for result in results for one in result.records or ()]
     return [json.loads(one.data) for one in found if one.source.endswith(source)]
 
 
@@ -170,4 +170,4 @@ def test_ends_tell_of_redirects_retries_and_what_never_was_a_page(
     assert (ends["/flaky"].attempts, ends["/flaky"].status) == (2, 500)
     assert "Disallow" in ends["/private"].detail
     assert ends["/gone"].page_id is None
-    assert log_of(tmp_path / "crawl")[0].records == ()
+    assert log_of(tmp_path / "crawl")[0].records is None

@@ -126,7 +126,7 @@ def test_modules_and_outputs_have_nothing_of_them(site: Site, crawl: Crawl, tmp_
     crawl("http://a.test/", sitemaps="auto", modules=[f"{file}:Ends"])
     with closing(sqlite3.connect(tmp_path / "crawl" / "crawl.sqlite")) as db:
         results = read_results(db, 0, 100)
-    told = [json.loads(one.data) for result in results for one in result.records]
+    told = [json.loads(one.data) for result in results for one in result.records or ()]
     ended = {one["url"]: one["found"] for one in told}
     # of the index as a page, to which another page links, they hear
     assert ended.keys() == {*PAGES, "http://a.test/private/x", "http://a.test/index.xml"}

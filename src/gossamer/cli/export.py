@@ -18,12 +18,12 @@ from gossamer.cli.parameters import (
     value,
 )
 from gossamer.cli.signals import run_until_signalled
+from gossamer.cli.written import tell_output
 from gossamer.config import load
 from gossamer.coordinator.export import Export, ExportReport
 from gossamer.coordinator.observer import Observer
 from gossamer.errors import ExitCode, UsageError
 from gossamer.observe import DisplayOptions, open_observer
-from gossamer.observe.figures import counted, size
 from gossamer.outputs.targets import OutputWishes
 
 
@@ -48,6 +48,10 @@ def export(
     warc_size: Annotated[
         str | None, value("--warc-size", "Begin another file of a WARC archive at this size.")
     ] = None,
+    part: Annotated[
+        int | None,
+        value("--part", "Write what belongs to this part of a worker only (see gossamer status)."),
+    ] = None,
     new: Annotated[
         bool, switch("--new", "Write only what came after the last export, to another path.")
     ] = False,
@@ -71,7 +75,7 @@ def export(
     request = request_for(directory, {"dir": dir, "store": store, "name": name})
     wished = {"output": output, "fields": fields or None, "csv_safe": csv_safe}
     options = load({**wished, "warc_size": warc_size}, {}).options
-    wishes = OutputWishes.of(options, "", ())
+    wishes = OutputWishes.of(options, "", (), part=part)
     display = DisplayOptions(log_format=log_format, quiet=quiet)
     with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
         say = partial(observer.say, "info")
@@ -94,7 +98,5 @@ def _tell(report: ExportReport, observer: Observer) -> int:
         observer.say("warning", f"interrupted; {rest}")
         return ExitCode.INTERRUPTED
     for one in report.outputs:
-        note = f"; {one.note}" if one.note else ""
-        extent = f"{counted(one.items, one.unit)}, {size(one.bytes)}{note}"
-        observer.say("info", f"{one.target}: {extent}")
+        tell_output(observer, one)
     return ExitCode.DONE

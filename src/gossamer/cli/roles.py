@@ -12,11 +12,13 @@ import uvloop
 
 from gossamer.cli.parameters import CrawlName, Insecure, SharedStoreUrl, switch, value
 from gossamer.cli.signals import run_until_signalled
+from gossamer.cli.written import tell_output
 from gossamer.cluster.frontier_role import FrontierProcess
 from gossamer.cluster.joined_worker import JoinedWorker
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
+from gossamer.cluster.worker_outputs import WorkerOutputs
 from gossamer.config import load
 from gossamer.coordinator import Observer
 from gossamer.errors import ExitCode, UsageError
@@ -60,15 +62,24 @@ def worker(
     ] = None,
     directory: Annotated[
         Path | None,
-        value("--dir", "The directory for the results of modules; auto names it after the seed."),
+        value("--dir", "The directory for results; auto names it after the seed."),
     ] = None,
+    output: Annotated[
+        tuple[str, ...],
+        value(
+            ["--output", "-o"],
+            "A path for the results of this worker, which the outputs of the crawl leave out then; "
+            "the format is that of its ending; may be repeated.",
+        ),
+    ] = (),
     insecure_store: Insecure = False,
     quiet: Quiet = False,
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
     A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves. For a
-    crawl on this machine with a Redis of its own its directory is enough (--dir).
+    crawl on this machine with a Redis of its own its directory is enough (--dir). What it writes
+    with -o goes on when it is started again with the same directory and paths.
     """
     if number is not None and number < 0:
         raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
@@ -76,12 +87,16 @@ def worker(
     async def make_role(member: Membership, observer: Observer) -> Role:
         modules = load_modules(member.plan.options.module)
         member.plan.request_rules(os.environ)  # reports a missing secret before it joins
+        outputs: WorkerOutputs | None = None
+        if member.has_outputs:
+            show = partial(tell_output, observer)
+            outputs = await WorkerOutputs.prepare(member, modules, show)
         me = await member.notes.new_worker() if number is None else number
         observer.say("info", f"worker {me} joins the crawl {member.plan.name}")
-        return JoinedWorker(member, me, modules, observer, launcher)
+        return JoinedWorker(member, me, modules, observer, launcher, outputs)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    own = {"dir": directory and str(directory), "quiet": quiet or None}
+    own = {"dir": directory and str(directory), "quiet": quiet or None, "output": output or None}
     launcher = Launcher.fork()
     try:
         return _run({**given, **own}, make_role)

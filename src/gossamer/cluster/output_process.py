@@ -118,6 +118,7 @@ class OutputProcess:
             raise _told(error) from error
         finally:
             telling.cancel()
+            self._tell()
 
     # -- what it does ----------------------------------------------------------------------------
 

@@ -164,6 +164,7 @@ class WorkerProcess:
                 note=self._note,
                 address_locks=self._locks,
                 number=order.number,
+                part=order.part,
             )
             self._role = WorkerRole(
                 order.number,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.coordinator.outputs import state_folder
 from gossamer.errors import CrawlError
+from gossamer.outputs.state import state_folder
 from gossamer.stores.atomic_files import write_file
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.registry import open_to_join

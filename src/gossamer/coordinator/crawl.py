@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Protocol
 
+from gossamer.cluster.crawl_outputs import CrawlOutputs
 from gossamer.cluster.frontier_role import FrontierRole
 from gossamer.cluster.launcher import Launcher
 from gossamer.coordinator.beginning import begin, has_begun, retry_failed
@@ -14,7 +15,12 @@ from gossamer.coordinator.bodies import CrawlBodies
 from gossamer.coordinator.engine import Engine, Workers
 from gossamer.coordinator.given_up import read_given_up
 from gossamer.coordinator.observer import Observer, Summary
-from gossamer.coordinator.outputs import CrawlOutputs, OutputSite, check_outputs, open_outputs
+from gossamer.coordinator.outputs import (
+    OutputSite,
+    check_outputs,
+    finish_outputs,
+    open_outputs,
+)
 from gossamer.coordinator.processes import ProcessSetting, open_processes
 from gossamer.coordinator.run_progress import RunProgress
 from gossamer.coordinator.seed_files import SeedFiles
@@ -24,6 +30,7 @@ from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.model import NameTable
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.parts import read_parts
 from gossamer.outputs.targets import OutputWishes
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.continuing import command_to_continue
@@ -95,6 +102,7 @@ class Crawl:
             plan.name,
             [one.name for one in modules],
             is_of_records=any(one.extracts for one in modules),
+            part=0 if kind_of(plan.options.store).shared else None,
         )
 
     def retry(self, request: RetryRequest) -> None:
@@ -187,7 +195,8 @@ class Crawl:
                 ended_by = "max-time"
         written: list[OutputReport] = []
         if outputs is not None:
-            written = await outputs.finish(partial(progress.show, store, self._observer))
+            show = partial(progress.show, store, self._observer)
+            written = await finish_outputs(outputs, opened, show)
         snapshot = await progress.snapshot(store)
         async with opened.reader() as reader:
             seeds = await read_seeds(reader, self._plan.seeds, self._plan.sitemaps)
@@ -206,6 +215,7 @@ class Crawl:
             max_page_bytes=self._plan.options.max_page_bytes,
             scorer=await read_report(store),
             outputs=written,
+            parts=await read_parts(store.note),
         )
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:

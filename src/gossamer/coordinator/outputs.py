@@ -5,30 +5,21 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
+from gossamer.cluster.crawl_outputs import CrawlOutputs, OutputsAtWork
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.output_process import FOLLOW_EVERY_S, OutputOrder
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.state import FOLDER
+from gossamer.outputs.state import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.plan import Plan
 from gossamer.plan.origin import ORIGIN_NOTE, read_origin
 from gossamer.stores.opening import OpenedCrawl
-from gossamer.stores.ownership import (
-    IDENTITY_NOTE,
-    MARKS,
-    CrawlOwner,
-    ResultDirectory,
-    owner_of,
-)
+from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
 from gossamer.stores.reading import CrawlReader
-
-DROP_EVERY_S = 1.0
-SHOW_EVERY_S = 1.0
 
 
 class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,20 +30,6 @@ class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
     say: Callable[[str], None]
     on_failure: Callable[[], None]
     """Ends the crawl, whose outputs cannot be written."""
-
-
-class OutputsAtWork(Protocol):
-    """Whoever writes the outputs."""
-
-    @property
-    def number(self) -> int:
-        """Up to which result all of them are durable."""
-
-    async def run(self) -> list[OutputReport]:
-        """Write until finished; raise why that cannot be done."""
-
-    def finish(self) -> None:
-        """Write what is left in the log, and complete the outputs: `run` returns then."""
 
 
 class InProcessOutputs:
@@ -85,58 +62,6 @@ class InProcessOutputs:
                 return await self._writer.finish(reader)
         finally:
             self._writer.close()
-
-
-class CrawlOutputs:
-    """The outputs of one run of a crawl."""
-
-    def __init__(
-        self, work: OutputsAtWork, opened: OpenedCrawl, on_failure: Callable[[], None]
-    ) -> None:
-        self._work = work
-        self._opened = opened
-        self._store = opened.store
-        self._writing = asyncio.create_task(work.run())
-        self._writing.add_done_callback(
-            lambda done: None if done.cancelled() or not done.exception() else on_failure()
-        )
-        self._dropping = asyncio.create_task(self._drop())
-        self._dropped = 0
-
-    async def finish(self, show: Callable[[int], Awaitable[None]]) -> list[OutputReport]:
-        """Have the outputs completed; return what they hold, or raise why that cannot be done.
-
-        That may take long: `show` is told now and then how many results are left to write.
-        """
-        await self._store.commit()  # so that they have what was settled last
-        async with self._opened.reader() as reader:
-            last = await reader.last_result()
-        self._work.finish()
-        await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
-        while not self._writing.done():
-            await self._opened.keep()
-            await show(max(0, last - self._work.number))
-            await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
-        return self._writing.result()
-
-    async def close(self) -> None:
-        """End the work, whatever its state."""
-        for one in (self._writing, self._dropping):
-            one.cancel()
-        await asyncio.gather(self._writing, self._dropping, return_exceptions=True)
-
-    async def _drop(self) -> None:
-        """Have the store forget the rows that the outputs have."""
-        while True:
-            await asyncio.sleep(DROP_EVERY_S)
-            if self._work.number > self._dropped:
-                self._dropped = self._work.number
-                await self._store.drop_rows(self._dropped)
-
-
-def state_folder(directory: Path) -> Path:
-    """Return where the states of the outputs of a crawl are."""
-    return directory / MARKS / FOLDER
 
 
 async def own_state_folder(reader: CrawlReader) -> Path | None:
@@ -177,11 +102,26 @@ async def open_outputs(
     """Begin to write the outputs of a crawl."""
     with ExitStack() as stack:
         work = _begin(plan, wishes, opened, site, stack)
-        outputs = CrawlOutputs(work, opened, site.on_failure)
+        outputs = CrawlOutputs(work, opened.store.drop_rows, site.on_failure)
         try:
             yield outputs
         finally:
             await outputs.close()
+
+
+async def finish_outputs(
+    outputs: CrawlOutputs, opened: OpenedCrawl, show: Callable[[int], Awaitable[None]]
+) -> list[OutputReport]:
+    """Have the outputs completed; `show` is told now and then how many results are left."""
+    await opened.store.commit()  # so that they have what was settled last
+    async with opened.reader() as reader:
+        last = await reader.last_result()
+
+    async def meanwhile(written: int) -> None:
+        await opened.keep()
+        await show(max(0, last - written))
+
+    return await outputs.finish(meanwhile)
 
 
 def _begin(

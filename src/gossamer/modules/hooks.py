@@ -66,6 +66,11 @@ class Delivered(msgspec.Struct, frozen=True):
     refused: bool = False
     """Whether records of a module are missing, because what it gave were none."""
 
+    @property
+    def given(self) -> Sequence[Record] | None:
+        """The records; None if no module gave anything, not even what was refused."""
+        return self.records if self.records or self.refused else None
+
     def __add__(self, other: "Delivered") -> "Delivered":
         """Return what both have made; if both have chosen links, the others had the last word."""
         links = self.links if other.links is None else other.links

@@ -22,6 +22,7 @@ from gossamer.observe.reasons import (
     sitemap_words,
 )
 from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.parts import PartReport
 
 WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""
@@ -124,6 +125,7 @@ def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
     seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
     yield "Modules", [line for module in summary.modules for line in _module(module, seen)]
     yield "Outputs", [*_outputs(summary.outputs)]
+    yield "Parts", [*_parts(summary.parts)]
     yield "Scorer", _wrapped(scorer_words(summary.scorer)) if summary.scorer else []
     yield "Ended", _wrapped(ending(summary))
     # Not wrapped, so that they can be copied.
@@ -175,6 +177,13 @@ def _outputs(outputs: Sequence[OutputReport]) -> Iterator[str]:
     for one, extent in zip(outputs, extents, strict=True):
         yield f"{extent:<{width}}  {printable(one.target)}"
         yield from (f"  {line}" for line in _wrapped(one.note))
+
+
+def _parts(parts: Sequence[PartReport]) -> Iterator[str]:
+    """Yield where workers write outputs of their own."""
+    for one in parts:
+        state = "finished" if one.finished else "in progress"
+        yield f"{one.part}, {state}: {printable(one.target)} on {printable(one.machine)}"
 
 
 def _module(module: ModuleReport, seen: str) -> Iterator[str]:

@@ -19,8 +19,6 @@ class Carried(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The row of the page in a table; empty if no table is wished for."""
     reading: Reading | None = None
     """For outputs that are no tables."""
-    refused: bool = False
-    """Whether a module gave something that is no record: the table is to be one of records."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -30,10 +28,6 @@ _decode = msgspec.msgpack.Decoder(Carried).decode
 def pack_carried(carried: Carried) -> bytes:
     """Return it as it travels in `Settlement.row`."""
     return _encode(carried)
-
-
-REFUSAL = pack_carried(Carried(refused=True))
-"""What a result carries whose records were refused, and nothing else: it is known by its bytes."""
 
 
 def carried_by(result: Result) -> Carried:

@@ -12,7 +12,6 @@ import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.model import Page, Url
-from gossamer.outputs.carried import REFUSAL
 from gossamer.outputs.contract import Output, OutputReport, OutputSpec, PositionLostError
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
@@ -78,12 +77,11 @@ class FollowedOutput:
             found = self._file.read() or self._state
             if self._may_switch and found.holds == "records":
                 self._spec = msgspec.structs.replace(self._spec, holds="records")
-            if (found.holds, found.fields) != (self._spec.holds, self._spec.fields):
+            meant = {name: getattr(self._spec, name) for name in ("holds", "fields", "part")}
+            if any(getattr(found, name) != one for name, one in meant.items()):
                 found = msgspec.structs.replace(found, marks=())  # other rows were written
             # From now on the file of that name may be ours, and on its way to become another.
-            self._state = msgspec.structs.replace(
-                found, holds=self._spec.holds, fields=self._spec.fields, stamp=None
-            )
+            self._state = msgspec.structs.replace(found, **meant, stamp=None)
             self._file.write(self._state)
             self._output = make_output(self._spec)
             await self._rewind(reader)
@@ -114,17 +112,21 @@ class FollowedOutput:
 
     def wants_page(self, result: Result) -> bool:
         """Tell whether it needs the page of a result."""
-        return not self._switches_at(result) and self._made.wants_page(result)
+        is_written = self._is_ours(result) and not self._switches_at(result)
+        return is_written and self._made.wants_page(result)
+
+    def _is_ours(self, result: Result) -> bool:
+        return self._spec.part in {None, result.part}
 
     def _switches_at(self, result: Result) -> bool:
-        gives_records = bool(result.records) or result.row == REFUSAL
-        return self._may_switch and gives_records and self._spec.holds == "pages"
+        is_first = result.records is not None and self._spec.holds == "pages"
+        return self._may_switch and is_first
 
     def take(self, result: Result, page: Page | None) -> None:
-        """Take the next result.
+        """Take the next result; one of another part is not written.
 
         With the first record, even one that was refused, a table of pages becomes one of records:
-        no result before had any.
+        no result before had any. That is so for the tables of all parts.
         """
         with self._explained():
             if self._switches_at(result):
@@ -133,7 +135,8 @@ class FollowedOutput:
                 self._state = msgspec.structs.replace(self._state, holds="records")
                 self._output = make_output(self._spec)
                 self._start_over()
-            self._made.write(result, page)
+            if self._is_ours(result):
+                self._made.write(result, page)
         self._last, self.number = result, result.number
 
     def skip(self, result: Result) -> None:

@@ -13,6 +13,7 @@ import xxhash
 from gossamer.errors import CrawlError
 from gossamer.outputs.contract import Holds
 from gossamer.stores.atomic_files import write_file
+from gossamer.stores.ownership import MARKS
 from gossamer.stores.results import Result
 
 MARKS_KEPT = 60
@@ -65,6 +66,15 @@ class OutputState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what has its name is this output, or may be."""
     stamp: Stamp | None = None
     """That of the file when it was finished; None: it goes on, or is a directory."""
+    part: int | None = None
+    """Whose results it holds (`Result.part`); None: all."""
+    token: str = ""
+    """By which the part of a worker is known to be the same (`PartNote`)."""
+
+    @property
+    def is_of_worker(self) -> bool:
+        """Whether it is the part of a worker."""
+        return bool(self.part)
 
     @property
     def written(self) -> int:
@@ -105,6 +115,11 @@ def read_states(folder: Path) -> list[OutputState]:
     files = sorted(folder.glob(f"*-{'[0-9a-f]' * 8}.json"))
     states = [StateFile(folder, file.stem).read() for file in files]
     return [state for state in states if state is not None]
+
+
+def state_folder(directory: Path) -> Path:
+    """Return where the states of the outputs of a crawl are, in its directory."""
+    return directory / MARKS / FOLDER
 
 
 def key_of(target: str) -> str:

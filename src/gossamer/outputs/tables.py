@@ -63,7 +63,7 @@ class TableOutput:
     def write(self, result: Result, page: Page | None) -> None:
         """Add the records of a result, or the row of its page."""
         if not self._is_of_pages:
-            for record in result.records:
+            for record in result.records or ():
                 named = self._spec.names_modules
                 self._journal.append(_named(record.data, record.source) if named else record.data)
             return

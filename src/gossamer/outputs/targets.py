@@ -13,7 +13,7 @@ from gossamer.errors import UsageError
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import check_library, kind_of_output
-from gossamer.outputs.state import Stamp, StateFile, key_of
+from gossamer.outputs.state import OutputState, Stamp, StateFile, key_of
 from gossamer.stores.object_store import S3_SCHEME
 
 WITHOUT_RECORDS = frozenset({"noop", "save", "stats"})
@@ -32,6 +32,8 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
     is_of_records: bool = False
     """Whether tables are of records, also if none come: there is a module that extracts them."""
     crawl: str = ""
+    part: int | None = None
+    """Whose results they hold (`Result.part`); None: all."""
 
     @classmethod
     def of(
@@ -41,6 +43,7 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
         modules: Sequence[str],
         *,
         is_of_records: bool = False,
+        part: int | None = None,
     ) -> Self:
         """Return the wishes of a crawl; relative paths are those of this process."""
         return cls(
@@ -51,6 +54,7 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
             modules=tuple(modules),
             is_of_records=is_of_records and not options.fields,
             crawl=crawl,
+            part=part,
         )
 
     @property
@@ -78,6 +82,7 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
                 names_modules=len(named) > 1,
                 csv_safe=self.csv_safe,
                 warc_size=self.warc_size,
+                part=self.part,
             )
             for target in self.targets
         ]
@@ -101,22 +106,33 @@ def check_endings(targets: Sequence[str]) -> None:
         seen.add(one)
 
 
-def check_places(specs: Sequence[OutputSpec]) -> None:
+def check_places(specs: Sequence[OutputSpec], *, of_worker: bool = False) -> None:
     """Refuse outputs that cannot be written, or would replace what this crawl did not write.
 
-    Nobody notes what an export with `--new` has written, so that it is not replaced either.
+    Nobody notes what an export with `--new` has written, so that it is not replaced either. The
+    part of a worker is replaced by nobody else.
     """
     for spec in specs:
+        state = StateFile(spec.folder, spec.key).read()
+        if state is not None:
+            _check_whose(spec, state, of_worker=of_worker)
         if spec.is_uploaded:
             from gossamer.outputs.s3 import check_upload  # noqa: PLC0415 -- only where it is used
 
             check_upload(spec)
             continue
-        for complaint in _complaints(spec):
+        for complaint in _complaints(spec, state):
             raise UsageError(complaint)
 
 
-def _complaints(spec: OutputSpec) -> Iterator[str]:
+def _check_whose(spec: OutputSpec, state: OutputState, *, of_worker: bool) -> None:
+    is_other = bool(spec.part) and spec.part != state.part
+    if is_other or state.is_of_worker != of_worker:
+        whose = "the part of a worker" if state.is_of_worker else "an output of the whole crawl"
+        raise UsageError(f"{spec.target} is {whose}, and is left alone: name another output")
+
+
+def _complaints(spec: OutputSpec, state: OutputState | None) -> Iterator[str]:
     path, part = spec.path, in_progress(spec.path)
     if not path.parent.is_dir():
         yield f"there is no directory {path.parent} for the output {path.name}: make it first"
@@ -125,7 +141,6 @@ def _complaints(spec: OutputSpec) -> Iterator[str]:
     for one in (path, part):
         if one.is_symlink():
             yield f"{one} is a symbolic link, which Gossamer does not follow: remove it"
-    state = StateFile(spec.folder, spec.key).read()
     leave = "move it away, or name another output"
     if path.exists() and (state is None or not state.is_placed):
         unknown = "this crawl has no note of writing it, and an export with --new leaves none"

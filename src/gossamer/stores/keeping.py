@@ -66,7 +66,7 @@ def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = Tr
             detail=words,
             page=None,
             links=(),
-            records=(),
+            records=None,
             row=None,
         )
     whole, own = _percent(claim.similarity), _percent(claim.own_similarity)
@@ -79,7 +79,7 @@ def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = Tr
         links=settlement.links if similar_links else (),
         similarity=round(claim.similarity, SHARE_DIGITS),
         own_similarity=round(claim.own_similarity, SHARE_DIGITS),
-        records=(),
+        records=None,
         row=None,
     )
 

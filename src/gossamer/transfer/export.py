@@ -238,10 +238,10 @@ class _Copy:
             self._key("results"), numbers[0] - 1, numbers[-1] - 1
         )
         results = [
-            (number, url_id, page or None, settled_at, records or None)
+            (number, url_id, page or None, settled_at, records or None, part)
             for number, one in zip(numbers, packed, strict=False)
             if (found := self._read(read_result, one, f"result {number}"))
-            for url_id, page, settled_at, records in [found]
+            for url_id, page, settled_at, records, part in [found]
         ]
         self._importer.add("results", results)
 

@@ -16,6 +16,7 @@ from gossamer.stores.redis.records import (
     REDIRECT,
     SCORED,
     HostRow,
+    ResultRow,
     UrlRow,
     write_page,
     write_result,
@@ -120,8 +121,8 @@ def pages(db: sqlite3.Connection) -> Iterator[tuple[int, bytes]]:
 
 def results(db: sqlite3.Connection) -> Iterator[bytes]:
     """Yield every result of the log, packed; rows stay behind, as they can be made again."""
-    query = "SELECT url, coalesce(page, 0), settled_at, coalesce(records, x'') FROM results"
-    return (write_result(*row) for row in db.execute(f"{query} ORDER BY number"))
+    query = "SELECT url, coalesce(page, 0), settled_at, coalesce(records, x''), part FROM results"
+    return (write_result(ResultRow(*row)) for row in db.execute(f"{query} ORDER BY number"))
 
 
 def _named(rows: sqlite3.Cursor) -> Iterator[dict[str, Any]]:

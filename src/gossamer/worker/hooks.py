@@ -43,7 +43,7 @@ def with_delivered(
     links = settlement.links
     if delivered.links is not None:
         links = _chosen(delivered.links, link_filter)
-    return msgspec.structs.replace(settlement, records=delivered.records, links=links)
+    return msgspec.structs.replace(settlement, records=delivered.given, links=links)
 
 
 def _chosen(links: Sequence[FollowedLink], link_filter: LinkFilter) -> list[Link]:

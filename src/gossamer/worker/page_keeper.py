@@ -124,9 +124,7 @@ class PageKeeper:
         chosen = offered(settlement.links) if context.modules.hooks.links else ()
         delivered = await context.modules.deliver(page, chosen)
         settlement = with_delivered(settlement, delivered, context.link_filter)
-        row = None
         if not context.rows.give_way_to(delivered):
             row = context.rows.pack(page, parsed)
-        row = context.rows.or_refusal(row, delivered)
-        settlement = msgspec.structs.replace(settlement, row=row)
+            settlement = msgspec.structs.replace(settlement, row=row)
         return with_body_written(settlement, context.bodies)

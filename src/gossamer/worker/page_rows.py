@@ -4,7 +4,7 @@ from gossamer.content import Analysis
 from gossamer.model import Page
 from gossamer.modules.hooks import Delivered
 from gossamer.modules.kept_pages import Reading
-from gossamer.outputs.carried import REFUSAL, Carried, pack_carried
+from gossamer.outputs.carried import Carried, pack_carried
 from gossamer.outputs.rows import row_of
 
 
@@ -38,13 +38,9 @@ class PageRows:
 
     def give_way_to(self, delivered: Delivered) -> bool:
         """Tell whether nothing is wanted any more, because tables hold records."""
-        if (delivered.records or delivered.refused) and not self._always:
+        if delivered.given is not None and not self._always:
             self._fields = ()
         return not self.are_wanted
-
-    def or_refusal(self, row: bytes | None, delivered: Delivered) -> bytes | None:
-        """Return what a result carries: of one whose records were refused, just that."""
-        return REFUSAL if delivered.refused and not self._always else row
 
     def pack(self, page: Page, parsed: Analysis) -> bytes:
         """Return what the result of a page carries; the text is that of the tree read for links."""

@@ -25,9 +25,9 @@ class Settler:
         if is_end and context.modules.hooks.ends:
             guard.is_delivering = True
             more = await context.modules.finished(end_of(settlement))
-            records = [*settlement.records, *more.records]
-            row = context.rows.or_refusal(settlement.row, more)
-            settlement = msgspec.structs.replace(settlement, records=records, row=row)
+            if more.given is not None:
+                records = [*(settlement.records or ()), *more.given]
+                settlement = msgspec.structs.replace(settlement, records=records)
         settlement = self._completed(guard, settlement)
         settled = await context.store.settle(settlement, context.clock())
         if context.watch is not None and settled.accepted and settlement.page is None:
@@ -56,7 +56,7 @@ class Settler:
             await store.commit()
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
-        """Tell with each visit what was received, and which pause its host has asked for.
+        """Tell with each visit what was received, whose it is, and which pause its host asked for.
 
         A store may forget that pause. What the host failed of is remembered here.
         """
@@ -65,7 +65,9 @@ class Settler:
         delay_s = self._context.robots.known_delay_s(settlement.task.url)
         if feedback is not None and delay_s is not None and feedback.crawl_delay_s is None:
             feedback = msgspec.structs.replace(feedback, crawl_delay_s=delay_s)
-        return msgspec.structs.replace(settlement, received=received, feedback=feedback)
+        return msgspec.structs.replace(
+            settlement, received=received, feedback=feedback, part=self._context.part
+        )
 
     async def _follow_up(self, feedback: HostFeedback | None, settled: Settled) -> None:
         """Make durable what the host has asked for, and tell modules which pages are nearer."""

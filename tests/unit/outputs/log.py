@@ -30,17 +30,19 @@ class ScriptedLog:
         self.found[number] = depth
         known = {"url": f"http://a.test/{number}", "depth": depth}
         made = {name: known.get(name, "") for name in self.fields if name != "id"}
-        self._add(number, (), row or msgspec.json.encode(made))
+        self._add(number, None, row or msgspec.json.encode(made))
         return number
 
-    def add_records(self, *records: object, source: str = "books") -> None:
+    def add_records(self, *records: object, source: str = "books", part: int = 0) -> None:
         """Settle a page that a module has extracted records from."""
         number = len(self.all) + 1
         self.found[number] = 0
         found = tuple(Record(source, msgspec.json.encode(one)) for one in records)
-        self._add(number, found, b'{"url":"http://a.test/"}')
+        self._add(number, found, b'{"url":"http://a.test/"}', part)
 
-    def _add(self, number: int, records: tuple[Record, ...], row: bytes) -> None:
+    def _add(
+        self, number: int, records: tuple[Record, ...] | None, row: bytes, part: int = 0
+    ) -> None:
         self.all.append(
             Result(
                 number=number,
@@ -48,6 +50,7 @@ class ScriptedLog:
                 page_id=number,
                 settled_at=float(number),
                 records=records,
+                part=part,
                 row=self.carried(row),
             )
         )
@@ -60,8 +63,8 @@ class ScriptedLog:
         """Forget the last results, as a server that fails over."""
         del self.all[-count:]
 
-    async def results(self, after: int, limit: int) -> list[Result]:
-        return [one for one in self.all if one.number > after][:limit]
+    async def results(self, after: int, limit: int, part: int | None = None) -> list[Result]:
+        return [one.seen_by(part) for one in self.all if one.number > after][:limit]
 
     async def last_page(self) -> int:
         return max(self.found, default=0)

@@ -56,6 +56,9 @@ class ReaderWithWorkers:
     async def workers(self, now: float) -> list[WorkerView]:
         return WORKERS
 
+    async def last_result(self) -> int:
+        return 1
+
 
 def status_of(counts: CrawlCounts) -> CrawlStatus:
     crawl = StoredCrawl(cast("CrawlReader", ReaderWithWorkers(counts)), None)

@@ -56,9 +56,14 @@ class CrawlNotes:
         """Keep a note, in place of one of the same name."""
         await self._ask(lambda client: client.hset(self._key("notes"), name, value))
 
+    async def put_new(self, name: str, value: bytes) -> bool:
+        """Keep a note of a new name; False if there is one."""
+        added = await self._ask(lambda client: client.hsetnx(self._key("notes"), name, value))
+        return bool(added)
+
     async def add_replayed(self, replayed: ReplayedPage) -> None:
         """Append records of a kept page to the log of results, and keep the note."""
-        told = (str(replayed.page_id), pack_records(replayed.records))
+        told = (str(replayed.page_id), pack_records(replayed.records or None))
         note = (replayed.note, replayed.progress)
         key = prefix(self._crawl)
         await self._ask(lambda client: library.call(client, "add_replayed", key, *told, *note))

@@ -31,7 +31,7 @@ NOBODY = bytes(5)
 RECORD = struct.Struct(">BBBIdI5sHBBd5s5sHHd3s")
 PAGE = struct.Struct(">d5s")
 """How a record of a page begins: when it was fetched, and its URL."""
-RESULT = struct.Struct(">5s5sd")
+RESULT = struct.Struct(">5s5sdH")
 """How a result begins: its URL, its page and when it was settled; its records follow."""
 CLAIM = struct.Struct(">5sB")
 """What a page is compared by: its number and the length of its digest; digest and bands follow."""
@@ -242,12 +242,26 @@ def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
     return PAGE.pack(fetched_at, name_of(url_id)) + note
 
 
-def read_result(packed: bytes) -> tuple[int, int, float, bytes]:
-    """Return URL, page (0: none), moment and packed records of a result."""
-    url_id, page_id, settled_at = RESULT.unpack_from(packed)
-    return int.from_bytes(url_id), int.from_bytes(page_id), settled_at, packed[RESULT.size :]
+class ResultRow(NamedTuple):
+    """A result of the log, without its number."""
+
+    url_id: int
+    page_id: int
+    """0: none was kept."""
+    settled_at: float
+    records: bytes
+    """Packed."""
+    part: int
 
 
-def write_result(url_id: int, page_id: int, settled_at: float, records: bytes) -> bytes:
+def read_result(packed: bytes) -> ResultRow:
+    """Return a result of the log."""
+    url_id, page_id, settled_at, part = RESULT.unpack_from(packed)
+    numbers = (int.from_bytes(url_id), int.from_bytes(page_id))
+    return ResultRow(*numbers, settled_at, packed[RESULT.size :], part)
+
+
+def write_result(row: ResultRow) -> bytes:
     """Return a packed result, as in `lua/results.lua`."""
-    return RESULT.pack(name_of(url_id), name_of(page_id), settled_at) + records
+    names = (name_of(row.url_id), name_of(row.page_id))
+    return RESULT.pack(*names, row.settled_at, row.part) + row.records

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 from gossamer.errors import CrawlError
 from gossamer.stores.rules import StoreRules
 
-VERSION = 6
+VERSION = 7
 """The version of the format in which crawls are stored."""
 PLACEHOLDER = b"being restored"
 """What stands in place of the rules while a crawl is being restored."""

@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -129,7 +129,8 @@ CREATE TABLE results (                    -- a log, in the order of settlement
     url        INTEGER NOT NULL,
     page       INTEGER,                   -- that was kept
     settled_at REAL NOT NULL,
-    records    BLOB                       -- of modules (msgpack)
+    records    BLOB,                      -- of modules (msgpack)
+    part       INTEGER NOT NULL           -- whose outputs it belongs to
 );
 
 CREATE TABLE result_rows (                -- until the outputs have them

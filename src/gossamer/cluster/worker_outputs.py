@@ -1,0 +1,144 @@
+"""The outputs of a worker of a shared crawl: one part of the results, those that it settles."""
+
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Self
+
+import msgspec
+
+from gossamer.cluster.crawl_outputs import CrawlOutputs
+from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.membership import Membership
+from gossamer.cluster.output_handle import OutputHandle
+from gossamer.cluster.output_process import OutputOrder
+from gossamer.errors import UsageError
+from gossamer.modules import Module
+from gossamer.outputs.contract import OutputReport, OutputSpec
+from gossamer.outputs.parts import PART_NOTE, PartNote, read_part
+from gossamer.outputs.state import OutputState, StateFile, state_folder
+from gossamer.outputs.targets import OutputWishes, check_endings, check_places
+from gossamer.stores.ownership import CrawlOwner, ResultDirectory
+from gossamer.stores.redis.notes import CrawlNotes
+
+
+class WorkerOutputs:
+    """What one worker writes of its own.
+
+    It has its part before it settles anything, and finds it again when it is started again.
+    """
+
+    def __init__(
+        self,
+        member: Membership,
+        wishes: OutputWishes,
+        note: PartNote,
+        show: Callable[[OutputReport], None],
+    ) -> None:
+        """Prepare; `show` is told at the end what each output holds."""
+        assert wishes.part
+        self.part = wishes.part
+        self._member = member
+        self._wishes = wishes
+        self._note = note
+        self._show = show
+        self._handle: OutputHandle | None = None
+        self._outputs: CrawlOutputs | None = None
+
+    @classmethod
+    async def prepare(
+        cls, member: Membership, modules: Sequence[Module], show: Callable[[OutputReport], None]
+    ) -> Self:
+        """Check the outputs, and take a part of the crawl for them, or the one they have."""
+        plan = member.plan
+        wishes = OutputWishes.of(
+            plan.options,
+            plan.name,
+            [one.name for one in modules],
+            is_of_records=any(one.extracts for one in modules),
+        )
+        folder = state_folder(plan.directory).absolute()
+        check_endings(wishes.targets)
+        specs = wishes.specs(folder)
+        check_places(specs, of_worker=True)
+        ResultDirectory(plan.directory, CrawlOwner(member.identity, plan.name)).mark()
+        folder.mkdir(exist_ok=True)
+        part, note = await _take_part(member.notes, specs)
+        return cls(member, msgspec.structs.replace(wishes, part=part), note, show)
+
+    @asynccontextmanager
+    async def open(
+        self, launcher: Launcher, say: Callable[[str], None], on_failure: Callable[[], None]
+    ) -> AsyncIterator[None]:
+        """Write them meanwhile."""
+        plan = self._member.plan
+        store = plan.options.store
+        order = OutputOrder(
+            wishes=self._wishes,
+            folder=str(state_folder(plan.directory).absolute()),
+            store=store.url or str(store),
+            name=plan.name,
+            directory=str(plan.directory.absolute()),
+            rules=plan.analysis_rules(),
+        )
+        self._handle = OutputHandle(launcher, order, say)
+        self._outputs = CrawlOutputs(self._handle, self._drop, on_failure)
+        try:
+            yield
+        finally:
+            await self._outputs.close()
+
+    async def finish(self) -> None:
+        """Complete them, or raise why that cannot be done."""
+        assert self._outputs is not None
+        assert self._handle is not None
+        written = await self._outputs.finish(self._tell)
+        await self._tell(self._handle.number, finished=True)
+        for one in written:
+            self._show(one)
+
+    async def _drop(self, number: int) -> None:
+        await self._member.store.drop_rows(number, self.part)
+        await self._tell(number)
+
+    async def _tell(self, number: int, *, finished: bool = False) -> None:
+        """Note in the store how far the part is."""
+        self._note = msgspec.structs.replace(self._note, written=number, finished=finished)
+        name = f"{PART_NOTE}{self.part}"
+        await self._member.store.put_note(name, msgspec.json.encode(self._note))
+
+
+async def _take_part(notes: CrawlNotes, specs: Sequence[OutputSpec]) -> tuple[int, PartNote]:
+    """Return the part that these outputs have, or a new one; its states are durable then."""
+    files = [StateFile(spec.folder, spec.key) for spec in specs]
+    states = [
+        file.read() or OutputState(target=spec.target)
+        for file, spec in zip(files, specs, strict=True)
+    ]
+    known = {(state.part, state.token) for state in states if state.part}
+    if len(known) > 1:
+        names = ", ".join(state.target for state in states if state.part)
+        raise UsageError(
+            f"{names} are parts of different workers: name those that one of them has written"
+        )
+    targets = tuple(spec.target for spec in specs)
+    note = PartNote(token=secrets.token_hex(8), machine=socket.gethostname(), targets=targets)
+    for part, token in known:
+        there = read_part(part, await notes.get(f"{PART_NOTE}{part}"))
+        if there is not None and there.token == token:
+            note = msgspec.structs.replace(there, targets=targets, finished=False)
+            await notes.put(f"{PART_NOTE}{part}", msgspec.json.encode(note))
+            break
+    else:
+        part = await _next_part(notes, note)
+    for file, state in zip(files, states, strict=True):
+        file.write(msgspec.structs.replace(state, part=part, token=note.token))
+    return part, note
+
+
+async def _next_part(notes: CrawlNotes, note: PartNote) -> int:
+    number = 1
+    while not await notes.put_new(f"{PART_NOTE}{number}", msgspec.json.encode(note)):
+        number += 1
+    return number

@@ -1,0 +1,68 @@
+"""The parts of a shared crawl: a worker may write the results that it settles itself.
+
+Each result belongs to one part (`Result.part`): 0 is that of whoever coordinates the crawl, and
+each worker with outputs of its own has another. So together they hold each result once. A note in
+the store tells of each part where it is and how far.
+"""
+
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Final
+
+import msgspec
+
+from gossamer.stores.notes import read_note
+
+PART_NOTE: Final = "part:"
+"""Followed by the number of a part."""
+
+
+class PartNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a worker's part."""
+
+    token: str
+    """Drawn by its worker: after the crawl has started over the number may be another worker's."""
+    machine: str
+    targets: tuple[str, ...]
+    """Where its outputs are, on that machine or in an object store."""
+    written: int = 0
+    """Up to which result all of them are written for good."""
+    finished: bool = False
+    """Whether they are complete under their names."""
+
+
+class PartReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One output of a worker's part, for people."""
+
+    part: int
+    machine: str
+    """Where the worker is, or was."""
+    target: str
+    written: int
+    """Up to which result it is written for good."""
+    finished: bool
+
+
+def read_part(number: int, note: bytes | None) -> PartNote | None:
+    """Return what a note tells of a part; None if there is none."""
+    return read_note(note, PartNote, f"the note of part {number} in the store is")
+
+
+async def read_parts(note: Callable[[str], Awaitable[bytes | None]]) -> list[PartReport]:
+    """Return what workers write of their own, in the order of the parts; `note` reads a note."""
+    reports: list[PartReport] = []
+    for number in count(1):
+        found = read_part(number, await note(f"{PART_NOTE}{number}"))
+        if found is None:
+            break
+        reports += [
+            PartReport(
+                part=number,
+                machine=found.machine,
+                target=target,
+                written=found.written,
+                finished=found.finished,
+            )
+            for target in found.targets
+        ]
+    return reports
