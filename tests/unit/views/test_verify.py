@@ -113,7 +113,8 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         (
             "results",
             "/1 has 1 visits, and 2 results",
-            "INSERT INTO results SELECT 77, url, page, settled_at, NULL, 0 FROM results WHERE url = 2",
+            "INSERT INTO results "
+            "SELECT 77, url, page, settled_at, NULL, 0 FROM results WHERE url = 2",
         ),
         ("results", "result 1 of page 77", "UPDATE results SET page = 77 WHERE number = 1"),
         (
