@@ -103,7 +103,8 @@ class WorkerOutputs:
         await self._tell(number)
 
     async def _tell(self, number: int, *, finished: bool = False) -> None:
-        """Note in the store how far the part is."""
+        """Note in the store how far the part is; rows may still be dropped when it is finished."""
+        finished = finished or self._note.finished
         self._note = msgspec.structs.replace(self._note, written=number, finished=finished)
         name = f"{PART_NOTE}{self.part}"
         await self._member.store.put_note(name, msgspec.json.encode(self._note))

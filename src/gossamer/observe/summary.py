@@ -28,6 +28,10 @@ WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""
 LEFT_OUT = {"max_pages", "max_bytes", "max_page_bytes", "pages_before"}
 NO_SEED = "no seed could be fetched"
+PARTS_IN_PROGRESS = (
+    "workers finish their parts themselves; one that is gone goes on with its part when it is "
+    "started again"
+)
 
 
 def summary_record(summary: Summary) -> dict[str, object]:
@@ -184,6 +188,8 @@ def _parts(parts: Sequence[PartReport]) -> Iterator[str]:
     for one in parts:
         state = "finished" if one.finished else "in progress"
         yield f"{one.part}, {state}: {printable(one.target)} on {printable(one.machine)}"
+    if not all(one.finished for one in parts):
+        yield from _wrapped(PARTS_IN_PROGRESS)
 
 
 def _module(module: ModuleReport, seen: str) -> Iterator[str]:
