@@ -105,7 +105,9 @@ class WorkerOutputs:
     async def _tell(self, number: int, *, finished: bool = False) -> None:
         """Note in the store how far the part is; rows may still be dropped when it is finished."""
         finished = finished or self._note.finished
-        self._note = msgspec.structs.replace(self._note, written=number, finished=finished)
+        self._note = msgspec.structs.replace(
+            self._note, written=number, finished=finished, signs=self._note.signs + 1
+        )
         name = f"{PART_NOTE}{self.part}"
         await self._member.store.put_note(name, msgspec.json.encode(self._note))
 

@@ -19,6 +19,7 @@ from gossamer.coordinator.outputs import (
     OutputSite,
     check_outputs,
     finish_outputs,
+    finished_parts,
     open_outputs,
 )
 from gossamer.coordinator.processes import ProcessSetting, open_processes
@@ -30,7 +31,6 @@ from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.model import NameTable
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.parts import read_parts
 from gossamer.outputs.targets import OutputWishes
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.continuing import command_to_continue
@@ -215,7 +215,7 @@ class Crawl:
             max_page_bytes=self._plan.options.max_page_bytes,
             scorer=await read_report(store),
             outputs=written,
-            parts=await read_parts(store.note),
+            parts=await finished_parts(opened, is_over=ended_by != "interrupted"),
         )
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:

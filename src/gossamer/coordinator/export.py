@@ -97,7 +97,7 @@ class Export:
         if stored is None:
             raise UsageError(f"{reader.where} has not begun: there is nothing to export")
         part = self._wishes.part
-        if part is not None and part not in {one.part for one in await read_parts(reader.note)}:
+        if part is not None and not 0 < part <= len(await read_parts(reader.note)):
             raise UsageError(f"{reader.where} has no part {part}: gossamer status lists its parts")
         wishes = msgspec.structs.replace(
             self._wishes, modules=stored.module, crawl=reader.name or reader.where

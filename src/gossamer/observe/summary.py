@@ -187,7 +187,7 @@ def _parts(parts: Sequence[PartReport]) -> Iterator[str]:
     """Yield where workers write outputs of their own."""
     for one in parts:
         state = "finished" if one.finished else "in progress"
-        yield f"{one.part}, {state}: {printable(one.target)} on {printable(one.machine)}"
+        yield f"{one.part}, {state}: {printable(one.target)} ({printable(one.machine)})"
     if not all(one.finished for one in parts):
         yield from _wrapped(PARTS_IN_PROGRESS)
 

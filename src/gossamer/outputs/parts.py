@@ -5,7 +5,7 @@ each worker with outputs of its own has another. So together they hold each resu
 the store tells of each part where it is and how far.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from typing import Final
 
@@ -29,6 +29,8 @@ class PartNote(msgspec.Struct, frozen=True, kw_only=True):
     """Up to which result all of them are written for good."""
     finished: bool = False
     """Whether they are complete under their names."""
+    signs: int = 0
+    """How often the worker has told how far it is: who sees this grow knows that it is there."""
 
 
 class PartReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,21 +50,27 @@ def read_part(number: int, note: bytes | None) -> PartNote | None:
     return read_note(note, PartNote, f"the note of part {number} in the store is")
 
 
-async def read_parts(note: Callable[[str], Awaitable[bytes | None]]) -> list[PartReport]:
-    """Return what workers write of their own, in the order of the parts; `note` reads a note."""
-    reports: list[PartReport] = []
+async def read_parts(note: Callable[[str], Awaitable[bytes | None]]) -> list[PartNote]:
+    """Return what workers write of their own, part 1 first; `note` reads a note of the store."""
+    parts: list[PartNote] = []
     for number in count(1):
         found = read_part(number, await note(f"{PART_NOTE}{number}"))
         if found is None:
             break
-        reports += [
-            PartReport(
-                part=number,
-                machine=found.machine,
-                target=target,
-                written=found.written,
-                finished=found.finished,
-            )
-            for target in found.targets
-        ]
-    return reports
+        parts.append(found)
+    return parts
+
+
+def reports_of(parts: Sequence[PartNote]) -> list[PartReport]:
+    """Return all outputs of the parts."""
+    return [
+        PartReport(
+            part=number,
+            machine=part.machine,
+            target=target,
+            written=part.written,
+            finished=part.finished,
+        )
+        for number, part in enumerate(parts, start=1)
+        for target in part.targets
+    ]

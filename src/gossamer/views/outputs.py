@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.coordinator.outputs import own_state_folder
 from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.parts import read_parts
+from gossamer.outputs.parts import read_parts, reports_of
 from gossamer.outputs.state import OutputState, key_of, read_states
 from gossamer.stores.reading import CrawlReader
 
@@ -61,7 +61,7 @@ async def _of_workers(reader: CrawlReader, results: int) -> list[OutputStatus]:
             part=one.part,
             machine=one.machine,
         )
-        for one in await read_parts(reader.note)
+        for one in reports_of(await read_parts(reader.note))
     ]
 
 
