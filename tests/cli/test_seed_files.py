@@ -107,6 +107,40 @@ def test_standard_input(bench: SeedBench, scope: str) -> None:
 
 
 @pytest.mark.parametrize("scope", ["host", "any"])
+def test_a_named_pipe(bench: SeedBench, scope: str) -> None:
+    pipe = bench.folder / "pipe"
+    os.mkfifo(pipe)
+    words = bench.words("--seeds", "pipe", "--scope", scope)
+    with subprocess.Popen(words, cwd=bench.folder, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            fd = os.open(pipe, os.O_WRONLY)  # as soon as it is read
+            os.write(fd, f"{bench.root}/one\n".encode())
+            os.write(fd, f"{bench.root}/two\n".encode())
+            os.close(fd)
+            _, said = running.communicate(timeout=PATIENCE_S)
+        finally:
+            running.kill()
+    assert (running.returncode, "2 seeds read from pipe" in said) == (0, True), said
+    assert bench.urls("pipe-crawl").keys() == {"/one", "/two", "/linked"}
+
+
+@pytest.mark.parametrize("scope", ["host", "any"])
+def test_a_crawl_ends_although_standard_input_is_silent(bench: SeedBench, scope: str) -> None:
+    words = bench.words("--seeds", "-", "--scope", scope, "--max-time", "500ms")
+    with subprocess.Popen(
+        words, cwd=bench.folder, text=True, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        try:
+            assert running.wait(PATIENCE_S) == 0
+            assert running.stderr is not None
+            said = running.stderr.read()
+        finally:
+            running.kill()
+    assert "--max-time" in said
+    assert "Fatal" not in said
+
+
+@pytest.mark.parametrize("scope", ["host", "any"])
 def test_no_seed_at_all_is_an_error(bench: SeedBench, scope: str) -> None:
     done = bench.run("--seeds", bench.file("a", "b"), "--scope", scope)
     assert done.returncode == 2
