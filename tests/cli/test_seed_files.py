@@ -149,6 +149,22 @@ def test_no_seed_at_all_is_an_error(bench: SeedBench, scope: str) -> None:
     assert bench.run("--seeds", "list.txt", "--scope", scope).returncode == 0
 
 
+def test_a_crawl_goes_on_only_in_the_file_that_it_was_reading(bench: SeedBench) -> None:
+    """It was killed when it had read the last line, which has no end."""
+    name = bench.file(f"{bench.root}/one", f"{bench.root}/two")
+    lines = (bench.folder / name).read_text()
+    (bench.folder / name).write_text(lines.rstrip())
+    assert bench.run("--seeds", name, "--scope", "any", "--max-pages", "1").returncode == 0
+    with closing(sqlite3.connect(bench.folder / "list-crawl" / "crawl.sqlite")) as db, db:
+        undone = "CAST(replace(value, 'is_done\":true', 'is_done\":false') AS BLOB)"
+        db.execute(f"UPDATE notes SET value = {undone} WHERE name = 'seeds'")  # noqa: S608
+    again = ("resume", "list-crawl", "--max-pages", "10")
+    (bench.folder / name).write_text("short")
+    assert "list.txt is not the file of which 2 lines were read" in bench.gossamer(*again)
+    (bench.folder / name).write_text(lines.rstrip())
+    assert "finished: no URLs left" in bench.gossamer(*again)
+
+
 def test_a_file_that_is_not_there_leaves_nothing_behind(bench: SeedBench) -> None:
     done = bench.run("--seeds", "missing.txt")
     assert done.returncode == 2

@@ -144,7 +144,8 @@ class SeedFiles:
         if is_pipe(path) or not before.offset:  # it is one, or was
             return file, FileProgress(name=name)
         file.seek(before.offset - 1)
-        if file.read(1) != b"\n":  # it was shortened, or is another
+        last = file.read(1)
+        if last != b"\n" and (not last or file.read(1)):  # it was shortened, or is another
             raise UsageError(
                 f"{name} is not the file of which {before.lines:,} lines were read before: put "
                 "that one back, or start over with --fresh"
