@@ -70,9 +70,10 @@ def check_seed_files(names: Iterable[str]) -> None:
         if not is_pipe(name):
             _open(name).close()
         elif name == STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
+            what = "closed" if sys.stdin is None else "a terminal"
             raise UsageError(
-                "--seeds - reads seeds from standard input, which is a terminal: pipe them in, as "
-                "in 'gossamer crawl --seeds - < seeds.txt'"
+                f"--seeds - reads seeds from standard input, which is {what}: pipe them in, as in "
+                "'gossamer crawl --seeds - < seeds.txt'"
             )
 
 
