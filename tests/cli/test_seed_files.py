@@ -107,12 +107,62 @@ def test_standard_input(bench: SeedBench, scope: str) -> None:
 
 
 @pytest.mark.parametrize("scope", ["host", "any"])
+def test_a_named_pipe(bench: SeedBench, scope: str) -> None:
+    pipe = bench.folder / "pipe"
+    os.mkfifo(pipe)
+    words = bench.words("--seeds", "pipe", "--scope", scope)
+    with subprocess.Popen(words, cwd=bench.folder, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            fd = os.open(pipe, os.O_WRONLY)  # as soon as it is read
+            os.write(fd, f"{bench.root}/one\n".encode())
+            os.write(fd, f"{bench.root}/two\n".encode())
+            os.close(fd)
+            _, said = running.communicate(timeout=PATIENCE_S)
+        finally:
+            running.kill()
+    assert (running.returncode, "2 seeds read from pipe" in said) == (0, True), said
+    assert bench.urls("pipe-crawl").keys() == {"/one", "/two", "/linked"}
+
+
+@pytest.mark.parametrize("scope", ["host", "any"])
+def test_a_crawl_ends_although_standard_input_is_silent(bench: SeedBench, scope: str) -> None:
+    words = bench.words("--seeds", "-", "--scope", scope, "--max-time", "500ms")
+    with subprocess.Popen(
+        words, cwd=bench.folder, text=True, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        try:
+            assert running.wait(PATIENCE_S) == 0
+            assert running.stderr is not None
+            said = running.stderr.read()
+        finally:
+            running.kill()
+    assert "--max-time" in said
+    assert "Fatal" not in said
+
+
+@pytest.mark.parametrize("scope", ["host", "any"])
 def test_no_seed_at_all_is_an_error(bench: SeedBench, scope: str) -> None:
     done = bench.run("--seeds", bench.file("a", "b"), "--scope", scope)
     assert done.returncode == 2
     assert "no line of list.txt is a seed; list.txt, line 1: the seed URL 'a' has no" in done.stderr
     bench.file(f"{bench.root}/one")
     assert bench.run("--seeds", "list.txt", "--scope", scope).returncode == 0
+
+
+def test_a_crawl_goes_on_only_in_the_file_that_it_was_reading(bench: SeedBench) -> None:
+    """It was killed when it had read the last line, which has no end."""
+    name = bench.file(f"{bench.root}/one", f"{bench.root}/two")
+    lines = (bench.folder / name).read_text()
+    (bench.folder / name).write_text(lines.rstrip())
+    assert bench.run("--seeds", name, "--scope", "any", "--max-pages", "1").returncode == 0
+    with closing(sqlite3.connect(bench.folder / "list-crawl" / "crawl.sqlite")) as db, db:
+        undone = "CAST(replace(value, 'is_done\":true', 'is_done\":false') AS BLOB)"
+        db.execute(f"UPDATE notes SET value = {undone} WHERE name = 'seeds'")  # noqa: S608
+    again = ("resume", "list-crawl", "--max-pages", "10")
+    (bench.folder / name).write_text("short")
+    assert "list.txt is not the file of which 2 lines were read" in bench.gossamer(*again)
+    (bench.folder / name).write_text(lines.rstrip())
+    assert "finished: no URLs left" in bench.gossamer(*again)
 
 
 def test_a_file_that_is_not_there_leaves_nothing_behind(bench: SeedBench) -> None:

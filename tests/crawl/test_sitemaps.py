@@ -81,7 +81,7 @@ def test_what_is_announced_in_robots_txt_is_crawled(
         ("http://a.test/1", 1, "sitemap"),
     ]
     assert explained(directory, "http://a.test/a.xml.gz").detail == "it lists 3 URLs"
-    assert "1 URLs of other sites" in explained(directory, "http://a.test/b.xml").detail
+    assert "1 URL of other sites" in explained(directory, "http://a.test/b.xml").detail
 
 
 def test_they_are_off_unless_wanted(site: Site, web: Web, crawl: Crawl) -> None:

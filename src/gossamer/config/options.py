@@ -40,6 +40,7 @@ from gossamer.config.texts import (
     file_name,
     folder,
     for_header,
+    host_alone,
     pattern,
     sitemap,
     text,
@@ -120,7 +121,9 @@ class CrawlOptions:
     """The User-Agent to send; auto names Gossamer, its version and the contact."""
     contact: Annotated[str | None, or_none(text(for_header)), Group.POLITENESS] = None
     """A page or mail address where site owners can reach you, sent with every request."""
-    ignore_robots: Annotated[tuple[str, ...], many(text(), commas=True), Group.POLITENESS] = ()
+    ignore_robots: Annotated[
+        tuple[str, ...], many(text(host_alone), commas=True), Group.POLITENESS
+    ] = ()
     """Ignore the robots.txt of this host of your own; may be repeated."""
     allow_network: Annotated[tuple[str, ...], many(text(), commas=True), Group.POLITENESS] = ()
     """Allow requests to this private network, address, address:port or host name; may be

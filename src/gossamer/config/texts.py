@@ -32,6 +32,12 @@ def web_address(value: str) -> str | None:
     return None if found else "is not a web address: it must start with https:// or http://"
 
 
+def host_alone(value: str) -> str | None:
+    """Return why a text cannot name one host, or None."""
+    is_more = any(sign in value for sign in "/?#*@")
+    return "is not one host: write its name alone, such as www.example.org" if is_more else None
+
+
 def sitemap(value: str) -> str | None:
     """Return why a text does not say which sitemaps to read, or None."""
     is_known = value in {"auto", "off"} or web_address(value) is None

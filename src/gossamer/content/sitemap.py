@@ -28,6 +28,8 @@ MAX_FIELD_LENGTH = 8192
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31
 _BEGINS_LIKE_XML = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\0\s]*<")
+_BLANK_BEGINNING = re.compile(rb"\A(?:\xef\xbb\xbf)?\s+(?=<)")
+"""Blank lines before the XML declaration, as plugins write them: no parser of XML forgives it."""
 _BEGINS_LIKE_HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--.{0,9999}?-->\s*)?<(?:!doctype\s+html|html)\b",
     re.IGNORECASE | re.DOTALL,
@@ -64,7 +66,8 @@ class Sitemap:
     def pieces(self) -> Iterator[list[SitemapEntry]]:
         """Yield the entries of one piece after another; most lists are short, many are empty."""
         read = None
-        for piece in self._decompressed():
+        for found in self._decompressed():
+            piece = found if read else _BLANK_BEGINNING.sub(b"", found)
             read = read or self._reader(piece)
             if read is None:
                 is_html = _BEGINS_LIKE_HTML.match(piece)

@@ -92,6 +92,7 @@ class Crawl:
         self._clock = clock or steady_clock()
         self._scorer = load_scorer(plan, dns)
         self._engine: CrawlEngine | None = None
+        self._preparing: asyncio.Task[None] | None = None
         self._stopped = False
         self._is_time_over = False
         self._progress = RunProgress(self._clock)
@@ -117,6 +118,8 @@ class Crawl:
     def stop(self) -> None:
         """End the crawl when what is in progress is finished."""
         self._stopped = True
+        if self._preparing is not None:
+            self._preparing.cancel()
         if self._engine is not None:
             self._engine.stop()
 
@@ -220,12 +223,13 @@ class Crawl:
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""
+        seed_files = SeedFiles(self._plan, opened.store, self._clock, self._observer.say)
+        if not await self._prepare(seed_files):
+            return "interrupted"
         bodies = await CrawlBodies.open(self._plan, opened, self._observer)
         self._engine = engine = self._make_engine(opened, bodies)
         if self._stopped:
             engine.stop()
-        seed_files = SeedFiles(self._plan, opened.store, self._clock, self._observer.say)
-        await seed_files.prepare()
         context = await self._module_context(opened, begun=begun)
         await ModuleRunner(self._in_workers).prepare(context)
         await self._runner.prepare(context)
@@ -241,6 +245,17 @@ class Crawl:
         await bodies.finish(self._clock())
         self._reports = self._in_order([*workers.report(), *self._runner.report()])
         return ended_by
+
+    async def _prepare(self, seed_files: SeedFiles) -> bool:
+        """Read files of seeds for the scope, perhaps from a silent pipe; False: it was stopped."""
+        self._preparing = asyncio.create_task(seed_files.prepare())
+        if self._stopped:
+            self._preparing.cancel()
+        await asyncio.wait([self._preparing])
+        if self._preparing.cancelled():
+            return False
+        self._preparing.result()
+        return True
 
     @asynccontextmanager
     async def _reading(self, seed_files: SeedFiles, engine: CrawlEngine) -> AsyncIterator[None]:

@@ -13,11 +13,11 @@ import msgspec
 
 from gossamer.coordinator.seed_progress import FileProgress, SeedProgress, read_progress
 from gossamer.coordinator.seed_source import (
-    STANDARD_INPUT,
     NumberedLine,
     SeedSource,
     batches,
     check_seed_files,
+    is_pipe,
     source_name,
     source_path,
 )
@@ -109,14 +109,15 @@ class SeedFiles:
     ) -> None:
         before = progress.files[at]
         file, now = await self._open(before)
+        path = source_path(now.path or now.name)
         async for lines, number in batches(file, now.lines):
             links, bad = self._links(now.name, lines)
             await self._add(links)
             now = FileProgress(
                 name=now.name,
-                path=source_path(now.path or now.name),
+                path=path,
                 lines=number,
-                offset=0 if now.name == STANDARD_INPUT else file.tell(),
+                offset=0 if is_pipe(path) else file.tell(),
                 seeds=now.seeds + sum(map(len, links.values())),
                 bad=now.bad + bad,
             )
@@ -135,14 +136,16 @@ class SeedFiles:
         return bool(self._plan.seeds) or any(one.seeds for one in progress.files)
 
     async def _open(self, before: FileProgress) -> tuple[BinaryIO, FileProgress]:
-        """Open a file where it was left; standard input begins again."""
-        file, name = await self._source.open(before.path or before.name), before.name
+        """Open a file where it was left; a pipe begins again."""
+        path, name = before.path or before.name, before.name
+        file = await self._source.open(path)
         if not before.lines:
             return file, before
-        if name == STANDARD_INPUT:
+        if is_pipe(path) or not before.offset:  # it is one, or was
             return file, FileProgress(name=name)
         file.seek(before.offset - 1)
-        if file.read(1) != b"\n":  # it was shortened, or is another
+        last = file.read(1)
+        if last != b"\n" and (not last or file.read(1)):  # it was shortened, or is another
             raise UsageError(
                 f"{name} is not the file of which {before.lines:,} lines were read before: put "
                 "that one back, or start over with --fresh"

@@ -1,6 +1,7 @@
-"""Files of seeds, read in batches by threads: standard input may be silent for ever."""
+"""Files of seeds, read in batches by threads: a pipe may be silent for ever."""
 
 import asyncio
+import stat
 import sys
 import tempfile
 import threading
@@ -31,34 +32,48 @@ class NumberedLine(msgspec.Struct, frozen=True):
 
 
 class SeedSource:
-    """Opens files of seeds; standard input is kept in a temporary file if it is needed twice."""
+    """Opens files of seeds; of pipes a temporary file is made if they are needed twice."""
 
     def __init__(self, *, twice: bool) -> None:
         self._twice = twice
-        self._copy: BinaryIO | None = None
+        self._copies: dict[str, BinaryIO] = {}
 
     async def open(self, name: str) -> BinaryIO:
         """Open a file at its beginning."""
-        if name != STANDARD_INPUT:
-            return _open(name)
         check_seed_files([name])
+        if not is_pipe(name):
+            return _open(name)
         if not self._twice:
-            return sys.stdin.buffer
-        if self._copy is None:
-            self._copy = await in_thread(lambda: _copied(sys.stdin.buffer))
-        self._copy.seek(0)
-        return self._copy
+            return await in_thread(partial(_open, name))
+        if name not in self._copies:
+            self._copies[name] = await in_thread(lambda: _copied(_open(name)))
+        self._copies[name].seek(0)
+        return self._copies[name]
+
+
+def is_pipe(name: str) -> bool:
+    """Return whether a file can be read once only: standard input, a named pipe, `/dev/fd/63`."""
+    if name == STANDARD_INPUT:
+        return True
+    with suppress(OSError, RuntimeError):
+        mode = Path(name).expanduser().stat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False
 
 
 def check_seed_files(names: Iterable[str]) -> None:
-    """Raise a `UsageError` if a file of seeds cannot be read."""
+    """Raise a `UsageError` if a file of seeds cannot be read.
+
+    Pipes are not opened for it: who writes to one would be told that nobody reads it.
+    """
     for name in names:
-        if name != STANDARD_INPUT:
+        if not is_pipe(name):
             _open(name).close()
-        elif sys.stdin is None or sys.stdin.isatty():
+        elif name == STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
+            what = "closed" if sys.stdin is None else "a terminal"
             raise UsageError(
-                "--seeds - reads seeds from standard input, which is a terminal: pipe them in, as "
-                "in 'gossamer crawl --seeds - < seeds.txt'"
+                f"--seeds - reads seeds from standard input, which is {what}: pipe them in, as in "
+                "'gossamer crawl --seeds - < seeds.txt'"
             )
 
 
@@ -137,6 +152,9 @@ def source_path(name: str) -> str:
 
 
 def _open(name: str) -> BinaryIO:
+    """Open a file, which may take until somebody writes to it if it is a named pipe."""
+    if name == STANDARD_INPUT:  # not by sys.stdin: Python would wait for its reader at the end
+        return open(0, "rb", closefd=False)
     try:
         return Path(name).expanduser().open("rb")
     except (OSError, RuntimeError) as error:

@@ -18,6 +18,8 @@ _CAUSES = {
     pycurl.E_URL_MALFORMAT: Cause.NAME_NOT_FOUND,
     pycurl.E_COULDNT_RESOLVE_HOST: Cause.NAME_NOT_FOUND,
     pycurl.E_COULDNT_CONNECT: Cause.CONNECTION_REFUSED,
+    # All other time limits are the watchdog's.
+    pycurl.E_OPERATION_TIMEDOUT: Cause.CONNECT_TIMEOUT,
     pycurl.E_FTP_WEIRD_SERVER_REPLY: Cause.BAD_HTTP,
     pycurl.E_PARTIAL_FILE: Cause.CONNECTION_LOST,
     pycurl.E_SSL_CONNECT_ERROR: Cause.TLS_FAILED,
@@ -66,8 +68,6 @@ class CurlFailure(NamedTuple):
 
 def cause_of(failure: CurlFailure, *, connected: bool, proxied: bool = False) -> Cause:
     """Return the cause of a failure; `connected`: the request was sent; `proxied`: to a proxy."""
-    if failure.code == pycurl.E_OPERATION_TIMEDOUT:
-        return Cause.TOTAL_TIMEOUT if connected else Cause.CONNECT_TIMEOUT
     if proxied and not connected and failure.code in _BEFORE_A_TUNNEL:
         return Cause.PROXY_FAILED
     # A broken connection and broken chunks have the same code; only the messages differ.

@@ -48,7 +48,7 @@ def read_cookie(line: str, domain: str) -> Cookie | None:
     fields = line.split("\t")
     if len(fields) != _FIELDS or len(line) > _MAX_LINE_LENGTH:
         return None
-    scope = fields[0].removeprefix(_HTTP_ONLY)
+    scope = fields[0].removeprefix(_HTTP_ONLY).lower()  # libcurl leaves it as the server wrote it
     host = scope.removeprefix(".")
     if host != domain and not host.endswith(f".{domain}"):
         return None

@@ -1,7 +1,8 @@
 """The shape of a URL: what is left of it when numbers and random names are left out.
 
 Traps make URLs without end, and nearly all of them have few shapes: `/calendar/N/N`, `/X/about`,
-`/list?page=N`. N stands for a number, X for what looks random: identifiers, keys of sessions.
+`/list?page=N`. N stands for a number, X for what looks random: identifiers, keys of sessions,
+numbers of many digits.
 """
 
 import re
@@ -89,9 +90,12 @@ def _template(segment: str) -> _Template:
 
 
 def is_random(name: str) -> bool:
-    """Tell whether letters and digits without a separator look like no word and no number."""
+    """Tell whether letters and digits without a separator look like no word and no small number.
+
+    Keys of sessions and times are numbers of many digits, too.
+    """
     if name.isdigit():
-        return len(name) >= _LONG
+        return len(name) >= _MIN_RANDOM
     changes = len(_CHANGES.findall(name))
     if changes:
         is_key = changes >= 3 or _HEX.match(name) is not None

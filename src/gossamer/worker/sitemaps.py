@@ -148,7 +148,8 @@ def _words(listed: int, left_out: int, sitemap: "Sitemap") -> str:
     what = "sitemap" if sitemap.is_index else "URL"
     words = [f"it lists {listed:,} {what}{'' if listed == 1 else 's'}"] if listed else []
     if left_out:
-        words.append(f"{left_out:,} URLs of other sites, or out of scope, are left out")
+        some = "1 URL" if left_out == 1 else f"{left_out:,} URLs"
+        words.append(f"{some} of other sites, or out of scope, left out")
     if sitemap.trouble:
         words.append(sitemap.trouble)
     return "; ".join(words) or "it lists no URLs"

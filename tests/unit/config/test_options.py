@@ -104,6 +104,11 @@ def test_values_come_out_in_one_form() -> None:
             "scope 'hosts' must be one of host, domain, prefix, any: did you mean host?",
         ),
         (
+            {"ignore_robots": ("http://a.test/",)},
+            "ignore-robots has 'http://a.test/', which is not one host: write its name alone, such "
+            "as www.example.org",
+        ),
+        (
             {"exclude": ("ok", "(")},
             "exclude has '(', which is not a regular expression: "
             "missing ), unterminated subpattern at position 0",

@@ -38,12 +38,21 @@ def read(body: bytes) -> tuple[list[SitemapEntry], Sitemap]:
         gzip.compress(PAGES),
         gzip.compress(PAGES[:100]) + gzip.compress(PAGES[100:]),
         b"\xef\xbb\xbf" + PAGES,
+        b"\xef\xbb\xbf\r\n \n" + PAGES,
         PAGES.decode().replace("UTF-8", "UTF-16").encode("utf-16"),
         PAGES.replace(
             b' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"', b' xmlns="http://x"'
         ),
     ],
-    ids=["plain", "gzip", "gzip of two members", "mark", "utf-16", "another namespace"],
+    ids=[
+        "plain",
+        "gzip",
+        "gzip of two members",
+        "mark",
+        "blank lines first",
+        "utf-16",
+        "another namespace",
+    ],
 )
 def test_pages(body: bytes) -> None:
     found, sitemap = read(body)

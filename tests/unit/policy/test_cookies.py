@@ -25,7 +25,7 @@ def cookie(name: str, value: str = "1", **where: str) -> Cookie:
 
 
 @pytest.mark.parametrize(
-    "domain", ["a.test", ".a.test", "www.a.test", "#HttpOnly_www.a.test", "#HttpOnly_.a.test"]
+    "domain", ["a.test", ".a.test", "www.a.test", "#HttpOnly_www.a.test", "#HttpOnly_.A.Test"]
 )
 def test_what_belongs_to_a_domain(domain: str) -> None:
     assert read_cookie(line("x", domain=domain), "a.test") is not None
@@ -51,6 +51,7 @@ def test_cookies_differ_by_name_domain_and_path() -> None:
     }
     assert len(keys) == 4
     assert cookie("x", "1").key == cookie("x", "2").key
+    assert cookie("x", domain=".A.test").key == cookie("x", domain=".a.test").key
 
 
 def test_what_a_request_has_changed() -> None:

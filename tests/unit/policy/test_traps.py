@@ -106,6 +106,13 @@ def session_parameters(path: str) -> tuple[str, list[str]]:
     return text, [f"{link}?visit={key}" for link in [*links, "/", "/page1"]]
 
 
+def session_numbers(path: str) -> tuple[str, list[str]]:
+    """The same with keys that are numbers, most of nine or ten digits, as times are."""
+    text, links = honest(path.partition("?")[0])
+    key = Random(path).getrandbits(30)  # noqa: S311
+    return text, [f"{link}?visit={key}" for link in [*links, "/", "/page1"]]
+
+
 def session_segments(path: str) -> tuple[str, list[str]]:
     key = f"{Random(path).getrandbits(64):016x}"  # noqa: S311
     if is_honest(path):
@@ -151,6 +158,7 @@ def relative_loop(path: str) -> tuple[str, list[str]]:
     [
         (calendar, 310),
         (session_parameters, 450),
+        (session_numbers, 450),
         (session_segments, 260),
         (maze, 350),
         (soft_404, 260),
