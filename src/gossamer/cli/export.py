@@ -42,7 +42,7 @@ def export(
     ] = None,
     part: Annotated[
         int | None,
-        value("--part", "Write what belongs to this part of a worker only (see gossamer status)."),
+        option("--part", "Write what belongs to this part of a worker only (see gossamer status)."),
     ] = None,
     new: Annotated[
         bool, option("--new", "Write only what came after the last export, to another path.")
