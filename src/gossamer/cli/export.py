@@ -32,13 +32,13 @@ def export(
     ] = (),
     fields: Annotated[
         tuple[str, ...],
-        option("--fields", "Write one row a page with these fields, separated by commas."),
+        option("--fields", "Write one row per page with these fields, separated by commas."),
     ] = (),
     csv_safe: Annotated[
         bool, option("--csv-safe", "Put a ' before cells that look like formulas.")
     ] = False,
     warc_size: Annotated[
-        str | None, option("--warc-size", "Begin another file of a WARC archive at this size.")
+        str | None, option("--warc-size", "Start a new file of a WARC archive at this size.")
     ] = None,
     part: Annotated[
         int | None,
