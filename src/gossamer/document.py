@@ -1,4 +1,4 @@
-"""What a page says, as far as its markup tells: the types, and who answers for a page.
+"""The document of a page, which tells what its markup says: the contract, and its types.
 
 A page is parsed when somebody asks, and once (`content/document.py`).
 """
@@ -63,7 +63,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class PageDocument(Protocol):
-    """Who answers what a page says."""
+    """The document of a page: answers what the page says."""
 
     def text(self) -> str:
         """Return the visible text."""

@@ -290,8 +290,8 @@ OPTIONS = declared_options(CrawlOptions)
 """The options in the order of their declaration."""
 
 RETIRED = {
-    "ttl": "--revisit TIME fetches a URL again that is found again after so long, and --keep TIME "
-    "says how long bodies are kept",
+    "ttl": "--revisit TIME fetches a URL again if a link to it is found after that time, and "
+    "--keep TIME says how long bodies are kept",
 }
 """Names that options had before, and what takes their place."""
 

@@ -52,7 +52,7 @@ def summary_record(summary: Summary) -> dict[str, object]:
 def summary_text(summary: Summary, columns: int = 80) -> str:
     """Return the summary as lines of text: a sentence, then the figures by subject.
 
-    Words are wrapped for a terminal of so many columns; commands and paths are not.
+    Words are wrapped for a terminal of this many columns; commands and paths are not.
     """
     width = max(MIN_WORDS_WIDTH, min(MAX_WORDS_WIDTH, columns - LABELS_WIDTH))
     subjects = [(label, lines) for label, lines in _subjects(summary, width) if lines]

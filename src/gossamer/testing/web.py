@@ -87,7 +87,7 @@ class Web:
         return [record for record in self.requests if record.host == host.lower()]
 
     def wait_for_requests(self, count: int, timeout_s: float = 10) -> list[RequestRecord]:
-        """Return the requests once there are at least so many, or raise TimeoutError."""
+        """Return the requests once there are at least this many, or raise TimeoutError."""
         with self._arrival:
             if not self._arrival.wait_for(lambda: len(self._records) >= count, timeout_s):
                 seen = len(self._records)
