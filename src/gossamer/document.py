@@ -53,7 +53,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table of a page, as texts. A cell that spans several places is in each of them."""
+    """A table of a page, as strings. A cell that spans several places is in each of them."""
 
     header: tuple[str, ...]
     """The first row, if it is a header; else empty."""

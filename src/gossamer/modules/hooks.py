@@ -9,7 +9,7 @@ from gossamer.stores.results import Record
 
 
 class FollowedLink(msgspec.Struct, frozen=True, gc=False):
-    """A link of a page that is about to be followed, or that is to be."""
+    """A link to follow: one of the page's that is about to be followed, or one that is added."""
 
     url: Url
     score: float | None = None
