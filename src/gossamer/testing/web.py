@@ -60,7 +60,7 @@ class Web:
     def address(self) -> tuple[str, int]:
         """The address and port the server listens on."""
         if self._server is None:
-            raise UsageError("The web is not running; use it in a with statement.")
+            raise UsageError("the web is not running; use it in a with statement")
         return LOOPBACK, self._server.port
 
     @property
