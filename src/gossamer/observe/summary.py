@@ -136,7 +136,7 @@ def _subjects(summary: Summary, width: int) -> Iterator[tuple[str, Sequence[str]
     seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
     yield "Modules", [line for module in summary.modules for line in _module(module, seen, width)]
     yield "Outputs", [*_outputs(summary.outputs, width)]
-    yield "Parts", [*_parts(summary.parts)]
+    yield "Parts", [*_parts(summary.parts, width)]
     yield "Scorer", _wrapped(scorer_words(summary.scorer), width) if summary.scorer else []
     yield "Ended", _wrapped(ending(summary), width)
     # Not wrapped, so that they can be copied.
@@ -190,13 +190,13 @@ def _outputs(outputs: Sequence[OutputReport], width: int) -> Iterator[str]:
         yield from (f"  {line}" for line in _wrapped(one.note, width))
 
 
-def _parts(parts: Sequence[PartReport]) -> Iterator[str]:
+def _parts(parts: Sequence[PartReport], width: int) -> Iterator[str]:
     """Yield where workers write outputs of their own."""
     for one in parts:
         state = "finished" if one.finished else "in progress"
         yield f"{one.part}, {state}: {printable(one.target)} ({printable(one.machine)})"
     if not all(one.finished for one in parts):
-        yield from _wrapped(PARTS_IN_PROGRESS)
+        yield from _wrapped(PARTS_IN_PROGRESS, width)
 
 
 def _module(module: ModuleReport, seen: str, width: int) -> Iterator[str]:
