@@ -1,7 +1,7 @@
 """A site as text for a language model: `python examples/site_to_markdown.py URL NAME [WORDS]`.
 
-NAME.md/ gets a file of Markdown for each page, and NAME.txt all of them that fit into so many
-words (100,000), the nearest to the start first.
+NAME.md/ gets a file of Markdown for each page, and NAME.txt all of them that fit into WORDS
+words (100,000 by default), the nearest to the start first.
 """
 
 import re

@@ -12,11 +12,13 @@ from write_configuration import text as configuration_page
 from write_reference import text as reference_page
 
 from gossamer import Page
+from gossamer.stores.contract import Store
 from gossamer.testing import Web
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = "http://127.0.0.1:8000/"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
 GOSSAMER = str(Path(sys.executable).with_name("gossamer"))
 
 
@@ -155,8 +157,16 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-def test_every_file_that_the_page_of_sources_names_exists() -> None:
-    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(src/[^`]+)`", page)
-    assert len(named) > 30
-    assert [name for name in named if not (ROOT / name).exists()] == []
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", *DOCS])
+def test_every_file_that_a_page_names_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`(src/[^`]+|\w+/[\w./]*\.(?:py|lua))`", text)
+    homes = [ROOT, ROOT / "src" / "gossamer", ROOT / "src" / "gossamer" / "stores"]
+    homes.append(ROOT / "src" / "gossamer" / "stores" / "redis")
+    assert [name for name in named if not any((home / name).exists() for home in homes)] == []
+
+
+def test_the_page_of_the_store_names_every_step() -> None:
+    page = (ROOT / "docs" / "store.md").read_text(encoding="utf-8")
+    steps = {name for name in vars(Store) if not name.startswith("_")}
+    assert sorted(name for name in steps if f"`{name}`" not in page) == []

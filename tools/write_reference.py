@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "gossamer"
 HEAD = """\
 # Reference: pages, hooks and results
 
-What a module is given and what it may return, as the code says. How to write one is told in
+What a module is given and what it may return, as the code says. How to write one is explained in
 [modules.md](modules.md).
 
 Written by `make docs`; do not edit this page by hand.

@@ -51,7 +51,7 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for: whoever needs one room does not wait for the house."""
+    """Import a public name on its first use, so that nobody waits for what they do not need."""
     for room, names in _ROOMS.items():
         if name in names:
             return getattr(importlib.import_module(f"gossamer.{room}"), name)
@@ -59,5 +59,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """List what can be asked for too: for `help`, and for whoever completes names."""
+    """List the names that are imported on use as well: for `help`, and for completion."""
     return sorted({*globals(), *__all__})

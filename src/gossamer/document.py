@@ -1,4 +1,4 @@
-"""What a page says, as far as its markup tells: the types, and who answers for a page.
+"""The document of a page, which tells what its markup says: the contract, and its types.
 
 A page is parsed when somebody asks, and once (`content/document.py`).
 """
@@ -53,7 +53,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table of a page, as texts. A cell that spans several places is in each of them."""
+    """A table of a page, as strings. A cell that spans several places is in each of them."""
 
     header: tuple[str, ...]
     """The first row, if it is a header; else empty."""
@@ -63,7 +63,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class PageDocument(Protocol):
-    """Who answers what a page says."""
+    """The document of a page: answers what the page says."""
 
     def text(self) -> str:
         """Return the visible text."""

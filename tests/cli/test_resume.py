@@ -45,6 +45,13 @@ def command_of(finished: Finished) -> list[str]:
     return words[1:]
 
 
+def test_help_describes_a_command_in_full_at_any_width(gossamer: Gossamer) -> None:
+    told = gossamer("resume", "--help", COLUMNS="60")
+    paragraphs = told.stdout.partition("╭")[0].strip().split("\n\n")
+    assert "Secrets are not stored:" in paragraphs[-1]
+    assert all(30 < len(line.rstrip()) <= 60 for line in paragraphs[-1].splitlines()[:-1])
+
+
 @pytest.mark.req("B1", "D16")
 def test_the_command_that_the_summary_prints_goes_on(
     gossamer: Gossamer, seed: str, crawl: list[str], web: Web, tmp_path: Path

@@ -71,6 +71,6 @@ def test_the_retired_option_is_explained(command: Command) -> None:
     ended = command("gossamer", "crawl", "http://a.test/", "--ttl", "5s")
     assert ended.returncode == 2
     assert ended.stderr == (
-        "gossamer: the option 'ttl' is now two: --revisit TIME fetches a URL again that is found "
-        "again after so long, and --keep TIME says how long bodies are kept\n"
+        "gossamer: the option 'ttl' is now two: --revisit TIME fetches a URL again if a link to it "
+        "is found after that time, and --keep TIME says how long bodies are kept\n"
     )

@@ -401,7 +401,7 @@ def test_there_must_be_a_crawl(lab: "CrawlLab", crawl: str, tmp_path: Path) -> N
         move(lab.url, tmp_path / "new", crawl)
     with pytest.raises(UsageError, match="memory"):
         migration_end(StoreAddress("memory"), None)
-    with pytest.raises(UsageError, match="is no name"):
+    with pytest.raises(UsageError, match="not a valid name for a crawl"):
         migration_end(StoreAddress("redis", url=lab.url), "a b")
     assert list(tmp_path.iterdir()) == []
 

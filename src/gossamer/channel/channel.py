@@ -33,7 +33,7 @@ Handler = Callable[..., Awaitable[Any]]
 
 
 class ChannelClosedError(CrawlError):
-    """The other end is gone, or says what nobody understands."""
+    """The other end is gone, or has sent something that cannot be understood."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class Channel(asyncio.Protocol):
         return channel
 
     async def call(self, method: Method, arguments: msgspec.Struct) -> Any:  # noqa: ANN401
-        """Make a call, and return or raise what came of it at the other end."""
+        """Make a call, and return its result or raise its error."""
         if self._error is not None or self.closed.done():
             raise self._error or ChannelClosedError(_GONE)
         self._last_call = number = self._last_call % 0xFFFFFFFF + 1  # 0 is that of notices
@@ -129,7 +129,7 @@ class Channel(asyncio.Protocol):
             self._calls.pop(number, None)
 
     def notify(self, method: Method, *arguments: object) -> None:
-        """Make a call without waiting for what comes of it; where nobody listens, it is lost."""
+        """Make a call without waiting for its result; if the channel is closed, it is lost."""
         if self._error is None and not self.closed.done():
             message = self._encode(method.arguments(*arguments))
             self._send(NOTICE, 0, self._numbers[id(method)], message)
@@ -197,7 +197,7 @@ class Channel(asyncio.Protocol):
                 if not answer.done():  # whoever asked may have been cancelled
                     self._answer(answer, kind, method, message)
         except (msgspec.MsgspecError, IndexError, RecursionError, ValueError) as error:
-            self._break_off(f"it sent what does not fit: {error}")
+            self._break_off(f"it sent an invalid message: {error}")
 
     def _answer(
         self, answer: asyncio.Future[Any], kind: int, method: Method, message: bytes
@@ -224,7 +224,7 @@ class Channel(asyncio.Protocol):
     # -- what is carried out ---------------------------------------------------------------------
 
     async def _serve(self) -> None:
-        """Carry out what arrives until the other end is gone; if that fails, it is ours to tell."""
+        """Carry out what arrives until the other end is gone; an error of ours ends the channel."""
         try:
             while self._arrived or self._error is None:
                 await self._carry_out()

@@ -15,7 +15,7 @@ class Caller(Protocol):
     """Whoever carries calls to the other end."""
 
     async def call(self, method: "Method", arguments: msgspec.Struct) -> Any:  # noqa: ANN401
-        """Make a call, and return or raise what came of it."""
+        """Make a call, and return its result or raise its error."""
 
 
 class Method(msgspec.Struct, frozen=True, eq=False):

@@ -12,6 +12,7 @@ from gossamer.errors import CrawlError, ExitCode, UsageError
 from gossamer.model import Event, Outcome, Url
 from gossamer.modules import PageDirectory
 from gossamer.observe import printable, progress_line
+from gossamer.observe.figures import counted
 from gossamer.policy import AddressPolicy
 from gossamer.urls import Scope, merge_slashes, parse_seed
 
@@ -162,4 +163,4 @@ def summary(classic: ClassicCrawl, pages: PageDirectory) -> str:
         if outcome is not Outcome.FETCHED
     ]
     rest = f" ({', '.join(others)})" if others else ""
-    return f"{pages.count} pages saved in {pages.path}{rest}"
+    return f"{counted(pages.count, 'page')} saved in {pages.path}{rest}"

@@ -1,4 +1,4 @@
-"""The crawl that a command goes on with: where it is, and its options."""
+"""The crawl that a command continues: where it is, and its options."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ def _text(given: Mapping[str, object], name: str) -> str | None:
 
 
 async def read_crawl(request: ReadRequest) -> CrawlToContinue:
-    """Return what is stored of a crawl, for whoever goes on with it."""
+    """Return what is stored of a crawl that is to be continued."""
     async with open_for_reading(request) as reader:
         note = await reader.note(OPTIONS_NOTE)
         if note is None:

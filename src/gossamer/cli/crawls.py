@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gossamer.cli.output import columns, put_json, put_lines
-from gossamer.cli.parameters import JsonLines, switch, value
+from gossamer.cli.parameters import JsonLines, option
 from gossamer.config import StoreAddress, load
 from gossamer.errors import UsageError
 from gossamer.observe import printable
@@ -23,15 +23,15 @@ def crawls(
     *,
     directory: Annotated[
         Path | None,
-        value("--dir", "List the crawls in this directory and right below; by default this one."),
+        option("--dir", "List the crawls in this directory and right below; by default this one."),
     ] = None,
     store: Annotated[
-        str | None, value("--store", "List the crawls of a shared store: redis://HOST.")
+        str | None, option("--store", "List the crawls of a shared store: redis://HOST.")
     ] = None,
     delete: Annotated[
-        str | None, value("--delete", "Delete the crawl of this name from a shared store.")
+        str | None, option("--delete", "Delete the crawl of this name from a shared store.")
     ] = None,
-    yes: Annotated[bool, switch("--yes", "Delete without asking.")] = False,
+    yes: Annotated[bool, option("--yes", "Delete without asking.")] = False,
     json: JsonLines = False,
 ) -> int:
     """List the crawls of a shared store or of a directory, or delete one from a shared store."""

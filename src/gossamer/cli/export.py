@@ -8,15 +8,7 @@ from typing import Annotated
 import uvloop
 
 from gossamer.cli.continuing import CrawlDir, request_for
-from gossamer.cli.parameters import (
-    CrawlName,
-    Directory,
-    LogFormatChoice,
-    Quiet,
-    StoreUrl,
-    switch,
-    value,
-)
+from gossamer.cli.parameters import CrawlName, Directory, LogFormatChoice, Quiet, StoreUrl, option
 from gossamer.cli.signals import run_until_signalled
 from gossamer.cli.written import tell_output
 from gossamer.config import load
@@ -33,27 +25,27 @@ def export(
     *,
     output: Annotated[
         tuple[str, ...],
-        value(
+        option(
             ["--output", "-o"],
             "A path to write to, in the format of its ending, as for a crawl; may be repeated.",
         ),
     ] = (),
     fields: Annotated[
         tuple[str, ...],
-        value("--fields", "Write one row a page with these fields, separated by commas."),
+        option("--fields", "Write one row per page with these fields, separated by commas."),
     ] = (),
     csv_safe: Annotated[
-        bool, switch("--csv-safe", "Put a ' before cells that look like formulas.")
+        bool, option("--csv-safe", "Put a ' before cells that look like formulas.")
     ] = False,
     warc_size: Annotated[
-        str | None, value("--warc-size", "Begin another file of a WARC archive at this size.")
+        str | None, option("--warc-size", "Start a new file of a WARC archive at this size.")
     ] = None,
     part: Annotated[
         int | None,
-        value("--part", "Write what belongs to this part of a worker only (see gossamer status)."),
+        option("--part", "Write what belongs to this part of a worker only (see gossamer status)."),
     ] = None,
     new: Annotated[
-        bool, switch("--new", "Write only what came after the last export, to another path.")
+        bool, option("--new", "Write only what came after the last export, to another path.")
     ] = False,
     dir: Directory = None,  # noqa: A002 -- the name of the option
     store: StoreUrl = None,
@@ -61,14 +53,9 @@ def export(
     log_format: LogFormatChoice = "text",
     quiet: Quiet = False,
 ) -> int:
-    """Write what came out of a crawl to files: tables, archives, Markdown or a mirror.
+    """Write the results of a crawl to files: tables, archives, Markdown or a mirror.
 
-    The crawl may be running, have ended or have been killed; nothing is fetched. Ctrl-C ends it.
-
-    Parameters
-    ----------
-    directory
-        The directory of the crawl.
+    The crawl may be running, have ended or have been killed. Nothing is fetched. Ctrl-C stops it.
     """
     if not output:
         raise UsageError("an export needs a path to write to: add -o pages.jsonl, for example")

@@ -5,7 +5,7 @@ import os
 from typing import Annotated, Literal
 
 from gossamer.cli.output import put_lines
-from gossamer.cli.parameters import CrawlName, Insecure, SharedStoreUrl, value
+from gossamer.cli.parameters import CrawlName, Insecure, SharedStoreUrl, option
 from gossamer.cluster.health import check_health
 from gossamer.config import load
 
@@ -17,7 +17,7 @@ def health(
     role: Literal["frontier", "worker"] | None = None,
     number: Annotated[
         int | None,
-        value("--id", "The number of the worker that must be alive; without it, any worker."),
+        option("--id", "The number of the worker that must be alive; without it, any worker."),
     ] = None,
     insecure_store: Insecure = False,
 ) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.cli.options import with_options
 from gossamer.cli.output import put_json, put_table
-from gossamer.cli.parameters import JsonLines, value
+from gossamer.cli.parameters import JsonLines, option
 from gossamer.config import describe, load
 from gossamer.frontier.scorers import SCORERS, is_strict
 from gossamer.modules import MODULES
@@ -24,7 +24,7 @@ def config(
     config: Path | None = None,
     host: Annotated[
         str | None,
-        value("--host", "Show what applies to this host instead: host, host:port or origin."),
+        option("--host", "Show what applies to this host instead: host, host:port or origin."),
     ] = None,
     json: JsonLines = False,
     **given: object,

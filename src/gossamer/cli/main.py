@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from gossamer.errors import ExitCode, GossamerError, UsageError
@@ -16,12 +17,12 @@ STDERR = 2
 
 COMMANDS = {
     "crawl": ("crawl:crawl", "Crawl from the seeds, politely: every page in scope once."),
-    "resume": ("resume:resume", "Go on with a crawl, as it was or with some options changed."),
-    "retry": ("retry:retry", "Try the URLs of a crawl again that have failed, and go on."),
+    "resume": ("resume:resume", "Continue a crawl, as it was or with some options changed."),
+    "retry": ("retry:retry", "Retry the failed URLs of a crawl, and continue it."),
     "replay": ("replay:replay", "Show the kept pages of a crawl to a module."),
     "status": ("status:status", "Show the state of a crawl, while it runs or afterwards."),
     "pages": ("pages:pages", "List the pages that a crawl kept, or every URL it knows."),
-    "export": ("export:export", "Write what came out of a crawl to files: tables and more."),
+    "export": ("export:export", "Write the results of a crawl to files: tables and more."),
     "explain": ("explain:explain", "Show why a URL was or was not fetched, or what it waits for."),
     "crawls": ("crawls:crawls", "List the crawls of a store or a directory, or delete one."),
     "frontier": ("roles:frontier", "Score the URLs of a shared crawl and assign them to workers."),
@@ -76,13 +77,14 @@ def run_command(words: Sequence[str]) -> int:
     from cyclopts import CycloptsError  # noqa: PLC0415
 
     try:
-        code: int = make_app()(
+        code: int = make_app(words)(
             words, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
         from gossamer.cli.mistakes import mistake  # noqa: PLC0415 -- takes a while to load
 
-        fail(f"{mistake(error, words)} See 'gossamer --help'.", ExitCode.WRONG_USE)
+        command = f"{words[0]} " if words[0] in COMMANDS else ""
+        fail(f"{mistake(error, words)} See 'gossamer {command}--help'.", ExitCode.WRONG_USE)
     return code
 
 
@@ -104,8 +106,8 @@ def fail(sentence: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def make_app() -> "App":
-    """Return the command-line application."""
+def make_app(words: Sequence[str] = ()) -> "App":
+    """Return the command-line application; the command that is used describes itself in full."""
     from cyclopts import App  # noqa: PLC0415
 
     app = App(
@@ -115,6 +117,15 @@ def make_app() -> "App":
         help_format="plaintext",
     )
     for name, (function, summary) in COMMANDS.items():
+        text = description(function) if words[:1] == [name] else summary
         end = EXIT_CODES if name == "crawl" else ""
-        app.command(f"gossamer.cli.{function}", name=name, help=summary, help_epilogue=end)
+        app.command(f"gossamer.cli.{function}", name=name, help=text, help_epilogue=end)
     return app
+
+
+def description(function: str) -> str:
+    """Return the docstring of a command up to its parameters, one line for each paragraph."""
+    module, _, name = function.partition(":")
+    docstring: str = getattr(import_module(f"gossamer.cli.{module}"), name).__doc__
+    text, _, _ = docstring.partition("Parameters\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))

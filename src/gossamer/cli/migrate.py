@@ -6,7 +6,7 @@ import time
 from typing import Annotated
 
 from gossamer.cli.output import put_lines
-from gossamer.cli.parameters import Insecure, switch, value
+from gossamer.cli.parameters import Insecure, option
 from gossamer.config import StoreAddress, load
 from gossamer.observe import printable
 from gossamer.observe.figures import count, counted
@@ -24,20 +24,20 @@ def migrate(
     *,
     crawl: Annotated[
         str | None,
-        value(
+        option(
             "--name",
             "The name of the crawl in a shared store; by default the only one there, or for a new "
             "one a name made from its seed.",
         ),
     ] = None,
     replace: Annotated[
-        bool, switch("--replace", "Replace the crawl that the target already has.")
+        bool, option("--replace", "Replace the crawl that the target already has.")
     ] = False,
     insecure_store: Insecure = False,
 ) -> int:
     """Copy a crawl from one store to another, where it can continue; the source is not changed.
 
-    Stop the crawl before. A store is redis://HOST, or sqlite:PATH or just PATH for the directory or
+    Stop the crawl first. A store is redis://HOST, or sqlite:PATH or just PATH for the directory or
     the file of a crawl. A crawl can be copied out of a Redis of its own, not into one.
 
     Parameters

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
+from cyclopts import Argument, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 OUTPUT = frozenset({"-o", "--output"})
 
@@ -16,6 +16,8 @@ def mistake(error: CycloptsError, words: Sequence[str]) -> str:
             return f"{found} cannot be used here: leave {'it' if len(unused) == 1 else 'them'} out."
         case MissingArgumentError(keyword=str(flag)):
             return _without_value(flag, words)
+        case MissingArgumentError(argument=Argument(name=name)):
+            return f"{name} is missing."
         case _:
             return " ".join(str(error).split())
 

@@ -10,46 +10,41 @@ from gossamer.config import LogFormat, StoreAddress, load
 from gossamer.stores.reading import ReadRequest
 
 
-def value(name: str | list[str], words: str) -> Parameter:
-    """Return an option with a value; of several the option is repeated."""
-    return Parameter(name=name, help=words, negative="", show_default=False)
-
-
-def switch(name: str | list[str], words: str) -> Parameter:
-    """Return an option that is given or not."""
+def option(name: str | list[str], words: str) -> Parameter:
+    """Return an option: a switch, or one with a value, which is repeated to give several."""
     return Parameter(name=name, help=words, negative="", show_default=False)
 
 
 # Commands that read a crawl
 Directory = Annotated[
     Path | None,
-    value(
+    option(
         "--dir",
         "The directory of the crawl; by default this one, or the only crawl right below it.",
     ),
 ]
 StoreUrl = Annotated[
     str | None,
-    value(
+    option(
         "--store",
         "The store of the crawl, if it is not in a directory: redis://HOST or sqlite:PATH.",
     ),
 ]
 CrawlName = Annotated[
     str | None,
-    value("--name", "The name of the crawl in a shared store; by default the only one there."),
+    option("--name", "The name of the crawl in a shared store; by default the only one there."),
 ]
-Json = Annotated[bool, switch("--json", "Print one JSON object.")]
+Json = Annotated[bool, option("--json", "Print one JSON object.")]
 LogFormatChoice = Annotated[
-    LogFormat, value("--log-format", "Tell as text for people, or as json for programs.")
+    LogFormat, option("--log-format", "Report as text for people, or as json for programs.")
 ]
-Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
-JsonLines = Annotated[bool, switch("--json", "Print one JSON object a line.")]
+Quiet = Annotated[bool, option(["--quiet", "-q"], "Show errors only.")]
+JsonLines = Annotated[bool, option("--json", "Print one JSON object per line.")]
 
 # Commands that take part in a shared crawl
 SharedStoreUrl = Annotated[
     str | None,
-    value(
+    option(
         "--store",
         "The store of the crawl: redis://HOST; prefer the variable GOSSAMER_STORE for passwords, "
         "since other users of the machine can see the command line.",
@@ -57,7 +52,7 @@ SharedStoreUrl = Annotated[
 ]
 Insecure = Annotated[
     bool,
-    switch("--insecure-store", "Accept a store on another machine without a password or TLS."),
+    option("--insecure-store", "Accept a store on another machine without a password or TLS."),
 ]
 
 

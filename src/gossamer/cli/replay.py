@@ -10,15 +10,7 @@ from typing import Annotated
 import uvloop
 
 from gossamer.cli.continuing import CrawlDir, read_crawl, request_for
-from gossamer.cli.parameters import (
-    CrawlName,
-    Directory,
-    LogFormatChoice,
-    Quiet,
-    StoreUrl,
-    switch,
-    value,
-)
+from gossamer.cli.parameters import CrawlName, Directory, LogFormatChoice, Quiet, StoreUrl, option
 from gossamer.cli.signals import run_until_signalled
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.replay import Replay, ReplayReport
@@ -37,10 +29,10 @@ def replay(
     *,
     module: Annotated[
         tuple[str, ...],
-        value("--module", "A module to show the pages to, named as for a crawl; may be repeated."),
+        option("--module", "A module to show the pages to, named as for a crawl; may be repeated."),
     ],
     from_start: Annotated[
-        bool, switch("--from-start", "Show all pages, also those that the module has seen before.")
+        bool, option("--from-start", "Show all pages, also those that the module has seen before.")
     ] = False,
     dir: Directory = None,  # noqa: A002 -- the name of the option
     store: StoreUrl = None,
@@ -50,13 +42,8 @@ def replay(
 ) -> int:
     """Show every kept page of a crawl to a module, in the order of the page numbers.
 
-    Nothing is fetched: the bodies are those that are stored. Ctrl-C ends it after a page; the same
-    command goes on where it was, also after it was killed.
-
-    Parameters
-    ----------
-    directory
-        The directory of the crawl.
+    Nothing is fetched: the bodies are those that are stored. Ctrl-C stops it after a page. The same
+    command continues where it was, also after it was killed.
     """
     modules = load_modules(module)
     request = request_for(directory, {"dir": dir, "store": store, "name": name})

@@ -1,4 +1,4 @@
-"""`gossamer resume`: the command that goes on with a crawl."""
+"""`gossamer resume`: the command that continues a crawl."""
 
 from functools import partial
 from pathlib import Path
@@ -10,17 +10,15 @@ from gossamer.cli.options import with_options
 
 @partial(with_options, unchangeable=UNCHANGEABLE)
 def resume(directory: CrawlDir = None, /, *, config: Path | None = None, **given: object) -> int:
-    """Go on with a crawl that was stopped, was killed or has reached a limit.
+    """Continue a crawl that was stopped, was killed or has reached a limit.
 
-    Options and modules are stored with the crawl, so it needs no others. Those that are given
-    replace the stored ones, and are stored in turn; what makes the crawl, such as its scope, stays.
-    Secrets are not stored: set GOSSAMER_STORE and GOSSAMER_PAGERANK_KEY again, where they are
-    needed.
+    Options and modules are stored with the crawl, so none have to be given again. Those that are
+    given replace the stored ones, and are stored in turn; what defines the crawl, such as its
+    scope, cannot change. Secrets are not stored: where they are needed, set GOSSAMER_STORE and
+    GOSSAMER_PAGERANK_KEY again.
 
     Parameters
     ----------
-    directory
-        The directory of the crawl.
     config
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """

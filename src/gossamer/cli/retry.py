@@ -9,7 +9,7 @@ from gossamer.cli.continuing import UNCHANGEABLE, CrawlDir, options_of
 from gossamer.cli.crawling import crawl_with
 from gossamer.cli.options import with_options
 from gossamer.cli.outcomes import parse_outcome
-from gossamer.cli.parameters import value
+from gossamer.cli.parameters import option
 from gossamer.errors import UsageError
 from gossamer.model import Outcome
 from gossamer.policy.failures import FAILED, MAY_PASS
@@ -24,28 +24,26 @@ def retry(
     *,
     outcome: Annotated[
         tuple[str, ...],
-        value(
+        option(
             "--outcome",
-            "Try URLs again that ended so, such as not_found; may be repeated. Any outcome without "
+            "Retry URLs with this outcome, such as not_found; may be repeated. Any outcome without "
             "a page can be named; 'gossamer status' counts them.",
         ),
     ] = (),
     host: Annotated[
-        tuple[str, ...], value("--host", "Only URLs of this host; may be repeated.")
+        tuple[str, ...], option("--host", "Only URLs of this host; may be repeated.")
     ] = (),
     config: Path | None = None,
     **given: object,
 ) -> int:
-    """Try failed URLs of a crawl again, and go on with it as `gossamer resume` does.
+    """Retry failed URLs of a crawl, and continue it as `gossamer resume` does.
 
-    By default those that may succeed some other time: timeouts, failed connections and names,
-    errors of servers, and what was given up. A URL gets one more attempt, and more if --retries
-    allows more in all. Hosts that had failed too often are asked again.
+    By default these are the URLs that may succeed another time: timeouts, connections and name
+    lookups that failed, server errors, and what was given up. Each gets one more attempt, or more
+    if --retries allows more in total. Hosts that were given up are asked again.
 
     Parameters
     ----------
-    directory
-        The directory of the crawl.
     config
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """

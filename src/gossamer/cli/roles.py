@@ -10,7 +10,7 @@ from typing import Annotated
 
 import uvloop
 
-from gossamer.cli.parameters import CrawlName, Insecure, SharedStoreUrl, switch, value
+from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, option
 from gossamer.cli.signals import run_until_signalled
 from gossamer.cli.written import tell_output
 from gossamer.cluster.frontier_role import FrontierProcess
@@ -26,8 +26,6 @@ from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.summary import module_failures
 
-Quiet = Annotated[bool, switch(["--quiet", "-q"], "Show errors only.")]
-
 
 def frontier(
     *,
@@ -35,7 +33,7 @@ def frontier(
     crawl: CrawlName = None,
     pagerank_key: Annotated[
         str | None,
-        value(
+        option(
             "--pagerank-key",
             "The key for the PageRank service, if the crawl needs it; prefer the variable "
             "GOSSAMER_PAGERANK_KEY, which other users of the machine cannot see.",
@@ -58,15 +56,15 @@ def worker(
     store: SharedStoreUrl = None,
     crawl: CrawlName = None,
     number: Annotated[
-        int | None, value("--id", "The number of this worker; by default the next free one.")
+        int | None, option("--id", "The number of this worker; by default the next free one.")
     ] = None,
     directory: Annotated[
         Path | None,
-        value("--dir", "The directory for results; auto names it after the seed."),
+        option("--dir", "The directory for results; auto names it after the seed."),
     ] = None,
     output: Annotated[
         tuple[str, ...],
-        value(
+        option(
             ["--output", "-o"],
             "A path for the results of this worker, which the outputs of the crawl leave out then; "
             "the format is that of its ending; may be repeated.",

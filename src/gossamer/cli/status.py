@@ -178,7 +178,7 @@ def _queues(status: CrawlStatus) -> list[list[str]]:
 def _url_queue(status: CrawlStatus) -> str:
     waiting, peak = count(status.url_states["unscored"]), count(status.url_queue_peak)
     limit = "" if status.url_queue is None else f" (limit {count(status.url_queue)})"
-    return f"{waiting} waiting for their score, {peak} at the most{limit}"
+    return f"{waiting} waiting for their score, {peak} at most{limit}"
 
 
 def _hosts(status: CrawlStatus) -> list[list[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gossamer.cli.output import put_lines, put_table
-from gossamer.cli.parameters import switch, value
+from gossamer.cli.parameters import option
 from gossamer.errors import UsageError
 from gossamer.testing.certificates import CertificateAuthority
 from gossamer.testing.simulator import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
@@ -15,32 +15,32 @@ from gossamer.testing.simulator import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
 
 def web(
     *,
-    hosts: Annotated[int, value("--hosts", "How many hosts to serve.")] = 100,
+    hosts: Annotated[int, option("--hosts", "How many hosts to serve.")] = 100,
     pages: Annotated[
-        int, value("--pages", "How many pages the largest host has; the others have fewer.")
+        int, option("--pages", "How many pages the largest host has; the others have fewer.")
     ] = 100,
-    seed: Annotated[int, value("--seed", "The same number makes the same web.")] = 1,
+    seed: Annotated[int, option("--seed", "The same number makes the same web.")] = 1,
     fault: Annotated[
         tuple[str, ...],
-        value(
+        option(
             "--fault",
             "Have one host with this fault, linked from the first, or with NAME=SHARE this share "
             "of the hosts; all is every fault; may be repeated.",
         ),
     ] = (),
-    port: Annotated[int, value("--port", "The port to listen on; by default a free one.")] = 0,
+    port: Annotated[int, option("--port", "The port to listen on; by default a free one.")] = 0,
     write_ca: Annotated[
         Path | None,
-        value(
+        option(
             "--write-ca",
             "Serve https too, and write the certificate to trust to this file; needs trustme.",
         ),
     ] = None,
-    list_faults: Annotated[bool, switch("--list-faults", "List the faults, and end.")] = False,
+    list_faults: Annotated[bool, option("--list-faults", "List the faults, and exit.")] = False,
 ) -> int:
     """Serve a simulated web on this machine until Ctrl-C: hosts of all sizes, with faults.
 
-    Hosts are called h0.localhost, h1.localhost …; a host that is called like a fault has it.
+    Hosts are called h0.localhost, h1.localhost …; a host named after a fault has that fault.
     """
     if list_faults:
         put_table([["fault", "what its server does"], *_fault_rows()])

@@ -12,9 +12,9 @@ class Body:
     def __init__(
         self, decoders: Sequence[Decoder], limit: int, coded_limit: int | None = None
     ) -> None:
-        """Decode with these, outermost first; `coded_limit` is for what is not decoded to its end.
+        """Decode with these, outermost first.
 
-        Without one it is the same limit.
+        `coded_limit` bounds the bytes before the last decoder; by default it is `limit` as well.
         """
         self._decoders = decoders
         self._limit = limit
@@ -53,7 +53,7 @@ class Body:
         return b"".join(self._pieces)[: self._limit]
 
     def received(self) -> bytes:
-        """Return what was received, if it was complete: codings not undone; empty without any."""
+        """Return the body as it was received, codings not undone; empty if it had none."""
         return b"".join(self._received)
 
     def _decoded(self, data: bytes, stage: int) -> Iterator[bytes]:

@@ -114,7 +114,7 @@ ACCEPT_ENCODING = "gzip, deflate, br"
 def codings_in(values: Iterable[str]) -> tuple[str, ...]:
     """Return the codings that Content-Encoding fields name, in the order of their application.
 
-    Names are in lower case; `identity` is none.
+    Names are in lower case; `identity` is left out.
     """
     if not values:
         return ()

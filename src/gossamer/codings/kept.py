@@ -107,7 +107,7 @@ class ContentPacker:
 
 
 def read_content(packed: bytes) -> KeptContent:
-    """Return the content of a kept page; CodingError if it is none."""
+    """Return the content of a kept page; CodingError if it is damaged."""
     try:
         return _decode(packed)
     except msgspec.MsgspecError as error:

@@ -41,9 +41,9 @@ class HostRules:
     connections: Annotated[int | None, HOST_CONNECTIONS, Group.POLITENESS] = None
     """How many requests to the host may run at once."""
     max_pages: Annotated[int | None, MAX_PAGES, Group.LIMITS] = None
-    """Ask the host for no more after this many pages."""
+    """Request nothing more from the host after this many pages."""
     max_bytes: Annotated[int | None, MAX_BYTES, Group.LIMITS] = None
-    """Ask the host for no more after this many bytes of answers."""
+    """Request nothing more from the host after this many bytes of answers."""
     depth: Annotated[int | None, DEPTH, Group.SCOPE] = None
     """Follow links to the host up to this far from a seed."""
     scope: Annotated[ScopeName | None, SCOPE, Group.SCOPE] = None

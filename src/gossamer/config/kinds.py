@@ -128,7 +128,7 @@ def many(
         elif isinstance(value, Path):
             value = [value]
         if not isinstance(value, list | tuple):
-            raise BadValueError('must be a list of texts, such as ["one", "two"]')
+            raise BadValueError('must be a list of strings, such as ["one", "two"]')
         if list(value) == [NONE]:
             return ()
         if commas:

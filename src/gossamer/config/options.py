@@ -75,16 +75,16 @@ class CrawlOptions:
     seeds: Annotated[tuple[str, ...], many(text()), Group.SCOPE] = ()
     """The URLs to start from."""
     seed_files: Annotated[tuple[str, ...], many(file_name(), metavar="FILE|-"), Group.SCOPE] = ()
-    """Read seeds from this file, or from standard input (-): one URL a line, perhaps with its depth
-    and its score (0 first, 100 last) behind it; may be repeated."""
+    """Read seeds from this file, or from standard input (-): one URL per line, optionally followed
+    by its depth and its score (0 first, 100 last); may be repeated."""
     sitemaps: Annotated[
         tuple[str, ...], many(text(sitemap), metavar="auto|off|URL"), Group.SCOPE
     ] = ("off",)
     """Also crawl what sitemaps list: those that the robots.txt of a host in scope names (auto), or
     the one at this URL; may be repeated."""
     profile: Annotated[str | None, or_none(text()), Group.SCOPE] = None
-    """Options set together: classic, focused, web, or one of your own from the TOML file; options
-    that are given beside it win."""
+    """A named set of options: classic, focused, web, or one of your own from the TOML file; options
+    given beside it win."""
     scope: Annotated[ScopeName, SCOPE, Group.SCOPE] = "host"
     """Which links to follow: to the seeds' hosts, to their registered domains with all hosts,
     to URLs under a seed's directory (prefix), or any."""
@@ -115,8 +115,8 @@ class CrawlOptions:
     address_connections: Annotated[
         int | None, or_none(integer(1, 1000), "auto"), Group.POLITENESS
     ] = None
-    """How many requests to an address may run at once, whatever names it has; auto means 8, and any
-    number to an address that you allowed. Never less than --host-connections."""
+    """How many requests to one IP address may run at once, however many hosts it serves; auto means
+    8, and no limit for an address that you allowed. Never less than --host-connections."""
     user_agent: Annotated[str | None, or_none(text(for_header), "auto"), Group.POLITENESS] = None
     """The User-Agent to send; auto names Gossamer, its version and the contact."""
     contact: Annotated[str | None, or_none(text(for_header)), Group.POLITENESS] = None
@@ -124,14 +124,14 @@ class CrawlOptions:
     ignore_robots: Annotated[
         tuple[str, ...], many(text(host_alone), commas=True), Group.POLITENESS
     ] = ()
-    """Ignore the robots.txt of this host of your own; may be repeated."""
+    """Ignore the robots.txt of this host, which must be your own; may be repeated."""
     allow_network: Annotated[tuple[str, ...], many(text(), commas=True), Group.POLITENESS] = ()
     """Allow requests to this private network, address, address:port or host name; may be
     repeated."""
 
     cookies: Annotated[bool, switch(), Group.REQUESTS] = False
     """Keep the cookies that pages set, and send them back, as browsers do: one jar for the crawl,
-    stored with it. They are never shown, and robots.txt is asked for without them."""
+    stored with it. They are never shown, and never sent when asking for robots.txt."""
     header: Annotated[tuple[str, ...], header_fields(), Group.REQUESTS] = ()
     """A header field to send to the seeds' origins, such as 'X-Team: search'; may be repeated. It
     is stored with the crawl: a secret needs --header-env."""
@@ -167,14 +167,15 @@ class CrawlOptions:
     """Stop after this many bytes of answers, counted as they are sent (compressed): pages,
     redirects, errors and robots.txt, whether they are kept or not."""
     max_time_s: Annotated[float | None, or_none(duration(0.001, _YEAR_S)), Group.LIMITS] = None
-    """Stop after this time, and finish what is in progress; gossamer resume goes on for as long
+    """Stop after this time, and finish what is in progress; gossamer resume continues for as long
     again."""
     max_host_pages: Annotated[int | None, or_none(MAX_PAGES), Group.LIMITS] = None
-    """Ask a host for no more after this many pages; a rule for the host may say another number."""
+    """Request nothing more from a host after this many pages; a rule for the host may set another
+    number."""
     max_host_urls: Annotated[int, integer(1, MANY), Group.LIMITS] = 1_000_000
-    """Know at most this many URLs of a host; links to more of them are counted and left out."""
+    """Keep at most this many URLs of a host; further links to it are counted and left out."""
     traps: Annotated[OnOff, choice(*get_args(OnOff)), Group.LIMITS] = "on"
-    """Recognise URLs without end that lead to nothing new, such as calendars and mazes: fetch them
+    """Recognise endless URLs that lead to nothing new, such as calendars and mazes: fetch them
     after the other pages of their host, and after a while not at all. off fetches them all."""
     max_page_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
     """Drop pages that are larger than this when decompressed, without downloading the rest."""
@@ -183,8 +184,8 @@ class CrawlOptions:
     timeout_s: Annotated[float, duration(0.001, HOUR_S), Group.LIMITS] = 30.0
     """The time limit of one request, from connecting to the last byte."""
     retries: Annotated[int, integer(0, 200), Group.LIMITS] = 1
-    """How often to try a URL again whose failure may pass, such as a timeout or a 503; a server
-    that asks us to come back later is asked up to 4 times, unless this is 0."""
+    """How often to retry a URL after a failure that may be temporary, such as a timeout or a 503; a
+    server that asks us to come back later is asked up to 4 times, unless this is 0."""
     connections: Annotated[int, integer(1, 10_000), Group.LIMITS] = 100
     """How many requests may run at once, in total."""
 
@@ -204,9 +205,9 @@ class CrawlOptions:
     dir: Annotated[Path | None, or_none(folder(), "auto"), Group.STORAGE] = None
     """The directory for the state and the results of the crawl; auto names it after the seed."""
     store: Annotated[StoreAddress, store_address(), Group.STORAGE] = IN_DIRECTORY
-    """Where the state is kept: memory:, sqlite:PATH, without PATH a file in the directory, redis:,
-    a Redis of its own that the crawl starts in the directory, or redis://HOST, a server for workers
-    on many machines; prefer the variable GOSSAMER_STORE for passwords."""
+    """Where the state is kept: memory:, sqlite:PATH (without PATH, a file in the directory), redis:
+    (a Redis that the crawl starts for itself in the directory) or redis://HOST (a server for
+    workers on many machines); prefer the variable GOSSAMER_STORE for passwords."""
     insecure_store: Annotated[bool, switch(), Group.STORAGE] = False
     """Accept a store on another machine without a password or TLS."""
     name: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
@@ -224,7 +225,7 @@ class CrawlOptions:
     revisit_s: Annotated[float | None, or_none(duration(1.0, _YEAR_S), "never"), Group.STORAGE] = (
         None
     )
-    """Fetch a URL again when a link to it is found so long after its last visit. Pages that link
+    """Fetch a URL again when a link to it is found this long after its last visit. Pages that link
     to each other are then visited until a limit ends the crawl."""
     keep_s: Annotated[
         float | Literal["forever"] | None,
@@ -243,17 +244,17 @@ class CrawlOptions:
     output: Annotated[tuple[str, ...], many(file_name()), Group.OUTPUT, "-o"] = ()
     """Write what comes out of the crawl to this path too, in the format of its ending: .jsonl,
     .jsonl.gz, .jsonl.zst, .csv, .parquet, .warc.gz, .md/ (a directory of Markdown), .html/ (a
-    mirror); may be repeated. A table holds the records of the modules, or one row a page if there
-    are none."""
+    mirror); may be repeated. A table holds the records of the modules, or one row per page if
+    there are none."""
     fields: Annotated[
         tuple[str, ...], many(named(choice(*PAGE_FIELDS), "FIELDS"), commas=True), Group.OUTPUT
     ] = ()
-    """Write one row a page with these fields, separated by commas, whatever the modules do; by
+    """Write one row per page with these fields, separated by commas, whatever the modules do; by
     default url,depth,status,title,language,fetched_at,text."""
     csv_safe: Annotated[bool, switch(), Group.OUTPUT] = False
     """Put a ' before the cells of a CSV file that a spreadsheet would take for formulas."""
     warc_size: Annotated[int, size(1, 10**15), Group.OUTPUT] = 1_000_000_000
-    """Begin another file of a WARC archive when one would get larger than this."""
+    """Start a new file of a WARC archive before one grows larger than this."""
     log_format: Annotated[LogFormat, choice(*get_args(LogFormat)), Group.OUTPUT] = "text"
     """Show progress as text for people, or as json for programs: one object per line."""
     verbose: Annotated[bool, switch(), Group.OUTPUT, "-v"] = False
@@ -272,8 +273,8 @@ class CrawlOptions:
     draw_seed: Annotated[int, integer(0, 2**63 - 1), Group.ADVANCED] = 0
     """The seed of the weighted random choice of queues: the same number repeats the choices."""
     pagerank_url: Annotated[str | None, or_none(text(web_address), "auto"), Group.ADVANCED] = None
-    """The URL of the PageRank service, with or without the path of its programming interface;
-    auto takes the one that the key is for."""
+    """The URL of the PageRank service, with or without the path of its API; auto takes the one that
+    the key is for."""
 
     def __post_init__(self) -> None:
         """Check and convert every value, then check that they go together."""
@@ -292,8 +293,8 @@ OPTIONS = declared_options(CrawlOptions)
 """The options in the order of their declaration."""
 
 RETIRED = {
-    "ttl": "--revisit TIME fetches a URL again that is found again after so long, and --keep TIME "
-    "says how long bodies are kept",
+    "ttl": "--revisit TIME fetches a URL again if a link to it is found after that time, and "
+    "--keep TIME says how long bodies are kept",
 }
 """Names that options had before, and what takes their place."""
 

@@ -59,9 +59,9 @@ SHIPPED: Final[Mapping[str, Profile]] = {
 def choose_profile(
     name: str, origin: str, own: Mapping[str, Profile]
 ) -> Iterator[tuple[str, object, str]]:
-    """Yield name, value and origin of each option of a profile: a shipped one, or one's own.
+    """Yield name, value and origin of each option of a profile: a shipped one, or the user's own.
 
-    One's own goes before a shipped one of the same name.
+    If both have the name, the user's own counts.
     """
     known = {**SHIPPED, **own}
     if name not in known:

@@ -158,7 +158,7 @@ def _fields(
     def take(value: object) -> tuple[str, ...]:
         given = value.split(" | ") if isinstance(value, str) else value
         if not isinstance(given, list | tuple):
-            raise HiddenValueError(f'must be a list of texts, such as ["{example}"]')
+            raise HiddenValueError(f'must be a list of strings, such as ["{example}"]')
         found = () if list(given) == [NONE] else tuple(take_one(one) for one in given)
         names = [split_field(one)[0].lower() for one in found]
         if repeated := next((one for one in names if names.count(one) > 1), None):

@@ -1,4 +1,4 @@
-"""A secret in memory: what is not stored, logged or shown."""
+"""A secret in memory: it is never stored, logged or shown."""
 
 from typing import Final, NoReturn
 
@@ -8,7 +8,7 @@ MASK: Final = "********"
 class Secret:
     """A text that only `reveal` shows.
 
-    It is no struct and refuses to be pickled, so that no encoder takes it along by accident.
+    It is not a struct and refuses to be pickled, so that no encoder takes it along by accident.
     """
 
     __slots__ = ("_text",)
@@ -17,7 +17,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text, for whom it is meant."""
+        """Return the text, to be sent where it belongs."""
         return self._text
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""The kinds of what a crawl has as an option and a host as a rule, declared once for both."""
+"""The kinds of values that an option of a crawl and a rule for a host share, declared once."""
 
 from typing import Literal, get_args
 

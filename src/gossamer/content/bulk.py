@@ -20,12 +20,12 @@ from turbohtml import Tokenizer, TokenType
 from gossamer.content.limits import PIECE
 
 MAX_TAG: Final = 2_000_000
-"""Characters of a tag. One of so many, with an attribute in every five, takes 50 ms."""
+"""Characters of a tag. One of this many, with an attribute in every five, takes 50 ms."""
 LARGE: Final = 1_000_000
-"""Characters of a page. A text of so many takes 12 ms before the body, and 2 ms in it."""
+"""Characters of a page. A text of this many takes 12 ms before the body, and 2 ms in it."""
 
 _QUIET_PIECES: Final = MAX_TAG // PIECE
-"""A tag that is too long is the first one after so many pieces without any."""
+"""A tag that is too long is the first one after this many pieces without any."""
 _TAGS: Final = frozenset({TokenType.START_TAG, TokenType.END_TAG})
 _PROLOGUE: Final = re.compile(
     r"(?: \s++ | <!doctype[^<>]*+> | <!--[^<>]*+(?<=--)> | <\?[^<>]*+> | <html[^<>]*+> )*+",

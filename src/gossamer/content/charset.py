@@ -23,7 +23,7 @@ _PRESCANNED_BYTES = 1024
 _NOT_ASCII = bytes(range(0x80, 0x100))
 
 GUESSED_BYTES = 250_000
-"""A guess is made from so many bytes, in 40 ms at most; all threads wait for it."""
+"""A guess is made from this many bytes, in 40 ms at most; all threads wait for it."""
 _BETWEEN_CHARACTERS = (b"\n", b" ", b">")
 """Bytes that are no part of a longer character in any encoding, but UTF-16."""
 _LONGEST_CHARACTER = 4

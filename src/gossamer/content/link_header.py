@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 MAX_HEADER_LINKS: Final = 100
-"""Of so many links of a page's header the rest is ignored."""
+"""Links of a page's header beyond this many are ignored."""
 
 _TARGET: Final = re.compile(r"[\t ,]*<([^>]*)>")
 _NAME: Final = re.compile(r"[\t ]*;[\t ]*([^\t ;,=]*)[\t ]*(=?)[\t ]*")

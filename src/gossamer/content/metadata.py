@@ -15,7 +15,7 @@ from gossamer.urls import resolve
 MAX_NESTING: Final = 100
 """JSON-LD that is nested deeper is left out: whoever writes it down again would stumble."""
 MAX_REFERENCES: Final = 100
-"""So many parts of a page may be shared by items of microdata (`itemref`)."""
+"""This many parts of a page may be shared by items of microdata (`itemref`)."""
 
 _JSON_LD: Final = "script[type^='application/ld+json' i]"
 _SOCIAL: Final = ("og:", "twitter:")

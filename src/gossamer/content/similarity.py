@@ -47,7 +47,7 @@ _CHANCE: Final = 1 / 256
 
 _COUNTS: Final = (8, 16, 32, 64)
 _MISSED: Final = 0.02
-"""Of pairs exactly at the threshold, at most so many may share no band."""
+"""Of pairs exactly at the threshold, at most this many may share no band."""
 
 _SELECTIVE_ROWS: Final = 4
 """Bands this wide are rarely shared by pages that have less than a third in common."""

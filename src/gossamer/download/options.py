@@ -25,7 +25,7 @@ def user_agent(contact: str | None = None) -> str:
         return product
     # RFC 9110, section 5.6.5: parentheses and backslashes have a meaning inside a comment.
     if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
-        raise UsageError("The contact must be printable ASCII without parentheses or backslash.")
+        raise UsageError("the contact must be printable ASCII without parentheses or backslash")
     return f"{product} (+{contact})"
 
 
@@ -80,12 +80,12 @@ class FetchOptions(msgspec.Struct, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if isinstance(value, int | float) and not 0 < value < math.inf:
-                raise UsageError(f"{name} must be greater than 0, not {value}.")
+                raise UsageError(f"{name} must be greater than 0, not {value}")
         if not self.user_agent.isascii() or not self.user_agent.isprintable():
-            raise UsageError("The user agent must be printable ASCII on one line.")
+            raise UsageError("the user agent must be printable ASCII on one line")
         if not self.user_agent.strip():
             raise UsageError(
-                "The user agent must not be empty: it tells servers who sends the requests."
+                "the user agent must not be empty: it tells servers who sends the requests"
             )
         if self.ca_file is not None and not self.ca_file.is_file():
-            raise UsageError(f"There is no certificate file {str(self.ca_file)!r}.")
+            raise UsageError(f"there is no certificate file {str(self.ca_file)!r}")

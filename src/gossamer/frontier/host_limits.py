@@ -15,12 +15,12 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 1
     """How many requests may run at once, if it has no delay."""
     max_pages: int | None = None
-    """It is asked for no more after so many pages."""
+    """Nothing more is requested from it after this many pages."""
     max_bytes: int | None = None
-    """It is asked for no more after so many bytes of bodies."""
+    """Nothing more is requested from it after this many bytes of bodies."""
 
     def spent(self, pages: int, received: int) -> str:
-        """Return which budget is used up by so many pages and bytes; empty: none is."""
+        """Return which budget is used up by this many pages and bytes; empty: none is."""
         if self.max_pages is not None and pages >= self.max_pages:
             return "max-pages"
         return "max-bytes" if self.max_bytes is not None and received >= self.max_bytes else ""

@@ -7,7 +7,7 @@ from gossamer.frontier.hosts import Host
 
 MAX_ASSIGNED = 256
 RESERVED_FROM = 20
-"""A worker with so many slots keeps some of them for hosts that answer."""
+"""A worker with this many slots keeps some of them for hosts that answer."""
 
 
 def may_try(slots: int, unproven: int) -> bool:
@@ -32,9 +32,9 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the pause follows how a host answers (`policy/auto_delay.py`)."""
     host_connections: int = 1
     max_host_pages: int | None = None
-    """A host is asked for no more after so many pages."""
+    """Nothing more is requested from a host after this many pages."""
     url_queue: int = 10_000
-    """While so many URLs wait for their score, no worker gets another one."""
+    """While this many URLs wait for their score, no worker gets another one."""
     worker_queue: int = 10_000
     """How many URLs may be assigned to one worker."""
     host_rules: tuple[HostLimitRule, ...] = ()
@@ -69,7 +69,7 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
         return ruled or self.host_connections > 1
 
     def share(self, host: Host, workers: int) -> int:
-        """Return how many of the slots of a shared host one of so many workers may use.
+        """Return how many of the slots of a shared host one of this many workers may use.
 
         Without a limit the first worker would take each slot again when it has settled.
         """

@@ -116,6 +116,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def xpath(self, expression: str) -> XPathResult:
         """Return what an XPath 1.0 expression yields; a wrong one raises ValueError.
 
-        That is a list of elements and texts, or a number, a truth or a text.
+        That is a list of elements and strings, or a number, a boolean or a string.
         """
         return self.document.xpath(expression)

@@ -1,4 +1,4 @@
-"""The receipt of a task that was not ended."""
+"""The receipt of a task that was given back unfinished."""
 
 import msgspec
 

@@ -11,33 +11,33 @@ them plain or `async`:
     depth_changed(page_id, depth)  a shorter path to a page that was delivered before was found
     close()                        after the last page, also when the crawl was interrupted
 
-**Records.** What `page` returns or yields are its records: a mapping, a dataclass, a msgspec struct
-or a pydantic model, or any iterable of these, also an async generator; None is none. They are
-stored as JSON objects in the same step that settles the page, so each is there exactly once:
-whatever is killed, whoever loses a lease, however many workers there are. A page gives at most
-10,000 records and 8 MB of them. What has no form in JSON, or is no record, costs the records of
-its page and nothing else; a generator that fails in the middle leaves none. `finished` may give
-records as well.
+**Records.** Whatever `page` returns or yields is stored as records: a mapping, a dataclass, a
+msgspec struct or a pydantic model, or any iterable of these, also an async generator; None means no
+record. They are stored as JSON objects in the same step that settles the page, so each is there
+exactly once: whatever is killed, whoever loses a lease, however many workers there are. A page
+gives at most 10,000 records and 8 MB of them. If one is not a record, or cannot be written as JSON,
+the records of its page are dropped, and nothing else; a generator that fails in the middle leaves
+none. `finished` may give records as well.
 
 **Links.** `links` gets the page and the links that are about to be followed: in scope, each once,
-as `FollowedLink`. It returns or yields those to follow, some or others: a URL as text, also a
-relative one, or a `FollowedLink` with a score from 0 (first) to 100 (last). What was added is put
-into normal form, and scope and robots.txt count for it as for every link. A score counts instead
-of what the scorer says, for a URL that was not known before; one that is known keeps its own. Of
-several modules each chooses among what the one before has left. None is no choice, and a hook that
-fails has none either: all links are followed. A page that repeats another is not shown to modules,
-and they do not choose among its links.
+as `FollowedLink`. It returns or yields those to follow, some of them or others: a URL as a string,
+also a relative one, or a `FollowedLink` with a score from 0 (first) to 100 (last). What it adds is
+put into normal form, and scope and robots.txt apply to it as to every link. A score replaces the
+scorer's for a URL that was not known before; one that is known keeps its own. With several modules,
+each chooses among what the one before has left. If a hook returns None, or fails, its links stay as
+they are. A page that repeats another is not shown to modules, and they do not choose among its
+links.
 
 **Ends.** `finished` is told how every URL ended that was worked on (`FinishedUrl`), just before
-that is settled: once it is sure that it is not tried again, and, if it is a page, after `page`. It
+that is settled: once it is certain that it is not retried, and, if it is a page, after `page`. It
 is not told of a URL that was given up because it crashed three workers.
 
 **In which process.** A module that was named (on the command line, in a file of options) runs in
-the workers: each of their processes has an instance of its own, which sees the pages of that
-worker. So it costs the crawl nothing but its own time, and what it breaks is one worker. Side
-effects that several processes may have at a time, such as a file for each page, need no more than
-that. A module that must see all pages in one place says `in_coordinator = True`: it has one
-instance, in the process that coordinates the crawl, and pages travel to it, one message each.
+the workers: each worker process has an instance of its own, which sees the pages of that worker. So
+it costs the crawl nothing but its own time, and what it breaks is one worker. Side effects that
+several processes may have at a time, such as a file for each page, need no more than that. A module
+that must see all pages in one place sets `in_coordinator = True`: it has one instance, in the
+process that coordinates the crawl, and pages travel to it, one message each.
 Functions and objects that were given in Python are always called in the process that gave them.
 Either way a page is settled only when its modules are done with it. `prepare` is for what must
 happen once, before any worker opens its instance: it is called in the coordinator's process on an
@@ -52,10 +52,10 @@ A quick module that never waits may ask to be called on the event loop without a
 `on_loop = True`. Code there that blocks holds up its worker, or the whole crawl.
 
 **Options.** What follows a module's name after a colon, `--module ./mine.py:Mine:words=a,limit=3`,
-is in `context.options`, as texts. A module with an attribute `known_options`, a tuple of names, is
-never given others: an option that is misspelt is refused before the crawl starts. Options are
-stored with the crawl and shown in its summary, so they are no place for a password; a module takes
-that from the environment of its process.
+is in `context.options`, as strings. A module with an attribute `known_options`, a tuple of names,
+is never given others: a misspelt option is refused before the crawl starts. Options are stored with
+the crawl and shown in its summary, so they are no place for a password; a module takes that from
+the environment of its process.
 
 **Files.** A module that writes asks for its place in the crawl's directory: `context.claim_file`
 and `context.claim_folder` refuse what this crawl did not write, so that nobody's files are lost.
@@ -67,23 +67,23 @@ count or write twice drops at the start what it has under an id that is not sett
 (`ModuleContext.is_settled`), and lets the last page of an id replace the one before. The hook
 `depth_changed` can be repeated in the same way, and where workers find several shorter paths at a
 time, the smallest depth counts, whichever comes last. With `--revisit` a page is delivered at each
-visit, under its id and with `again` set, and its records of each visit stay. A URL that is tried
-again after it had ended ends again, and gives its records again: by `gossamer retry`, or because it
+visit, under its id and with `again` set, and its records of each visit stay. A URL that is retried
+after it had ended ends again, and gives its records again: by `gossamer retry`, or because it
 repeated a page that was lost in a crash. `gossamer replay` shows kept pages to a module that was
 not there, in the order of their ids and in one process (`ModuleContext.replay`); the records of
 each page are stored once for a replay, and nothing is followed.
 
-**What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on,
-without the records of that call or without that say.
-The exception is `gossamer.CrawlError`, by which a module ends the crawl on purpose (`save` does it
-when the disk is full): the page is not settled and comes again when the crawl is continued.
-A call that exceeds the time limit is not waited for: an async one is cancelled, a plain one is
-left alone in its thread, and until it returns the module misses the pages that come.
+**What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on
+without the records, or the choice of links, of that call. The exception is `gossamer.CrawlError`,
+by which a module ends the crawl on purpose (`save` does it when the disk is full): the page is not
+settled and comes again when the crawl is continued. A call that exceeds the time limit is not
+waited for: an async one is cancelled, a plain one is left alone in its thread, and until it returns
+the module misses the pages that come.
 
 What a worker cannot contain costs the worker: code that crashes the process, that runs out of
 memory (a worker may take 2 GB more than it had when its modules were open), or that lets no other
 thread run, such as a regular expression with exponential backtracking. The worker is replaced, its
-pages are tried again, and a page that crashed three workers is given up. In the coordinator's
+pages are retried, and a page that crashed three workers is given up. In the coordinator's
 process nothing contains such code.
 """
 
@@ -151,7 +151,7 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Prepares(Protocol):
-    """A module that has something to do once, before all workers."""
+    """A module with something to do once, before any worker starts."""
 
     def prepare(self, context: ModuleContext, /) -> object:
         """Make ready for the workers; whatever is raised ends the crawl before it starts."""
@@ -179,7 +179,7 @@ class ChoosesLinks(Protocol):
 
 
 class SeesEnds(Protocol):
-    """A module that hears how URLs end."""
+    """A module that is told how URLs end."""
 
     def finished(self, result: FinishedUrl, /) -> object:
         """Do something with how a URL has ended."""

@@ -9,7 +9,7 @@ from gossamer.stores.results import Record
 
 
 class FollowedLink(msgspec.Struct, frozen=True, gc=False):
-    """A link of a page that is about to be followed, or that is to be."""
+    """A link to follow: one of the page's that is about to be followed, or one that is added."""
 
     url: Url
     score: float | None = None
@@ -64,7 +64,7 @@ class Delivered(msgspec.Struct, frozen=True):
     links: Sequence[FollowedLink] | None = None
     """Which links to follow; None: nobody has chosen."""
     refused: bool = False
-    """Whether records of a module are missing, because what it gave were none."""
+    """Whether records are missing, because a module gave something that is not a record."""
 
     @property
     def given(self) -> Sequence[Record] | None:
@@ -72,7 +72,7 @@ class Delivered(msgspec.Struct, frozen=True):
         return self.records if self.records or self.refused else None
 
     def __add__(self, other: "Delivered") -> "Delivered":
-        """Return what both have made; if both have chosen links, the others had the last word."""
+        """Return what both have made; if both have chosen links, those of the other count."""
         links = self.links if other.links is None else other.links
         records = [*self.records, *other.records]
         return Delivered(records, links, self.refused or other.refused)

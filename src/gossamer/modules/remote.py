@@ -15,7 +15,7 @@ from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
 
 DEPTHS_REMEMBERED = 10_000
-"""For so many pages the smallest depth that was told is known: more than can be told at a time."""
+"""The pages whose smallest reported depth is remembered: more than are reported at a time."""
 
 
 class PageMessage(msgspec.Struct, frozen=True, array_like=True):

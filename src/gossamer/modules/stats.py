@@ -139,12 +139,15 @@ class Stats:
         try:
             write_file(str(self._path.parent), self._path.name, (content, b"\n"))
         except OSError as error:
-            raise CrawlError(f"cannot write {self._path}: {error.strerror}") from error
+            raise CrawlError(
+                f"cannot write {self._path}: {error.strerror}; fix this and run the same command "
+                "again"
+            ) from error
         self._due = self._clock() + INTERVAL_S
 
 
 def count(table: dict[str, int], key: str, number: int) -> None:
-    """Add to the key's number; beyond so many keys, to that of all others."""
+    """Add to the key's number; beyond this many keys, to that of all others."""
     key = key[:MAX_KEY_LENGTH]
     if key not in table and (number < 0 or len(table) >= MAX_KEYS):
         key = OTHER

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, TextIO, cast
 
 MAX_HELD = 65_536
-"""From so many characters on, the text is written at once."""
+"""From this many characters on, the text is written at once."""
 
 
 class HeldOutput:

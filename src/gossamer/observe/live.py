@@ -96,7 +96,7 @@ class LiveDisplay:
     def close(self, summary: Summary) -> None:
         """Replace the display by the summary."""
         self._end()
-        self._outlet.line(summary_text(summary))
+        self._outlet.line(summary_text(summary, self._console.width))
 
     def _draw_if_due(self) -> None:
         # Do not wait for a terminal that was stopped (Ctrl-S).

@@ -28,9 +28,9 @@ def outcome_reasons(
 
 
 def seed_reasons(seeds: SeedReport) -> Iterator[str]:
-    """Yield how many were read from files, and why which were not fetched; nothing if all were.
+    """Yield how many seeds were read from files, and which were not fetched and why.
 
-    Only the first are listed, if they are many.
+    Only the first of many are listed, and nothing if all were fetched.
     """
     for file in seeds.files:
         yield printable(file.words)

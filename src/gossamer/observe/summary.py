@@ -24,8 +24,11 @@ from gossamer.observe.reasons import (
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.parts import PartReport
 
-WORDS_WIDTH = 60
+MAX_WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""
+MIN_WORDS_WIDTH = 20
+LABELS_WIDTH = 18
+"""The room to the left of sentences, of which the longest label takes all but one column."""
 LEFT_OUT = {"max_pages", "max_bytes", "max_page_bytes", "pages_before"}
 NO_SEED = "no seed could be fetched"
 PARTS_IN_PROGRESS = (
@@ -46,9 +49,13 @@ def summary_record(summary: Summary) -> dict[str, object]:
     return {name: value for name, value in record.items() if name not in LEFT_OUT}
 
 
-def summary_text(summary: Summary) -> str:
-    """Return the summary as lines of text: a sentence, then the figures by subject."""
-    subjects = [(label, lines) for label, lines in _subjects(summary) if lines]
+def summary_text(summary: Summary, columns: int = 80) -> str:
+    """Return the summary as lines of text: a sentence, then the figures by subject.
+
+    Words are wrapped for a terminal of this many columns; commands and paths are not.
+    """
+    width = max(MIN_WORDS_WIDTH, min(MAX_WORDS_WIDTH, columns - LABELS_WIDTH))
+    subjects = [(label, lines) for label, lines in _subjects(summary, width) if lines]
     column = max(len(label) for label, _ in subjects) + 4
     text = [_headline(summary), ""]
     for label, lines in subjects:
@@ -114,24 +121,24 @@ def _headline(summary: Summary) -> str:
     return f"Crawled {pages} in {span(last.elapsed_s)}: {speed}, {extent}."
 
 
-def _subjects(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
+def _subjects(summary: Summary, width: int) -> Iterator[tuple[str, Sequence[str]]]:
     last = summary.snapshot
-    yield "Seeds", [line for words in seed_reasons(summary.seeds) for line in _hanging(words)]
-    yield "Sitemaps", _wrapped(sitemap_words(last.listed, last.outcomes))
-    yield "Left out", _wrapped(left_out_words(last.over_host_urls))
-    yield "Outcomes", _columns(outcome_reasons(last.outcomes, last.causes, summary.max_page_bytes))
+    seeds = seed_reasons(summary.seeds)
+    yield "Seeds", [line for words in seeds for line in _hanging(words, width)]
+    yield "Sitemaps", _wrapped(sitemap_words(last.listed, last.outcomes), width)
+    yield "Left out", _wrapped(left_out_words(last.over_host_urls), width)
+    outcomes = outcome_reasons(last.outcomes, last.causes, summary.max_page_bytes)
+    yield "Outcomes", _columns(outcomes, width)
     hosts = given_up_words(summary.given_up)
-    yield "Given up", [line for words in hosts for line in _hanging(words)]
-    yield (
-        "Slowest hosts",
-        _columns([(span(one.mean_ms / 1000), _host(one)) for one in summary.slowest_hosts]),
-    )
+    yield "Given up", [line for words in hosts for line in _hanging(words, width)]
+    slowest = [(span(one.mean_ms / 1000), _host(one)) for one in summary.slowest_hosts]
+    yield "Slowest hosts", _columns(slowest, width)
     seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
-    yield "Modules", [line for module in summary.modules for line in _module(module, seen)]
-    yield "Outputs", [*_outputs(summary.outputs)]
-    yield "Parts", [*_parts(summary.parts)]
-    yield "Scorer", _wrapped(scorer_words(summary.scorer)) if summary.scorer else []
-    yield "Ended", _wrapped(ending(summary))
+    yield "Modules", [line for module in summary.modules for line in _module(module, seen, width)]
+    yield "Outputs", [*_outputs(summary.outputs, width)]
+    yield "Parts", [*_parts(summary.parts, width)]
+    yield "Scorer", _wrapped(scorer_words(summary.scorer), width) if summary.scorer else []
+    yield "Ended", _wrapped(ending(summary), width)
     # Not wrapped, so that they can be copied.
     yield "Results", [printable(summary.directory)] if summary.directory else []
     yield "Pages", [*_where_pages_are(summary)]
@@ -145,21 +152,21 @@ def _where_pages_are(summary: Summary) -> Iterator[str]:
         yield f"{printable(summary.save_with)}  # saves all as files"
 
 
-def _wrapped(words: str, width: int = WORDS_WIDTH) -> list[str]:
+def _wrapped(words: str, width: int) -> list[str]:
     return textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+def _columns(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Return the rows with figures aligned right and words left, wrapped."""
-    width = max((len(figure) for figure, _ in rows), default=0)
+    figures = max((len(figure) for figure, _ in rows), default=0)
     return [
-        f"{'' if number else figure:>{width}}  {line}"
+        f"{'' if number else figure:>{figures}}  {line}"
         for figure, words in rows
-        for number, line in enumerate(_hanging(words, WORDS_WIDTH - width))
+        for number, line in enumerate(_hanging(words, width - figures))
     ]
 
 
-def _hanging(words: str, width: int = WORDS_WIDTH) -> list[str]:
+def _hanging(words: str, width: int) -> list[str]:
     """Return the words wrapped, every line but the first indented."""
     first, *others = _wrapped(words, width - 2) or [""]
     return [first, *(f"  {line}" for line in others)]
@@ -170,29 +177,29 @@ def _host(host: HostView) -> str:
     return f"{printable(host.host)} ({counted(host.pages, 'page')}{failed})"
 
 
-def _outputs(outputs: Sequence[OutputReport]) -> Iterator[str]:
+def _outputs(outputs: Sequence[OutputReport], width: int) -> Iterator[str]:
     """Yield how much is in each output, and its path: not wrapped, so that it can be copied."""
     files = [f" in {counted(one.files, 'file')}" if one.files > 1 else "" for one in outputs]
     extents = [
         f"{counted(one.items, one.unit)}, {size(one.bytes)}{several}"
         for one, several in zip(outputs, files, strict=True)
     ]
-    width = max(map(len, extents), default=0)
+    longest = max(map(len, extents), default=0)
     for one, extent in zip(outputs, extents, strict=True):
-        yield f"{extent:<{width}}  {printable(one.target)}"
-        yield from (f"  {line}" for line in _wrapped(one.note))
+        yield f"{extent:<{longest}}  {printable(one.target)}"
+        yield from (f"  {line}" for line in _wrapped(one.note, width))
 
 
-def _parts(parts: Sequence[PartReport]) -> Iterator[str]:
+def _parts(parts: Sequence[PartReport], width: int) -> Iterator[str]:
     """Yield where workers write outputs of their own."""
     for one in parts:
         state = "finished" if one.finished else "in progress"
         yield f"{one.part}, {state}: {printable(one.target)} ({printable(one.machine)})"
     if not all(one.finished for one in parts):
-        yield from _wrapped(PARTS_IN_PROGRESS)
+        yield from _wrapped(PARTS_IN_PROGRESS, width)
 
 
-def _module(module: ModuleReport, seen: str) -> Iterator[str]:
+def _module(module: ModuleReport, seen: str, width: int) -> Iterator[str]:
     counts = [counted(module.pages, seen)] if module.pages or not module.ends else []
     if module.ends:
         counts.append(f"the end of {counted(module.ends, 'URL')}")
@@ -202,6 +209,7 @@ def _module(module: ModuleReport, seen: str) -> Iterator[str]:
         counts.append(counted(module.errors, "error"))
     others = {"given up": module.timed_out, "slow": module.slow, "missed": module.missed}
     counts += [f"{count(number)} {what}" for what, number in others.items() if number]
-    yield from _wrapped(f"{printable(module.name)}: {', '.join(counts)}")
+    yield from _wrapped(f"{printable(module.name)}: {', '.join(counts)}", width)
     if module.last_error:
-        yield from (f"  {line}" for line in _wrapped(f"last error: {printable(module.last_error)}"))
+        error = f"last error: {printable(module.last_error)}"
+        yield from (f"  {line}" for line in _wrapped(error, width))

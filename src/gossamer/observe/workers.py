@@ -33,7 +33,7 @@ def at_work(workers: Sequence[WorkerEntry]) -> list[str]:
 def first_workers(
     workers: Sequence[WorkerEntry], lines: int
 ) -> tuple[Sequence[WorkerEntry], str | None]:
-    """Return as many workers as fit into so many lines, and a last line about the others."""
+    """Return as many workers as fit into this many lines, and a last line about the others."""
     if len(workers) <= lines:
         return workers, None
     shown = workers[: lines - 1]

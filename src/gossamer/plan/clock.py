@@ -1,4 +1,4 @@
-"""The time of a crawl."""
+"""The clock of a crawl."""
 
 import time
 from collections.abc import Callable

@@ -12,9 +12,9 @@ from gossamer.urls import location, parse_seed
 
 
 def describe_host(loaded: Loaded, host: str) -> list[Setting]:
-    """Return what applies to a host, host:port or origin; without a scheme, to that of a seed.
+    """Return what applies to a host, host:port or origin.
 
-    Where no seed is there, to https.
+    Without a scheme that of a seed of this host counts, or else https.
     """
     seeds = starts_of(loaded.options)
     url = _url_of(host, seeds)

@@ -4,7 +4,7 @@ Options that say who we are (`FOR_SEEDS`) apply to the origins of the seeds only
 as a proxy, to every host.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from gossamer.config import OPTIONS, CrawlOptions, HostTable, Option
 from gossamer.config.host_patterns import HostPattern
 from gossamer.config.host_rules import FAMILIES, HOST_KEYS
+from gossamer.config.host_table import AppliedRules
 from gossamer.model import Url
 from gossamer.policy.addresses import port_of
 from gossamer.urls import authority, host_key
@@ -65,27 +66,24 @@ class HostSettings:
         replaced = {
             name for family in FAMILIES if applied.patterns.keys() & set(family) for name in family
         }
-        settings = []
-        for key in HOST_KEYS:
-            name, option = key.field, _OPTION_OF[key.field]
-            value = None if option is None else getattr(self._options, option.field)
-            withheld: HostPattern | Option | None = applied.withheld.get(name)
-            if name in replaced or (name in FOR_SEEDS and not is_seeds):
-                is_given = option is not None and value != option.default
-                withheld = withheld or (option if is_given and name not in replaced else None)
-                option, value = None, () if isinstance(value, tuple) else None
-            if name in applied.patterns:
-                option, value = None, getattr(applied.rules, name)
-            settings.append(
-                HostSetting(
-                    key=key,
-                    value=value,
-                    pattern=applied.patterns.get(name),
-                    option=option,
-                    withheld=withheld if name not in applied.patterns else None,
-                )
-            )
-        return settings
+        return [self._setting(key, applied, replaced, is_seeds=is_seeds) for key in HOST_KEYS]
+
+    def _setting(
+        self, key: Option, applied: AppliedRules, replaced: Collection[str], *, is_seeds: bool
+    ) -> HostSetting:
+        """Return one key; `replaced` are those of families of which a rule has a key."""
+        name, option = key.field, _OPTION_OF[key.field]
+        if name in applied.patterns:
+            value = getattr(applied.rules, name)
+            return HostSetting(key=key, value=value, pattern=applied.patterns[name])
+        value = None if option is None else getattr(self._options, option.field)
+        withheld: HostPattern | Option | None = applied.withheld.get(name)
+        if name in replaced or (name in FOR_SEEDS and not is_seeds):
+            is_given = option is not None and value != option.default
+            if is_given and name not in replaced:
+                withheld = withheld or option
+            option, value = None, () if isinstance(value, tuple) else None
+        return HostSetting(key=key, value=value, option=option, withheld=withheld)
 
     def values(self, url: Url) -> dict[str, Any]:
         """Return the values of all keys, by field, as they apply to the URL's origin."""

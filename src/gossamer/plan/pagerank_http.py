@@ -1,4 +1,4 @@
-"""The way to Open PageRank: HTTPS with the key in the header.
+"""The HTTP client for Open PageRank: HTTPS, with the key in the header.
 
 It is not the crawl's client: that one has no header to add and no body to send. The handles are the
 crawl's: certificates are verified, no redirect is followed, no proxy of the environment is used, so

@@ -10,7 +10,7 @@ import msgspec
 
 
 class AnswerError(Exception):
-    """A hook returned what it may not, which its words say: no line of its file is to blame."""
+    """A hook returned something that it may not: the message says what, without a line number."""
 
 
 class CallStatus(Enum):
@@ -39,7 +39,7 @@ MISSED = CallResult(CallStatus.MISSED)
 
 
 def is_async(call: Callable[..., object]) -> bool:
-    """Tell whether what it gives is to be awaited; it may be an object that can be called."""
+    """Tell whether the result of a call must be awaited; callable objects count as well."""
     return any(
         inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
         for function in (call, type(call).__call__)

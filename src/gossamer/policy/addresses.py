@@ -134,7 +134,7 @@ def _parse_network(text: str) -> Network | None:
         return None
     if "/" in text and network.network_address != ip_address(text.partition("/")[0]):
         raise UsageError(
-            f"The allowed network {shown(text)} does not fit its prefix length; "
+            f"the allowed network {shown(text)} does not fit its prefix length: "
             f"did you mean {network}?"
         )
     if isinstance(network, IPv4Network) or not network.subnet_of(IPV4_MAPPED):
@@ -148,7 +148,10 @@ def _parse_endpoint(text: str) -> tuple[Address, int] | None:
         return None
     address, port = _parse_address(match[1] or match[2]), int(match[3])
     if address is None or not 0 < port < 65_536:
-        raise UsageError(f"The allowed address {shown(text)} has no valid IP address and port.")
+        raise UsageError(
+            f"the allowed address {shown(text)} has no valid IP address and port: write it as in "
+            "127.0.0.1:8080 or [::1]:8080"
+        )
     return unmapped(address), port
 
 
@@ -160,6 +163,6 @@ def _parse_host_name(text: str) -> str:
     if host is None or _parse_address(host) is not None:
         raise UsageError(
             f"{shown(text)} cannot be allowed: give a network (10.0.0.0/8), an address "
-            "(192.168.1.7), an address and port (127.0.0.1:8080, [::1]:8080) or a host name."
+            "(192.168.1.7), an address and port (127.0.0.1:8080, [::1]:8080) or a host name"
         )
     return host

@@ -1,4 +1,4 @@
-"""How much is received of an answer that is useless, and for a task altogether."""
+"""The limits on what is received: of a useless answer, on a connection, and for a whole task."""
 
 from typing import Final
 
@@ -15,10 +15,10 @@ FRAMING_BYTES: Final = 1024 * 1024
 
 
 def most_on_wire(max_bytes: int) -> int:
-    """Return the most that is read from a connection for a body of at most so many bytes.
+    """Return the most that is read from a connection for a body of at most this many bytes.
 
-    Small chunks make a body twice as large, and encryption hardly larger. What is more than that
-    is made to keep us busy: chunk extensions, of which there is no end, never reach the body.
+    Small chunks make a body twice as large, and encryption hardly larger. Anything beyond
+    that only keeps us busy: chunk extensions, of which there is no end, never reach the body.
     """
     return 2 * max_bytes + FRAMING_BYTES
 

@@ -13,7 +13,7 @@ HOPELESS_AFTER_REFUSALS = 20
 
 
 def is_hopeless(failures: int, unanswered: int) -> bool:
-    """Return whether a host is given up after so many failures in a row."""
+    """Return whether a host is given up after this many failures in a row."""
     return unanswered >= HOPELESS_AFTER or failures >= HOPELESS_AFTER_REFUSALS
 
 

@@ -10,7 +10,7 @@ RETRIES = 1
 """How often a failure that may pass is tried again, unless the operator wants otherwise."""
 
 ASKED_RETRIES = 4
-"""At least so many where the server asks us to come back later."""
+"""At least this many where the server asks us to come back later."""
 
 _OVERLOADED = frozenset(
     {
@@ -68,7 +68,7 @@ def retry_after_s(headers: Headers, now: float | None = None) -> float | None:
 
 
 def _moment(text: str) -> float | None:
-    """Return a date of HTTP in seconds since the epoch; None if it is none."""
+    """Return a date of HTTP in seconds since the epoch; None if it is not one."""
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 -- large and rarely needed
 
     try:

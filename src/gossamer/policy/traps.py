@@ -79,7 +79,7 @@ class TrapVisit(msgspec.Struct, frozen=True, kw_only=True):
     new: int
     """How many of its links lead to new pages of its group."""
     known: int
-    """How many lead to other pages of its group that were known, and stood not on the page
+    """How many lead to other pages of its group that were known, and were not on the page
     before."""
 
 

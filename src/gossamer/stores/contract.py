@@ -21,7 +21,7 @@ from gossamer.stores.results import Record
 from gossamer.stores.retrying import Retried, RetryRequest
 
 MAX_DEATHS = 3
-"""A URL that has crashed so many workers is given up."""
+"""A URL that has crashed this many workers is given up."""
 MAX_ATTEMPTS = 5000
 """A URL that was tried so often is not visited again, so that its history stays bounded."""
 POISON_WORDS = "it crashed three workers"
@@ -226,11 +226,11 @@ class Store(Protocol):
         identical content is recognised. A page that is visited again is not compared: it keeps its
         number.
 
-        Similar pages are alike in their whole text and in their own content. Whose text is like
-        that of another, by its sketch, is to be claimed again with `own`: the samples of the own
+        Similar pages are alike in their whole text and in their own content. A page whose text is
+        like another's, by its sketch, must be claimed again with `own`: the samples of the own
         contents that the first answer names (`unread`), this page's under `THIS_PAGE`. They are
-        kept. One that is too short to be compared is empty; its page is similar to no other, and
-        neither is one whose own content is still unknown then.
+        kept. The sample of a content that is too short to be compared is empty: its page is similar
+        to no other, and neither is a page whose own content is still unknown by then.
 
         A repeated claim gets the same answer. If the page is not kept, its number is free again.
         """
@@ -242,8 +242,8 @@ class Store(Protocol):
         """Record the result of a task, if its lease is still valid.
 
         If the URL has ended with it and there is a page, or records, or a row, a `Result` is
-        appended to the log of results, in the same step. Of thousands of links a store may keep
-        some in that step and add them in the next ones; until then the crawl is not over.
+        appended to the log of results, in the same step. A store may add thousands of links over
+        several steps, the first of which keeps all of them; until the last the crawl is not over.
         """
 
     async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:

@@ -15,7 +15,7 @@ _decode = msgspec.msgpack.Decoder(list[Cookie]).decode
 
 
 class Notes(Protocol):
-    """Whoever keeps notes."""
+    """The notes of a crawl, wherever they are kept."""
 
     def get(self, name: str) -> bytes | None:
         """Return a note."""

@@ -62,7 +62,7 @@ class ObjectMark(msgspec.Struct, frozen=True):
 
 
 class ObjectStore:
-    """A bucket, for one writer, or for who only reads."""
+    """A bucket, for one writer or for readers."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class ObjectStore:
             return bytes(obstore.get_range(self._store, key, start=start, length=length))
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """Yield the keys of the objects whose keys begin so, at the end of a folder's name."""
+        """Yield the keys of all objects in a folder, which is what S3 calls a prefix."""
         import obstore  # noqa: PLC0415
 
         with _explained(self._name(prefix)):

@@ -23,7 +23,7 @@ WITHOUT_CAUSE = frozenset(
 
 
 class Reason(NamedTuple):
-    """Why a URL ended as it did: its outcome, and what the last download failed of."""
+    """Why a URL ended as it did: its outcome, and why the last download failed."""
 
     outcome: Outcome
     cause: Cause | None = None
@@ -38,7 +38,7 @@ class Reason(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the reason that was written so; a ValueError if it is none."""
+        """Return the reason that `str` has written; ValueError for any other text."""
         outcome, *rest = text.split(":")
         cause, status = rest or ("", "")
         return cls.of(outcome, cause, int(status) if status else None)
@@ -70,7 +70,7 @@ def cause_counts(counts: Iterable[tuple[Reason, int]]) -> list[CauseCount]:
 
 
 def parsed_counts(fields: Mapping[str, int]) -> list[tuple[Reason, int]]:
-    """Return counts whose reasons were written as texts; a ValueError if one is none."""
+    """Return counts whose reasons `str` has written; ValueError for any other text."""
     return [(Reason.parse(text), urls) for text, urls in fields.items()]
 
 

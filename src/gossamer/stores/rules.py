@@ -27,6 +27,6 @@ class StoreRules(msgspec.Struct, frozen=True, kw_only=True):
     similarity: float | None = 0.9
     """From which similarity on a page is dropped; None: all are kept, also identical ones."""
     max_host_urls: int = 1_000_000
-    """Links to a host that has so many URLs already are left out, if they lead to others."""
+    """Links to a host that has this many URLs already are left out, if they lead to others."""
     relaxed_at_once: int = 200
     """How many links one step follows at most when a shorter path was found: others wait."""

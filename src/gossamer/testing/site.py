@@ -65,16 +65,16 @@ class Site:
         """Answer the first request with the first answer and so on; the last one repeats."""
         _check_path(path)
         if not answers:
-            raise UsageError(f"{self.name}{path} needs at least one answer.")
+            raise UsageError(f"{self.name}{path} needs at least one answer")
         self._routes[path] = [_ready(answer) for answer in answers]
 
     def folder(self, prefix: str, root: Path) -> None:
         """Serve the files of a directory under a prefix that ends in a slash."""
         _check_path(prefix)
         if not prefix.endswith("/"):
-            raise UsageError(f"The prefix of a folder must end with a slash: {prefix!r}.")
+            raise UsageError(f"the prefix of a folder must end with a slash: {prefix!r}")
         if not root.is_dir():
-            raise UsageError(f"There is no directory {root}.")
+            raise UsageError(f"there is no directory {root}")
         self._prefixes[prefix] = Folder(prefix, root).answer
 
     def under(self, prefix: str, answer: Callable[[str], SiteAnswer | None]) -> None:
@@ -102,7 +102,7 @@ def _ready(answer: SiteAnswer | None) -> Prepared | Raw:
 
 def _check_path(path: str) -> None:
     if not path.startswith("/"):
-        raise UsageError(f"A path must start with a slash: {path!r}.")
+        raise UsageError(f"a path must start with a slash: {path!r}")
 
 
 def _page(links: Iterable[str], title: str, text: str) -> str:

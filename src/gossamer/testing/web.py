@@ -60,7 +60,7 @@ class Web:
     def address(self) -> tuple[str, int]:
         """The address and port the server listens on."""
         if self._server is None:
-            raise UsageError("The web is not running; use it in a with statement.")
+            raise UsageError("the web is not running; use it in a with statement")
         return LOOPBACK, self._server.port
 
     @property
@@ -87,7 +87,7 @@ class Web:
         return [record for record in self.requests if record.host == host.lower()]
 
     def wait_for_requests(self, count: int, timeout_s: float = 10) -> list[RequestRecord]:
-        """Return the requests once there are at least so many, or raise TimeoutError."""
+        """Return the requests once there are at least this many, or raise TimeoutError."""
         with self._arrival:
             if not self._arrival.wait_for(lambda: len(self._records) >= count, timeout_s):
                 seen = len(self._records)

@@ -40,7 +40,7 @@ from gossamer.stores.redis.checks import require
 from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name, stored_crawl
 from gossamer.stores.redis.keys import key
 from gossamer.stores.redis.nodes import Nodes, connect
-from gossamer.stores.redis.open import NAME, delete_crawl
+from gossamer.stores.redis.open import check_name, delete_crawl
 from gossamer.stores.redis.probe import check
 from gossamer.stores.registry import kind_of
 from gossamer.stores.rules import StoreRules
@@ -129,11 +129,8 @@ class SharedStoreEnd:
     """A crawl in a shared store."""
 
     def __init__(self, address: RedisAddress, crawl: str | None, *, allow_insecure: bool) -> None:
-        if crawl is not None and not NAME.fullmatch(crawl):
-            raise UsageError(
-                f"{crawl!r} is no name for a crawl in the store: write letters, digits, '.', '_', "
-                "'-'"
-            )
+        if crawl is not None:
+            check_name(crawl)
         self._address = address
         self._crawl = crawl
         self._allow_insecure = allow_insecure
@@ -200,7 +197,7 @@ class SharedStoreEnd:
         if self._crawl is None:
             options = read_options(read_note(tables, "options"), "the crawl")
             if options is None:
-                raise UsageError("which name is the crawl to have there? Give it one with --name")
+                raise UsageError("the crawl needs a name there: give it one with --name")
             self._crawl = own_name(options)
             self._refuse_if_taken(self._crawl)
         crawl = self._crawl

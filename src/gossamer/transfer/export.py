@@ -57,7 +57,7 @@ async def export(
 ) -> CopiedCrawl:
     """Copy a crawl into the empty tables of a connection; return its counters.
 
-    `tell` hears of how many URLs so many are copied.
+    `tell` is told how many URLs are copied, and how many there are.
     """
     importer = SqliteImporter(connection, rules.scheduler.queues)
     copy = _Copy(crawl, importer, sketches=sketches)

@@ -49,7 +49,7 @@ def migrate(
 def rules_of(options: StoredOptions | None, tables: sqlite3.Connection) -> StoreRules:
     """Return the rules of a crawl for a shared store, as far as they are known.
 
-    Who goes on with it lays down all of them.
+    Whoever continues it sets all of them.
     """
     known = {} if options is None else msgspec.structs.asdict(options)
     names = ("max_pages", "max_bytes", "revisit_s")

@@ -77,7 +77,7 @@ async def restore(
 ) -> None:
     """Write the crawl that a connection sees into Redis, where there is none of that name.
 
-    `tell` hears of how many URLs so many are written.
+    `tell` is told how many URLs are written, and how many there are.
     """
     async with crawl_client(nodes, crawl) as target:
         if not await target.client.set(target.key("rules"), stored.PLACEHOLDER, nx=True):

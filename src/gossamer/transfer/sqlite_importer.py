@@ -170,8 +170,8 @@ class SqliteImporter:
     def finish(self, pending_depth_changes: Iterable[int], notes: Mapping[str, bytes]) -> None:
         """Complete the tables.
 
-        How deep the modules take a page that is not yet reported to be nobody knows; one more than
-        it is.
+        Nobody knows which depth the modules have of a page whose new depth was not reported to them
+        yet: it is taken to be one more than the new one.
         """
         self._db.execute(_ATTEMPTS)
         rows = self._db.execute("SELECT page, band FROM bands ORDER BY page, position")

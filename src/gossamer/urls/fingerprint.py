@@ -7,14 +7,14 @@ always fetched by the URL that was found; the fingerprint only decides whether i
 import re
 
 from gossamer.model import Fingerprint, Url
-from gossamer.urls.keys import without_root_dot
-from gossamer.urls.normalise import merge_slashes
-from gossamer.urls.tables import (
+from gossamer.urls.ignored_parameters import (
     DOUBTFUL_PARAMETERS,
     IGNORED_PARAMETERS,
     IGNORED_PREFIXES,
     SESSION_TOKEN,
 )
+from gossamer.urls.keys import without_root_dot
+from gossamer.urls.normalise import merge_slashes
 
 # Java: "/shop;jsessionid=1A2B/cart". After "/." or "/.." the removal would leave a dot segment.
 _JAVA_SESSION = re.compile(r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*", re.IGNORECASE)

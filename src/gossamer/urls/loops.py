@@ -28,7 +28,7 @@ def loop_in(url: Url) -> str:
 
 
 def _is_repeated(segments: list[str], length: int) -> bool:
-    """Tell whether a run of so many segments comes too often in a row."""
+    """Tell whether a run of this many segments comes too often in a row."""
     needed, run = length * MAX_REPEATED, 0
     for at in range(length, len(segments)):
         # Empty segments and numbers are no names: //, and 0/0/0/0 of a map.

@@ -30,7 +30,7 @@ from gossamer.urls.seed_keys import SeedKeys
 from gossamer.urls.seeds import parse_seed
 
 MAX_DIRECTORIES = 100
-"""So many directories of a URL are looked up: a hostile one has a thousand."""
+"""This many directories of a URL are looked up: a hostile one has a thousand."""
 
 ScopeKind = Literal["host", "domain", "prefix", "any"]
 _HOST, _DOMAIN, _PREFIX = "host ", "domain ", "prefix "

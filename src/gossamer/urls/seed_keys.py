@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import xxhash
 
 BUCKETS = 256
-"""New keys are collected in so many parts, of which one at a time is sorted."""
+"""New keys are collected in this many parts, of which one at a time is sorted."""
 SMALLEST_CUT = 1024
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
 import msgspec
 
@@ -114,14 +115,21 @@ def _checks(
         promise = "the queues and counters of the store agree with its records"
         yield "store", promise, iter(tables.broken_indexes)
     if directory is not None:
-        saving = saved_folders(options.module) if options is not None else []
-        # A worker of a shared crawl whose coordinator was killed gives pages back that are saved.
-        is_shared = tables.broken_indexes is not None
-        at_rest = counts.closed and (not is_shared or _is_over(tables, counts))
-        for folder in saving or [FOLDER]:
-            if saving or (directory / folder).is_dir():
-                saved = SavedPages(directory / folder, complete=bool(saving), at_rest=at_rest)
-                yield "saved", "every saved file holds its page", saved.wrong(audit.pages())
+        yield from _checks_of_saved_pages(directory, tables, audit, counts)
+
+
+def _checks_of_saved_pages(
+    directory: Path, tables: CrawlTables, audit: SqliteAudit, counts: CrawlCounts
+) -> Iterator[Check]:
+    options = tables.crawl.options
+    saving = saved_folders(options.module) if options is not None else []
+    # A worker of a shared crawl whose coordinator was killed gives pages back that are saved.
+    is_shared = tables.broken_indexes is not None
+    at_rest = counts.closed and (not is_shared or _is_over(tables, counts))
+    for folder in saving or [FOLDER]:
+        if saving or (directory / folder).is_dir():
+            saved = SavedPages(directory / folder, complete=bool(saving), at_rest=at_rest)
+            yield "saved", "every saved file holds its page", saved.wrong(audit.pages())
 
 
 def _is_over(tables: CrawlTables, counts: CrawlCounts) -> bool:

@@ -43,7 +43,7 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
     """The pages that are read and shown to modules just now."""
     failures: HostFailures = msgspec.field(default_factory=HostFailures)
-    """What hosts failed of last."""
+    """Why hosts last failed."""
     cookies: CookieJars | None = None
     """None: no cookies are sent or kept."""
     max_depth: int | None = None

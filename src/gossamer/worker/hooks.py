@@ -15,11 +15,11 @@ REPORTED_AT_ONCE = 200
 
 
 class Modules(Protocol):
-    """Whoever wants to see the pages."""
+    """The modules, as the page path sees them."""
 
     @property
     def hooks(self) -> Hooks:
-        """What there is anybody for."""
+        """Which hooks any of the modules has."""
 
     async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         """Show a page to every module, with the links that are about to be followed."""

@@ -1,4 +1,4 @@
-"""What hosts failed of last, for the pages that are given up with their host."""
+"""Why hosts last failed, for the URLs that are given up with their host."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from gossamer.model import Cause, HostKey
 from gossamer.stores.contract import Settlement
 
 MAX_HOSTS = 10_000
-"""How many failing hosts a process remembers; of the others nobody hears why they failed."""
+"""How many failing hosts a process remembers; why the others failed is not reported."""
 
 
 class HostFailure(NamedTuple):
@@ -17,13 +17,13 @@ class HostFailure(NamedTuple):
 
 
 class HostFailures:
-    """Remembers of each host that fails what it failed of last."""
+    """Remembers why each failing host last failed."""
 
     def __init__(self) -> None:
         self._last: dict[HostKey, HostFailure] = {}
 
     def note(self, settlement: Settlement) -> None:
-        """Take what came of a request; one that did not fail ends what was remembered."""
+        """Note how a request ended; one that did not fail clears what was remembered."""
         feedback, host = settlement.feedback, settlement.task.host
         if feedback is None:
             return
@@ -35,5 +35,5 @@ class HostFailures:
         self._last[host] = HostFailure(settlement.cause, settlement.status)
 
     def last(self, host: HostKey) -> HostFailure | None:
-        """Return what a host failed of last; None if that is not known here."""
+        """Return why a host last failed; None if that is not known here."""
         return self._last.get(host)

@@ -1,8 +1,8 @@
-"""The right to ask a host, and its end.
+"""The guard of a lease: a worker may ask a host only while it surely holds the lease.
 
-A store gives a host to one worker at a time, for the time of a lease. One that cannot say in time
-that it still needs it, or hears that the store knows nothing of it, has to be silent by the moment
-at which somebody else may have the host: whatever is on its way there is cut off.
+A store gives a host to one worker at a time, for the time of a lease. A worker that cannot renew
+it in time, or learns that the store does not know it, must be silent before another worker may get
+the host: its requests to the host are cut off.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ NEVER = float("-inf")
 
 
 class LeaseLostError(Exception):
-    """Somebody else may ask the host by now."""
+    """The lease is lost: another worker may be asking the host by now."""
 
 
 class LeaseGuard:
-    """A task: until when its host may be asked for it, and how much may be received."""
+    """The guard of one task: until when its host may be asked, and how much may be received."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class LeaseGuard:
         self._request: asyncio.Timeout | None = None
 
     def extend(self, until: float) -> None:
-        """Go on until then: the store said at that time less a lease that we still have it."""
+        """Hold the lease until then; the store has renewed it."""
         self._until = until
         if self._request is not None and not self._request.expired():
             self._request.reschedule(self._deadline())
 
     def lose(self) -> None:
-        """End what is on its way."""
+        """Cut off the request that is running; there may be no other."""
         self.extend(NEVER)
 
     async def during(self, request: Callable[[], Awaitable[T]]) -> T:
@@ -76,10 +76,10 @@ async def still_held(
     clock: Callable[[], float],
     lease_s: float,
 ) -> Sequence[Task]:
-    """Return the tasks that are still ours; the store said so, when it was asked at that moment.
+    """Return the tasks whose leases are still ours, which the store said at `asked_at`.
 
-    We may have stood still since, and others may be at work in our slot: to ask their hosts or to
-    show the modules a number that is theirs by now would be wrong.
+    The process may have stood still since, and others may work on the tasks by now: then asking
+    their hosts, or showing the modules a page under a number that is theirs, would be wrong.
     """
     while tasks and clock() - asked_at >= lease_s / 2:
         asked_at = clock()

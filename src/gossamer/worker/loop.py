@@ -52,7 +52,7 @@ class Worker:
         return self._starved
 
     def wake(self) -> None:
-        """Have a look whether there is something to do."""
+        """Check whether there is something to do."""
         self._news.set()
 
     def stop(self) -> None:

@@ -59,14 +59,7 @@ class PageKeeper:
         unread: tuple[int, ...] = ()
         hooks = context.modules.hooks
         if context.watch is None and not hooks.pages and not hooks.ends:  # nobody has to see it
-            rows = context.rows
-            if rows.are_wanted:
-                page = shown_page(
-                    *(Claim(page_id=0), task, response, parsed, feedback.ended),
-                    with_links=rows.have_links,
-                )
-                row = rows.pack(page, parsed)
-                settlement = msgspec.structs.replace(settlement, row=row)
+            settlement = self._with_row(settlement, response, parsed)
             settlement = with_body_written(settlement, context.bodies)
             settled = await self._settler.keep(guard, settlement, parsed.sketch)
             if not settled.unread:
@@ -90,6 +83,17 @@ class PageKeeper:
         if watch is not None and has_links and task.depth != context.max_depth:
             tell_page(watch, settlement, parsed, link_filter, settled, follow=follow)
         return settled
+
+    def _with_row(self, settlement: Settlement, response: Response, parsed: Analysis) -> Settlement:
+        """Return the settlement of a page without a number yet, with what outputs want of it."""
+        rows, page = self._context.rows, settlement.page
+        if not rows.are_wanted or page is None:
+            return settlement
+        shown = shown_page(
+            *(Claim(page_id=0), settlement.task, response, parsed, page.fetched_at),
+            with_links=rows.have_links,
+        )
+        return msgspec.structs.replace(settlement, row=rows.pack(shown, parsed))
 
     async def _claim(
         self, task: Task, response: Response, parsed: Analysis, unread: tuple[int, ...]

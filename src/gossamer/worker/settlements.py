@@ -39,7 +39,7 @@ def feedback_of(response: Response, ended: float) -> HostFeedback:
 
 
 def gave_up(task: Task, last: HostFailure | None) -> Settlement:
-    """Settle a task of a host that is not asked any more; `last`: what it failed of, if known."""
+    """Settle a task of a host that was given up; `last`: why the host failed, if known."""
     if last is None:
         return Settlement(task=task, outcome=Outcome.GAVE_UP, detail=HOST_FAILED)
     cause, status = last
@@ -75,7 +75,7 @@ def refused(
     *,
     retries: int = RETRIES,
 ) -> Settlement:
-    """Settle a task that robots.txt keeps us from; have it tried again while nobody knows.
+    """Settle a task that robots.txt forbids; retry it later while robots.txt is unreachable.
 
     `asked` is what the request for robots.txt told, if there was one just now; `wait_s` is how long
     there is not to be another. A host that cannot be reached at all is reported as such, not as one

@@ -58,7 +58,7 @@ class Settler:
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
         """Tell with each visit what was received, whose it is, and which pause its host asked for.
 
-        A store may forget that pause. What the host failed of is remembered here.
+        A store may forget that pause. Why the host failed is remembered here.
         """
         self._context.failures.note(settlement)
         received, feedback = guard.allowance.received, settlement.feedback

@@ -30,7 +30,7 @@ class UnusedMemory:
         """What the process held after the last time, or less."""
 
     def is_due(self, resident: int) -> bool:
-        """Tell whether a process that holds so many bytes is to give back what it can."""
+        """Tell whether a process that holds this many bytes is to give back what it can."""
         if self._least is None or resident < self._least:
             self._least = resident
         return resident - self._least > UNUSED_BYTES

@@ -33,10 +33,7 @@ def tables(best: Best, sites: dict[str, CrawledSite]) -> str:
         size = f"{len(site.pages):,} pages of {site.average_bytes / 1000:.0f} kB"
         rows = [_row(crawler, run) for crawler, run in runs.items()]
         parts += [f"**{TITLES[name]}** ({name}: {size})", "", *HEAD, *rows, ""]
-    parts += [
-        "| Gossamer against | on | ratio | wanted | | by CPU |",
-        "|---|---|---:|---:|---|---:|",
-    ]
+    parts += RATIO_HEAD
     for one in ratios(best):
         wanted = "" if one.wanted is None else f"{one.wanted:g} x"
         parts.append(

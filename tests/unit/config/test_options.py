@@ -113,7 +113,7 @@ def test_values_come_out_in_one_form() -> None:
             "exclude has '(', which is not a regular expression: "
             "missing ), unterminated subpattern at position 0",
         ),
-        ({"module": 3}, 'module 3 must be a list of texts, such as ["one", "two"]'),
+        ({"module": 3}, 'module 3 must be a list of strings, such as ["one", "two"]'),
         ({"contact": "Zoë"}, "contact 'Zoë' is sent in a header, so it must be ASCII, or none"),
         (
             {"user_agent": "x\r\nHost: y"},

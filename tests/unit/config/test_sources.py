@@ -139,8 +139,8 @@ def test_a_repeated_option_is_a_list_of_whole_texts() -> None:
     [
         (
             "ttl = '5s'",
-            "the key 'ttl' (FILE, line 1) is now two: --revisit TIME fetches a URL again that is "
-            "found again after so long, and --keep TIME says how long bodies are kept",
+            "the key 'ttl' (FILE, line 1) is now two: --revisit TIME fetches a URL again if a link "
+            "to it is found after that time, and --keep TIME says how long bodies are kept",
         ),
         ("dely = '1s'", "the key 'dely' (FILE, line 1) is unknown: the nearest valid one is delay"),
         (

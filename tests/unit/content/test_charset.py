@@ -8,8 +8,6 @@ from turbohtml.detect import EncodingMatch, detect
 from gossamer.content import charset
 from gossamer.content.charset import GUESSED_BYTES, decode
 
-E_ACUTE_1252 = b"\xe9"
-
 
 def meta(label: str) -> bytes:
     return f"<meta charset={label}>".encode()

@@ -129,6 +129,8 @@ def test_nothing_of_others_reaches_the_terminal_as_it_is(
 def test_no_sentence_is_wider_than_a_terminal(summary: Summary) -> None:
     long = msgspec.structs.replace(summary, ended_by="some words " * 40)
     assert max(map(len, summary_text(long).split("\n"))) <= 80
+    narrow = summary_text(long, columns=50).split("\n")
+    assert max(len(line) for line in narrow if "some words" in line) <= 50
     url = f"http://a.test/{'x' * 100}"
     assert url in summary_text(msgspec.structs.replace(summary, ended_by=f"it failed at {url}"))
 

@@ -41,10 +41,10 @@ class Closing(Protocol):
         """Release everything; the scorer is not used again."""
 
 
-class Troubled(Protocol):
-    """What a scorer that continues in spite of trouble may have, to report it.
+class ReportsTrouble(Protocol):
+    """What a scorer that goes on in spite of trouble may have, to report it; either may be missing.
 
-    Either may be missing. Without `unranked` all URLs count that it has scored while in trouble.
+    Without `unranked`, all URLs that it has scored while in trouble count as unranked.
     """
 
     @property

@@ -60,7 +60,9 @@ def load(name: str, builders: Builders = MappingProxyType({})) -> SafeScorer:
     scorer = _constructed(found, name) if isinstance(found, type) else found
     if not callable(getattr(scorer, "score", None)):
         if not callable(scorer):
-            raise UsageError(f"scorer {shown(name)} is neither a scorer nor a function")
+            raise UsageError(
+                f"scorer {shown(name)} is neither a function nor an object with a method 'score'"
+            )
         scorer = (_AsyncFunctionScorer if is_async(scorer) else _FunctionScorer)(scorer)
     own_name = getattr(scorer, "name", None)
     return SafeScorer(

@@ -92,10 +92,10 @@ class Endpoint:
     def __post_init__(self) -> None:
         """Refuse a key or URL that cannot be used; the message does not repeat the key."""
         if not self.key or not self.key.isascii() or not self.key.isprintable() or " " in self.key:
-            raise UsageError("The key to Open PageRank must be printable ASCII without spaces.")
+            raise UsageError("the key to Open PageRank must be printable ASCII without spaces")
         if self.given_url and not self.given_url.startswith(("https://", "http://")):
             raise UsageError(
-                f"The URL of Open PageRank must start with https://, not {shown(self.given_url)}."
+                f"the URL of Open PageRank must start with https://, not {shown(self.given_url)}"
             )
 
     def question(self, domains: Sequence[str]) -> Question:

@@ -83,7 +83,7 @@ class SafeScorer:
         return self._unscored + self._reported("unranked", 0)
 
     def _reported(self, name: str, nothing: T) -> T:
-        """Return what the scorer itself reports under that name (`Troubled`), if it does."""
+        """Return what the scorer itself reports under that name, if it does (`ReportsTrouble`)."""
         try:
             value = getattr(self._scorer, name, nothing)
         except Exception:  # noqa: BLE001 - a user's code may raise anything

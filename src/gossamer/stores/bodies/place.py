@@ -71,6 +71,6 @@ def check_change(before: BodyPlace | None, wanted: BodyPlace | None, identity: s
         if owner is not None and owner.identity == identity:
             return
     raise UsageError(
-        f"the bodies of this crawl are in {before}, and its pages refer to them: go on with "
+        f"the bodies of this crawl are in {before}, and its pages refer to them: continue with "
         f"--bodies {before}; if you have moved that directory, name it where it is now"
     )

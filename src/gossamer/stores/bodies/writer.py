@@ -112,7 +112,7 @@ class BodyWriter:
             self._failure = error  # a record may be torn: nothing is appended behind it
             raise CrawlError(
                 f"cannot write a body into {self._folder}: {error.strerror}; make room there, and "
-                "`gossamer resume` goes on"
+                "`gossamer resume` continues"
             ) from error
         segment.records.append(SegmentRecord(offset, len(content), url_id, fetched_at, digest))
         if self._syncing is None:
@@ -125,7 +125,7 @@ class BodyWriter:
         return stored.startswith(MARK)
 
     async def close(self) -> None:
-        """Finish the segment; CrawlError if it cannot be uploaded: whoever goes on tries again."""
+        """Finish the segment; CrawlError if it cannot be uploaded: the next start tries again."""
         if self._syncing is not None:
             self._syncing.cancel()
             await asyncio.gather(self._syncing, return_exceptions=True)

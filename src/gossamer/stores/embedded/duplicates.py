@@ -1,7 +1,7 @@
 """The duplicate index: which page a new one repeats.
 
 A page is compared with those kept within `keep_s` and with those that are claimed and not settled:
-by its digest, and by its sketch if it has one. Whose sketch says that it is similar is compared
+by its digest, and by its sketch if it has one. A page that is similar by its sketch is compared
 once more, by its own content. That is read from the pages only then, by whoever claims (`Unread`).
 """
 

@@ -265,7 +265,7 @@ class FrontierState:
     ) -> None:
         """End a lease without a result, and let its URL wait again.
 
-        If its worker died of it, the URL may be given up instead.
+        If it has crashed its worker, the URL may be given up instead.
         """
         host, hosts = lease.host, self.hosts
         if feedback is None:

@@ -208,7 +208,7 @@ class LinkGraph:
         return self._at_once - left
 
     def _follow(self, source: RelaxingUrl, limit: int, growth: Growth) -> int:
-        """Follow links of a URL, at most so many; return how many."""
+        """Follow links of a URL, at most this many; return how many."""
         depth, hops, url_id, done = source
         known = self._backend.by_id(url_id)
         if (known.depth, known.hops) != (depth, hops):

@@ -4,7 +4,7 @@ from gossamer.frontier import Host
 
 
 class TakenSlots:
-    """The slots that are taken without a task; who is alive releases one within a lease's time."""
+    """The slots taken without a task; whoever is alive releases one within the time of a lease."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s

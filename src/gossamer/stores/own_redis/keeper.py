@@ -26,9 +26,9 @@ from typing import NoReturn
 STOP_WITHIN_S = 20.0
 LIVED_S = 2.0
 MOST_SHORT_LIVES = 3
-"""A server that has lived for less so many times in a row cannot be started."""
+"""A server that has lived for less than that, this many times in a row, cannot be started."""
 LEAVE_WITHIN_S = 2.5
-"""How long workers may need that nobody coordinates any more; they end within 2 s."""
+"""How long workers get to leave when nobody coordinates them any more; they end within 2 s."""
 PR_SET_PDEATHSIG = 1
 
 

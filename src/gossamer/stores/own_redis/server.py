@@ -142,7 +142,10 @@ def _choose_socket(folder: Path) -> tuple[Path, str]:
         if parent and len(os.fsencode(parent)) <= PARENT_BYTES and os.access(parent, os.W_OK):
             made = tempfile.mkdtemp(prefix="gossamer-", dir=parent)
             return Path(made, "socket"), made
-    raise CrawlError(f"no folder for a Unix socket has a path short enough, {folder} neither")
+    raise CrawlError(
+        f"the path of {folder} is too long for a Unix socket, and so are those of the temporary "
+        "folders: set TMPDIR to a shorter one"
+    )
 
 
 def _words(settings: dict[str, str]) -> Iterator[str]:

@@ -48,7 +48,9 @@ async def stored_crawl(nodes: Nodes, crawl: str) -> AsyncIterator[tuple[StoreRul
     async with crawl_client(nodes, crawl) as client:
         rules = await read_rules(client)
         if rules is None:
-            raise CrawlError(f"the store has no crawl with the name {crawl}")
+            raise CrawlError(
+                f"the store has no crawl with the name {crawl}: 'gossamer crawls' lists those there"
+            )
         yield rules, client
 
 
@@ -81,5 +83,5 @@ async def find_crawl_name(nodes: Nodes, crawl: str | None) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise UsageError("the store has no crawl")
+        raise UsageError("the store has no crawl: start one with 'gossamer crawl'")
     raise UsageError(f"the store has several crawls: name one of {', '.join(names)} with --name")

@@ -78,7 +78,7 @@ NAMES: Final = {
     "rules": "rules",  # string: the rules of the crawl (rules.py)
     "watched": "watched",  # string, for a minute: somebody copies; counts the steps meanwhile
     "changed": "changed",  # sorted set: the URLs that were changed meanwhile, by the step
-    "answers": "answers:",  # hash of a client: its last answers, in case that they got lost
+    "answers": "answers:",  # hash of a client: its last answers, in case they got lost
     "quarantine": "quarantine",  # list: records that nobody could read
 }
 

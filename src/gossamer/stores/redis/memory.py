@@ -1,7 +1,7 @@
 """The memory that a crawl takes in its server: measured, or estimated from a sample of its keys.
 
-The keys that there is one of are measured by themselves; they hold most of it. Of the others, as
-there are several for each page and host, so many are looked at that nobody has to wait.
+Keys of which a crawl has one each are all measured; they hold most of it. Of the others, of which
+there are several for each page and host, a bounded sample is measured, so that nobody has to wait.
 """
 
 from collections.abc import Iterable

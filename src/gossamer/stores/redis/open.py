@@ -26,7 +26,7 @@ from gossamer.stores.rules import StoreRules
 log = logging.getLogger("gossamer.store")
 
 DELETED_AT_ONCE = 1000
-NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +52,15 @@ TAKE_PART = Opening()
 """Work beside others, by the server's clock."""
 
 
+def check_name(crawl: str) -> None:
+    """Refuse what cannot be the name of a crawl in a shared store."""
+    if not _NAME.fullmatch(crawl):
+        raise UsageError(
+            f"{crawl!r} is not a valid name for a crawl in the store: use letters, digits, '.', "
+            "'_' and '-', at most 100"
+        )
+
+
 async def open_redis(
     url: str, crawl: str, rules: StoreRules | None, how: Opening = TAKE_PART
 ) -> RedisStore:
@@ -60,11 +69,7 @@ async def open_redis(
     The first process lays down the rules for all of them. Those that come later bring the same, or
     none; one that takes over may lay down others.
     """
-    if not NAME.fullmatch(crawl):
-        raise UsageError(
-            f"{crawl!r} is not a valid name for a crawl in the store: use letters, digits, '.', "
-            "'_' and '-', at most 100"
-        )
+    check_name(crawl)
     address = parse_address(url)
     if not how.is_checked:
         findings = await check(address, allow_insecure=how.allow_insecure)
@@ -103,7 +108,9 @@ async def _agree(
                 return None, rules
             before = await read_rules(target)
     if before is None:
-        raise CrawlError(f"the store has no crawl with the name {crawl}")
+        raise CrawlError(
+            f"the store has no crawl with the name {crawl}: 'gossamer crawls' lists those there"
+        )
     if rules is None or rules == before:
         return before, before
     if not how.take_over:

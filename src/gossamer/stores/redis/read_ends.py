@@ -9,7 +9,7 @@ from gossamer.stores.redis.unpack import UnpackedUrl, unpack_url
 from gossamer.stores.url_record import UrlRecord
 
 MOST_REDIRECTS = 20
-"""More than a crawl follows in a row: so many commands it takes, however many URLs there are."""
+"""More than a crawl follows in a row. It bounds the commands it takes, however many the URLs."""
 
 
 async def read_ends(

@@ -18,7 +18,7 @@ async def read_results(
 ) -> list[Result]:
     """Return the first results that come after a number; raise what `records` calls unreadable.
 
-    Who follows the log does so on one connection for hours: a server that vanishes must show.
+    The log is followed over one connection for hours, so a server that vanishes must be noticed.
     """
     start = max(after, 0)
     if limit <= 0:

@@ -23,7 +23,7 @@ SCORED, REDIRECT, GIVEN_SCORE, LISTED = 1, 2, 4, 8
 MOST_HOPS = MOST_DEATHS = 255
 LAST_STATE = max(UrlState)
 PARTS = 10**SHARE_DIGITS
-"""A similarity is stored in so many parts."""
+"""A similarity is stored in this many parts."""
 
 NOBODY = bytes(5)
 """The name in place of the URL that claims a content or a sample, once its page is kept."""

@@ -7,7 +7,7 @@ from gossamer.stores.contract import Link
 from gossamer.stores.redis.messages import LinksMessage, bundle
 
 LINKS_AT_ONCE = 1000
-"""So many the step that settles a page adds, and each of those after it (`lua/slices.lua`)."""
+"""This many the step that settles a page adds, and each of those after it (`lua/slices.lua`)."""
 
 
 class Bundle(NamedTuple):

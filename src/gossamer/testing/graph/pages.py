@@ -89,7 +89,7 @@ class Pages:
 
 
 _MANNERS = 20
-"""Each odd spelling is used in one of so many links."""
+"""Each odd spelling is used in one of this many links."""
 _ODD_SPELLINGS: tuple[Callable[[str, str], str], ...] = (
     lambda name, path: f"http://{name.upper()}{path}",
     lambda name, path: f"http://{name}:80{path}",

@@ -41,7 +41,7 @@ class GraphProcess:
     def _next_line(self) -> bytes:
         line = self._answers.readline()
         if not line:
-            raise GossamerError("The process that serves the synthetic web has ended too early.")
+            raise GossamerError("the process that serves the synthetic web has ended too early")
         return line
 
 

@@ -60,15 +60,15 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
 
     def __post_init__(self) -> None:
         if not 1 <= self.hosts <= self.pages:
-            raise UsageError("A web has at least one host, and at least one page for each.")
+            raise UsageError("a web has at least one host, and at least one page for each")
         if min(self.skew, self.reset, self.silent, self.slow_s, self.calendars) < 0:
-            raise UsageError("A number that describes a web is not negative.")
+            raise UsageError("a number that describes a web is not negative")
         shares = (self.redirects, self.missing, self.failing, self.robots_hosts, self.slow_hosts)
         if not all(0 <= share <= 1 for share in shares):
-            raise UsageError("A share is a number from 0 to 1.")
+            raise UsageError("a share is a number from 0 to 1")
         if sum(self._counts().values()) > len(self._ordinary_pages()):
             raise UsageError(
-                "There are too few pages beside home pages and calendars for these shares."
+                "there are too few pages beside home pages and calendars for these shares"
             )
 
     @property
@@ -86,7 +86,7 @@ class GraphWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unkn
         """
         seed = 0 if seed_url is None else self.layout.find_url(seed_url)
         if seed is None:
-            raise UsageError(f"This web has no page {seed_url!r}.")
+            raise UsageError(f"this web has no page {seed_url!r}")
         oracle = Oracle(self.fates, self.layout.host_of, self.contents.targets, self.is_denied)
         found = oracle.reachable(seed, scope, max_depth)
         return {Url(self.layout.url(page)): expected for page, expected in found.items()}

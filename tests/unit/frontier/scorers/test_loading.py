@@ -161,7 +161,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(name: str, complaint: str)
     ("name", "complaint"),
     [
         ("NeedsMore", "cannot be created: .*'key'"),
-        ("number", "is neither a scorer nor a function"),
+        ("number", "is neither a function nor an object with a method 'score'"),
         ("newest", "has no 'newest': there is Newest"),
     ],
 )

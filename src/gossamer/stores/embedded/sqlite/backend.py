@@ -243,7 +243,7 @@ class SqliteBackend(SqliteKnownUrls):
         )
 
     def add_death(self, url_id: int) -> int:
-        """Count a worker that died of the URL; return how many did."""
+        """Count a worker that the URL has crashed; return how many it has crashed."""
         self._db.execute("UPDATE urls SET deaths = deaths + 1 WHERE id = ?", (url_id,))
         return read_number(self._db, "SELECT deaths FROM urls WHERE id = ?", url_id)
 

@@ -49,7 +49,7 @@ class SqliteResults(SqliteHosts):
         )
 
     def expire_rows(self, before: float, limit: int) -> None:
-        """Forget rows of results that were settled up to `before`, of the oldest so many."""
+        """Forget those of the oldest `limit` rows whose results were settled up to `before`."""
         self._db.execute(
             "DELETE FROM result_rows WHERE number IN (SELECT number FROM ("
             "SELECT number, settled_at FROM result_rows JOIN results USING (number) "
