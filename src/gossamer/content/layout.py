@@ -1,0 +1,62 @@
+"""The main part of a page, made ready to be laid out as lines of text or as Markdown.
+
+Whoever lays it out knows fewer elements than a browser does. It takes `center` and `form` for parts
+of a line, and cells outside of a table too, and so joins words that a reader sees apart. And lines
+of text would lack captions, and what a list has beside its entries.
+"""
+
+from typing import Final
+
+from turbohtml import Document, Element, Text
+
+_NOT_SHOWN: Final = frozenset({"iframe", "noembed", "noframes", "title"})
+"""What has markup as its text, for other browsers, and the titles of drawings."""
+_BLOCKS: Final = frozenset(
+    {"center", "dialog", "fieldset", "form", "hgroup", "legend", "marquee", "search"}
+)
+_AS_WRITTEN: Final = frozenset({"listing", "plaintext", "xmp"})
+_BOXES: Final = frozenset(
+    {"audio", "button", "canvas", "noscript", "object", "optgroup", "option", "select", "textarea"}
+    | {"text", "video"}  # the former of SVG
+)
+"""What stands in a line, and is not part of the words before and after it."""
+_LOOSE_LISTS: Final = """
+    descendant-or-self::*[self::ul or self::ol or self::menu]
+        [text()[normalize-space()] or *[not(self::li or self::ul or self::ol or self::menu)]]
+"""
+
+
+def laid_out(part: Document | Element) -> Document | Element:
+    """Return a part of a page with everything shown as in a browser; the tree is changed."""
+    for element in [*part.iter_elements(_NOT_SHOWN)]:
+        element.decompose()
+    for tag, others in (("div", _BLOCKS), ("pre", _AS_WRITTEN), ("ul", {"dir"})):
+        for element in [*part.iter_elements(others)]:
+            element.tag = tag
+    for element in [*part.iter_elements(_BOXES)]:
+        element.insert_before(Text(" "))
+        element.insert_after(Text(" "))
+    if isinstance(part, Element):
+        part = _whole_table(part)
+    for caption in part.select("table > caption"):
+        if isinstance(table := caption.parent, Element):
+            table.insert_before(caption.extract())
+            caption.tag = "p"
+    return part
+
+
+def without_loose_lists(part: Document | Element) -> Document | Element:
+    """Return a part without lists that hold more than entries: they are blocks; it is changed."""
+    for element in part.xpath_iter(_LOOSE_LISTS):
+        if isinstance(element, Element):
+            element.tag = "div"
+    return part
+
+
+def _whole_table(part: Element) -> Element:
+    """Return an element with the table that rows are in; anything else as it is."""
+    if part.tag == "tr":
+        part = part.wrap(Element("table"))
+    elif part.tag in {"tbody", "thead", "tfoot"}:
+        part = part.closest("table") or part
+    return part.wrap(Element("div")) if part.tag == "table" else part
