@@ -140,9 +140,9 @@ class LazyDocument:
         document = self._document()
         if document is None:
             return self._plain().strip()
-        from gossamer.content.layout import without_loose_lists  # noqa: PLC0415 -- as above
+        from gossamer.content.layout import in_lines  # noqa: PLC0415 -- as above
 
-        part = without_loose_lists(self._main_part(self._bounded(document)))
+        part = in_lines(self._main_part(self._bounded(document)))
         return part.to_text().strip()
 
     def _markdown(self) -> str:

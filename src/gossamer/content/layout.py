@@ -1,13 +1,15 @@
 """The main part of a page, made ready to be laid out as lines of text or as Markdown.
 
 Whoever lays it out knows fewer elements than a browser does. It takes `center` and `form` for parts
-of a line, and cells outside of a table too, and so joins words that a reader sees apart. And lines
-of text would lack captions, and what a list has beside its entries.
+of a line, and so joins words that a reader sees apart: in cells any block, and cells themselves
+outside of a table. And lines of text would lack captions, and what a list has beside its entries.
 """
 
 from typing import Final
 
-from turbohtml import Document, Element, Text
+from turbohtml import Document, Element, Node, Text
+
+from gossamer.content.tables import APART_IN_CELLS
 
 _NOT_SHOWN: Final = frozenset({"iframe", "noembed", "noframes", "title"})
 """What has markup as its text, for other browsers, and the titles of drawings."""
@@ -45,12 +47,24 @@ def laid_out(part: Document | Element) -> Document | Element:
     return part
 
 
-def without_loose_lists(part: Document | Element) -> Document | Element:
-    """Return a part without lists that hold more than entries: they are blocks; it is changed."""
-    for element in part.xpath_iter(_LOOSE_LISTS):
+def in_lines(part: Document | Element) -> Document | Element:
+    """Return a part as lines of text need it; Markdown does not. The tree is changed.
+
+    Lists with more than entries are blocks, and in cells there is a line break around blocks.
+    """
+    for element in [*part.xpath_iter(_LOOSE_LISTS)]:
         if isinstance(element, Element):
             element.tag = "div"
+    for element in part.select(f"{APART_IN_CELLS}:not(br)"):
+        if _is_text(element.previous_sibling):
+            element.insert_before(Element("br"))
+        if _is_text(element.next_sibling):
+            element.insert_after(Element("br"))
     return part
+
+
+def _is_text(node: Node | None) -> bool:
+    return isinstance(node, Text) and not node.text.isspace()
 
 
 def _whole_table(part: Element) -> Element:

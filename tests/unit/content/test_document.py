@@ -121,6 +121,13 @@ def test_tables_are_rows_of_texts_with_their_header() -> None:
     assert inner == Table(("in",), (("x",),))
 
 
+def test_the_lines_and_parts_of_a_cell_are_words_apart() -> None:
+    (table,) = document(
+        "<table><caption>1<br>2</caption><tr><td>3<br>4<td><p>5</p><p>6</p><td><i>7</i>8</table>"
+    ).tables()
+    assert table == Table((), (("3 4", "5 6", "78"),), "1 2")
+
+
 def test_text_without_markup_is_text_and_nothing_else() -> None:
     page = document("a <b> c\n\n  d\n", "text/plain")
     assert page.text() == "a <b> c d"
@@ -364,6 +371,10 @@ LAID_OUT = {
     "<xmp>one\n  <b></xmp>": ("one\n  <b>", "```\none\n  <b>\n```"),
     "<dir><li>one<li>two</dir>": ("* one\n* two", "- one\n- two"),
     "<ul>one<p>two<li>three</ul>": ("one\n\ntwo\n\nthree", "one\n\ntwo\n\n- three"),
+    "<table><tr><td>one<div>two</div>three</table>": (
+        "one two three",
+        "| one two three |\n| --- |",
+    ),
     "<table><caption>one</caption><tr><td>two<td>three</table>": (
         "one\n\ntwo  three",
         "one\n\n| two | three |\n| --- | --- |",
