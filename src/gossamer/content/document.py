@@ -96,9 +96,9 @@ class LazyDocument:
         kind = self._kind or kind_of(label, self._body)
         if not kind.is_page:
             return kind, ""
-        from gossamer.content.charset import decode  # noqa: PLC0415 -- it loads the parser
+        from gossamer.content.markup import decode_markup  # noqa: PLC0415 -- it loads the parser
 
-        return kind, decode(self._body[:MAX_READ_BYTES], label.charset).text
+        return kind, decode_markup(self._body[:MAX_READ_BYTES], label).text
 
     def _tree(self) -> "Document | Element":
         """Return the tree; without markup, one of nothing."""
