@@ -149,7 +149,9 @@ class LazyDocument:
         document = self._document()
         if document is None:
             return self._plain().strip()
-        return self._main_part(document).to_markdown().strip()
+        from gossamer.content.layout import without_empty_lines  # noqa: PLC0415 -- as above
+
+        return without_empty_lines(self._main_part(document)).to_markdown().strip()
 
     def _main_part(self, document: "Document") -> "Document | Element":
         """Return the main part of a copy of the tree, with absolute links, to be laid out."""

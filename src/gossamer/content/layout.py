@@ -5,6 +5,7 @@ of a line, and so joins words that a reader sees apart: in cells any block, and 
 outside of a table. And lines of text would lack captions, and what a list has beside its entries.
 """
 
+import re
 from typing import Final
 
 from turbohtml import Document, Element, Node, Text
@@ -13,6 +14,8 @@ from gossamer.content.tables import APART_IN_CELLS
 
 _NOT_SHOWN: Final = frozenset({"iframe", "noembed", "noframes", "title"})
 """What has markup as its text, for other browsers, and the titles of drawings."""
+_FOR_OTHERS: Final = "noscript:not(:has(img))"
+"""An image that is there without scripts is one that scripts show."""
 _BLOCKS: Final = frozenset(
     {"center", "dialog", "fieldset", "form", "hgroup", "legend", "marquee", "search"}
 )
@@ -22,6 +25,7 @@ _BOXES: Final = frozenset(
     | {"text", "video"}  # the former of SVG
 )
 """What stands in a line, and is not part of the words before and after it."""
+_EMPTY_LINES: Final = re.compile(r"\n\s*\n")
 _LOOSE_LISTS: Final = """
     descendant-or-self::*[self::ul or self::ol or self::menu]
         [text()[normalize-space()] or *[not(self::li or self::ul or self::ol or self::menu)]]
@@ -30,7 +34,7 @@ _LOOSE_LISTS: Final = """
 
 def laid_out(part: Document | Element) -> Document | Element:
     """Return a part of a page with everything shown as in a browser; the tree is changed."""
-    for element in [*part.iter_elements(_NOT_SHOWN)]:
+    for element in [*part.iter_elements(_NOT_SHOWN), *part.select(_FOR_OTHERS)]:
         element.decompose()
     for tag, others in (("div", _BLOCKS), ("pre", _AS_WRITTEN), ("ul", {"dir"})):
         for element in [*part.iter_elements(others)]:
@@ -45,6 +49,32 @@ def laid_out(part: Document | Element) -> Document | Element:
             table.insert_before(caption.extract())
             caption.tag = "p"
     return part
+
+
+def without_empty_lines(part: Document | Element) -> Document | Element:
+    """Return a part without empty lines in its tables; the tree is changed.
+
+    One that Markdown has no way to write is HTML there, which an empty line would end.
+    """
+    for listing in part.select("table pre:not(pre pre)"):
+        for node in _with_empty_lines(listing):
+            first, *others = node.data.split("\n")
+            node.data = first
+            for line in reversed(others):
+                node.insert_after(Text(line))
+                node.insert_after(Element("br"))
+    for table in part.select("table:not(table table)"):
+        for node in _with_empty_lines(table):
+            node.data = _EMPTY_LINES.sub("\n", node.data)
+    return part
+
+
+def _with_empty_lines(element: Element) -> list[Text]:
+    return [
+        node
+        for node in element.descendants
+        if isinstance(node, Text) and _EMPTY_LINES.search(node.data)
+    ]
 
 
 def in_lines(part: Document | Element) -> Document | Element:

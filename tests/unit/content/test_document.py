@@ -368,6 +368,8 @@ LAID_OUT = {
     "<select><option>one<option>two</select>": ("one two", "one two"),
     "<svg><title>No</title><text>one</text><text>two</text></svg>": ("one two", "one two"),
     "one<iframe><p>No</p></iframe>": ("one", "one"),
+    "one<noscript>No</noscript>two": ("onetwo", "onetwo"),
+    "one<noscript><img alt=two src=/x></noscript>": ("one", "one ![two](http://a.test/x)"),
     "<xmp>one\n  <b></xmp>": ("one\n  <b>", "```\none\n  <b>\n```"),
     "<dir><li>one<li>two</dir>": ("* one\n* two", "- one\n- two"),
     "<ul>one<p>two<li>three</ul>": ("one\n\ntwo\n\nthree", "one\n\ntwo\n\n- three"),
@@ -386,6 +388,14 @@ LAID_OUT = {
 def test_no_words_are_joined_or_lost_where_text_is_laid_out(body: str) -> None:
     page = document(body)
     assert (page.main_text(), page.markdown()) == LAID_OUT[body]
+
+
+def test_a_table_that_is_html_in_markdown_has_no_empty_line_which_would_end_it() -> None:
+    cells = "<td><p>one</p>\n \n    <p>two</p><td><pre>a\n\n  b</pre>"
+    page = document(f"<table><tr><th colspan=2>h<tr>{cells}</table>")
+    written = "<td><p>one</p>\n    <p>two</p></td><td><pre>a<br><br>  b</pre></td>"
+    assert written in page.markdown()
+    assert "one  two  a" in page.main_text()
 
 
 def test_rows_that_are_the_main_part_are_a_table() -> None:
