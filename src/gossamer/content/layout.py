@@ -10,7 +10,7 @@ from typing import Final
 
 from turbohtml import Document, Element, Node, Text
 
-from gossamer.content.tables import APART_IN_CELLS
+from gossamer.content.tables import blocks_in_tables
 
 _NOT_SHOWN: Final = frozenset({"iframe", "noembed", "noframes", "title"})
 """What has markup as its text, for other browsers, and the titles of drawings."""
@@ -85,11 +85,12 @@ def in_lines(part: Document | Element) -> Document | Element:
     for element in [*part.xpath_iter(_LOOSE_LISTS)]:
         if isinstance(element, Element):
             element.tag = "div"
-    for element in part.select(f"{APART_IN_CELLS}:not(br)"):
-        if _is_text(element.previous_sibling):
-            element.insert_before(Element("br"))
-        if _is_text(element.next_sibling):
-            element.insert_after(Element("br"))
+    for element in blocks_in_tables(part):
+        if element.tag != "br":
+            if _is_text(element.previous_sibling):
+                element.insert_before(Element("br"))
+            if _is_text(element.next_sibling):
+                element.insert_after(Element("br"))
     return part
 
 

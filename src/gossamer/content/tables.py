@@ -17,8 +17,7 @@ MAX_CHARACTERS: Final = 20_000_000
 """Of all tables together, since the text of a nested table is also that of those around it."""
 _TABLE_PARTS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
 _LISTING: Final = "tbody:only-child > tr:only-child > td:only-child > pre:only-child"
-APART_IN_CELLS: Final = f":is(td, th, caption) :not({', '.join(sorted(WITHIN_WORDS))})"
-"""What stands apart from the words before and after it, in a cell or a caption."""
+_BLOCK: Final = f":not({', '.join(sorted(WITHIN_WORDS))})"
 _MAX_SPANS: Final = {"colspan": 1000, "rowspan": 65_534}
 """What the HTML standard allows."""
 
@@ -43,10 +42,19 @@ def tables_of(document: Document) -> tuple[Table, ...]:
 def _with_words_apart(document: Document) -> Document:
     """Return a copy of the tree with a space wherever a cell shows two words, as around a line."""
     document = deepcopy(document)  # others read it, too
-    for element in document.select(APART_IN_CELLS):
+    for element in blocks_in_tables(document):
         element.insert_before(Text(" "))
-        element.insert_after(Text(" "))
+        if isinstance(element.next_sibling, Text):
+            element.insert_after(Text(" "))
     return document
+
+
+def blocks_in_tables(part: Document | Element) -> Iterator[Element]:
+    """Give the elements in tables that stand apart from the words before and after them."""
+    for table in [*part.iter_elements({"table"})]:
+        around = table.parent
+        if not isinstance(around, Element) or around.closest("table") is None:
+            yield from table.select(_BLOCK)
 
 
 def unwrap_listings(document: Document) -> None:
