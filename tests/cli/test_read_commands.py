@@ -296,6 +296,10 @@ def test_modules_and_scorers(gossamer: Gossamer) -> None:
         (["export", "-o", "-"], "-o writes to files, directories or s3://, not to standard output"),
         (["export", "-o"], "-o needs a value."),
         (["export", "a", "-o", "a.html", "--fields", "url"], "no output here is a table"),
+        (
+            ["crawl", "http://a.test", "-o", "a.html", "--fields", "url"],
+            "no output here is a table",
+        ),
         (["crawl", "http://a.test", "--delay", "-5s"], "--delay cannot be negative, as -5s is."),
         (["pages", "--cat", "x"], "--cat"),
         (["config", "--max-pages", "many"], "must be a whole number"),

@@ -145,6 +145,8 @@ def test_what_cannot_change_is_refused_and_what_is_missing_is_said(
     ):
         sentence = refused("one", "--scorer", "importance", *given)
         assert f"{given[0][2:]} cannot change while a crawl goes on" in sentence
+    idle = ["-o", "a.html", "--fields", "url"]
+    assert "no output here is a table" in refused("one", "--scorer", "importance", *idle)
     assert "--fresh starts a crawl over" in refused("one", "--fresh")
     assert "takes the directory of a crawl, not a seed" in refused(seed)
     assert "max-pages" in refused("one", "--max-pages", "x")

@@ -253,6 +253,7 @@ def test_an_error_comes_out_where_the_crawl_is_awaited(run: Run, options: Option
         ({"seeds": ["http://b.test/"]}, "both as arguments and as seeds="),
         ({"dns": {"a.test": "zz"}}, "dns has 'zz' for a.test, which is no address"),
         ({"dns": {"a.test": []}}, "no address"),
+        ({"output": "a.html", "fields": "url"}, "no output here is a table"),
     ],
     ids=str,
 )

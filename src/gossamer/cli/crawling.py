@@ -22,6 +22,7 @@ from gossamer.observe import DisplayOptions, open_observer
 from gossamer.plan import Plan
 from gossamer.plan.commands import crawl_command
 from gossamer.plan.continuing import command_to_continue
+from gossamer.plan.table_fields import check_given_fields
 from gossamer.stores.retrying import RetryRequest
 
 
@@ -29,6 +30,7 @@ def crawl_from(given: Mapping[str, object], config: Path | None = None) -> int:
     """Crawl with the options that were given on the command line, and return the exit code."""
     options = load(given, os.environ, config).options
     check_seed_files(options.seed_files)  # before anything is made
+    check_given_fields(given, options)
     return crawl_with(options)
 
 

@@ -96,9 +96,9 @@ class LazyDocument:
         kind = self._kind or kind_of(label, self._body)
         if not kind.is_page:
             return kind, ""
-        from gossamer.content.charset import decode  # noqa: PLC0415 -- it loads the parser
+        from gossamer.content.markup import decode_markup  # noqa: PLC0415 -- it loads the parser
 
-        return kind, decode(self._body[:MAX_READ_BYTES], label.charset).text
+        return kind, decode_markup(self._body[:MAX_READ_BYTES], label).text
 
     def _tree(self) -> "Document | Element":
         """Return the tree; without markup, one of nothing."""
@@ -119,11 +119,11 @@ class LazyDocument:
         tree = self._tree()
         return tree if isinstance(tree, Document) else None
 
-    def _laid_out(self, document: "Document") -> "Document":
+    def _bounded(self, document: "Document") -> "Document":
         """Return the tree as it can be laid out in lines of text, which is part of finding data."""
         from gossamer.content.tables import without_large_tables  # noqa: PLC0415 -- as above
 
-        return self._once("laid out", lambda: without_large_tables(document))
+        return self._once("bounded", lambda: without_large_tables(document))
 
     def _plain(self) -> str:
         return self._source()[1]
@@ -140,29 +140,35 @@ class LazyDocument:
         document = self._document()
         if document is None:
             return self._plain().strip()
-        return self._main_part(self._laid_out(document)).to_text().strip()
+        from gossamer.content.layout import in_lines  # noqa: PLC0415 -- as above
+
+        part = in_lines(self._main_part(self._bounded(document)))
+        return part.to_text().strip()
 
     def _markdown(self) -> str:
         document = self._document()
         if document is None:
             return self._plain().strip()
-        return self._main_part(document).to_markdown().strip()
+        from gossamer.content.layout import without_empty_lines  # noqa: PLC0415 -- as above
+
+        return without_empty_lines(self._main_part(document)).to_markdown().strip()
 
     def _main_part(self, document: "Document") -> "Document | Element":
-        """Return the main part of a copy of the tree, with absolute links."""
+        """Return the main part of a copy of the tree, with absolute links, to be laid out."""
+        from gossamer.content.layout import laid_out  # noqa: PLC0415 -- as above
         from gossamer.content.main_part import take_main_part  # noqa: PLC0415 -- as above
         from gossamer.content.tables import unwrap_listings  # noqa: PLC0415 -- as above
 
         document = deepcopy(document)
         unwrap_listings(document)
         document.resolve_links(document.base_url(self._url))
-        return take_main_part(document, self._url)
+        return laid_out(take_main_part(document, self._url))
 
     def _metadata(self) -> Metadata:
         from gossamer.content.metadata import metadata_of  # noqa: PLC0415 -- as above
 
         document = self._document()
-        return Metadata() if document is None else metadata_of(self._laid_out(document), self._url)
+        return Metadata() if document is None else metadata_of(self._bounded(document), self._url)
 
     def _tables(self) -> tuple[Table, ...]:
         from gossamer.content.tables import tables_of  # noqa: PLC0415 -- as above

@@ -4,12 +4,13 @@ The parser finds the element that reads most like running text, as the reader mo
 On a manual that is often one section of many. So what stands beside it is taken in as well, up to
 the body, as long as it says something itself; menus, which are mostly links, are left out.
 
-A section with a heading and a sentence is no menu, however many links there are in its tables. And
-a page of which hardly anything would be left without its menus is a table of contents: they stay.
+A section with a heading and a sentence is no menu, however many links there are in its tables, nor
+is one with a heading among others of its kind. And a page that is mostly menus is a table of
+contents: they stay.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbohtml import Document, Element, Text
 
@@ -24,10 +25,12 @@ MIN_SENTENCE: Final = 8
 """So many words beside its links make a paragraph a sentence, not the entry of a menu."""
 MAX_LINKED: Final = 2
 """A sentence has at most so many times its other words in links."""
-MAX_MENUS: Final = 5
+MAX_MENUS: Final = 2
 """A page with more than so many times the rest of its words in menus is a table of contents."""
 
 _DESIGNATED: Final = "main, [role=main]"
+_ANY: Final = ("div", "")
+"""The kind of an element that says nothing about itself."""
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _HEADING: Final = ", ".join(_HEADINGS)
 # Only a hostile page has hundreds of these in each other; counting them all would take its time.
@@ -56,22 +59,25 @@ def take_main_part(document: Document, url: Url) -> Document | Element:
     return _without_frames(_with_neighbours(found, url))
 
 
+class _Beside(NamedTuple):
+    """What stands beside an element, in the one around it."""
+
+    says_more: bool
+    """Whether some of it belongs to the content."""
+    frames: list[Element]
+    menus: list[Element]
+
+
 def _with_neighbours(found: Element, url: Url) -> Element:
     """Return the nearest element around another that has all content beside it."""
     best, frames, menus, passed = found, list[Element](), list[Element](), list[Element]()
     inner, outer = found, found.parent
     while isinstance(outer, Element) and outer.tag != "html":
-        says_more = _says_something(outer)
-        for child in outer.children:
-            if not isinstance(child, Element) or child == inner:
-                continue
-            if _is_frame(child):
-                frames.append(child)
-            elif _is_menu(child):
-                (frames if _leads_to(url, child) else passed).append(child)
-            else:
-                says_more = says_more or child.tag in _HEADINGS or _counted(child)[0] >= MIN_WORDS
-        if says_more:
+        beside = _beside(inner, outer)
+        frames += beside.frames
+        for menu in beside.menus:
+            (frames if _leads_to(url, menu) else passed).append(menu)
+        if beside.says_more:
             best = outer
             menus += passed
             passed.clear()
@@ -87,12 +93,43 @@ def _with_neighbours(found: Element, url: Url) -> Element:
     return best
 
 
+def _beside(inner: Element, outer: Element) -> _Beside:
+    says_more, is_before = _says_something(outer), True
+    frames, lists, kinds = list[Element](), list[Element](), {_kind(inner)}
+    for child in outer.children:
+        if not isinstance(child, Element):
+            continue
+        if child == inner:
+            is_before = False
+        elif _is_frame(child):
+            frames.append(child)
+        elif _is_menu(child):
+            lists.append(child)
+        elif _has_heading(child):
+            kinds.add(_kind(child))
+            says_more = says_more or is_before or _counted(child)[0] >= MIN_WORDS
+        else:
+            says_more = says_more or _counted(child)[0] >= MIN_WORDS
+    kinds.discard(_ANY)
+    menus = [one for one in lists if _kind(one) not in kinds or not _has_heading(one)]
+    return _Beside(says_more or len(menus) < len(lists), frames, menus)
+
+
 def _is_frame(element: Element) -> bool:
     return (
         element.tag in _FRAME_TAGS
         or element.attr("role") in _FRAME_ROLES
         or (element.attr("class") or "").lower() in _FRAME_CLASSES
     )
+
+
+def _kind(element: Element) -> tuple[str, str]:
+    """Return what parts of a page that are alike have in common."""
+    return element.tag, element.attr("class") or ""
+
+
+def _has_heading(element: Element) -> bool:
+    return element.tag in _HEADINGS or element.select_one(_HEADING) is not None
 
 
 def _says_something(parent: Element) -> bool:

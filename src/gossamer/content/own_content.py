@@ -26,9 +26,9 @@ def own_text(body: bytes, content_type: str | None) -> str:
     if not kind.is_page:
         return ""
     # This loads the HTML parser, which a process that leaves parsing to another does not need.
-    from gossamer.content.charset import decode  # noqa: PLC0415
+    from gossamer.content.markup import decode_markup  # noqa: PLC0415
 
-    text, _ = decode(body, label.charset)
+    text, _ = decode_markup(body, label)
     return text if kind is ContentKind.TEXT else _main_text(text)
 
 

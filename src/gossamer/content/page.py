@@ -86,10 +86,10 @@ def parse(
         return ParsedPage(kind=kind)
     in_header = () if rules.markers else links_in_header(headers, url, rules.follow)
     # These load the HTML parser, which a process that leaves parsing to another does not need.
-    from gossamer.content.charset import decode  # noqa: PLC0415
+    from gossamer.content.markup import decode_markup  # noqa: PLC0415
     from gossamer.content.reader import PageReader  # noqa: PLC0415
 
-    text, encoding = decode(body[:MAX_READ_BYTES], label.charset)
+    text, encoding = decode_markup(body[:MAX_READ_BYTES], label)
     if kind is ContentKind.TEXT:
         return ParsedPage(
             kind=kind,

@@ -5,8 +5,9 @@ from copy import deepcopy
 from itertools import islice
 from typing import Final
 
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Text
 
+from gossamer.content.tree import WITHIN_WORDS
 from gossamer.document import Table
 
 MAX_CELLS: Final = 200_000
@@ -16,15 +17,18 @@ MAX_CHARACTERS: Final = 20_000_000
 """Of all tables together, since the text of a nested table is also that of those around it."""
 _TABLE_PARTS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
 _LISTING: Final = "tbody:only-child > tr:only-child > td:only-child > pre:only-child"
+_BLOCK: Final = f":not({', '.join(sorted(WITHIN_WORDS))})"
 _MAX_SPANS: Final = {"colspan": 1000, "rowspan": 65_534}
 """What the HTML standard allows."""
 
 
 def tables_of(document: Document) -> tuple[Table, ...]:
     """Return the tables in their order, nested ones too; those without cells are left out."""
+    if document.find("table") is None:
+        return ()
     found: list[Table] = []
     left = MAX_CHARACTERS
-    for element in document.iter_elements({"table"}):
+    for element in _with_words_apart(document).iter_elements({"table"}):
         rows = [*_rows(element)]
         cells = element.rows() if _size(rows) <= MAX_CELLS else _plain(rows)
         left -= sum(len(text) for row in cells for text in row)
@@ -33,6 +37,24 @@ def tables_of(document: Document) -> tuple[Table, ...]:
         if any(cells):
             found.append(_table(element, rows, cells))
     return tuple(found)
+
+
+def _with_words_apart(document: Document) -> Document:
+    """Return a copy of the tree with a space wherever a cell shows two words, as around a line."""
+    document = deepcopy(document)  # others read it, too
+    for element in blocks_in_tables(document):
+        element.insert_before(Text(" "))
+        if isinstance(element.next_sibling, Text):
+            element.insert_after(Text(" "))
+    return document
+
+
+def blocks_in_tables(part: Document | Element) -> Iterator[Element]:
+    """Give the elements in tables that stand apart from the words before and after them."""
+    for table in [*part.iter_elements({"table"})]:
+        around = table.parent
+        if not isinstance(around, Element) or around.closest("table") is None:
+            yield from table.select(_BLOCK)
 
 
 def unwrap_listings(document: Document) -> None:

@@ -18,9 +18,9 @@ _INLINE = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q ruby
     s samp small span strike strong sub sup time tt u var wbr
 """
-_WITHIN_WORDS: Final = frozenset(_INLINE.split())
+WITHIN_WORDS: Final = frozenset(_INLINE.split())
 """The elements that do not separate the words before and after them."""
-_WITHIN_WORDS_RENAMED: Final = _WITHIN_WORDS | {f"{PREFIX}{name}" for name in _WITHIN_WORDS}
+_WITHIN_WORDS_RENAMED: Final = WITHIN_WORDS | {f"{PREFIX}{name}" for name in WITHIN_WORDS}
 """The same on a page with renamed elements."""
 _FREQUENT: Final = "span, a, code, em, strong"
 """Most of these elements on most pages."""
@@ -72,7 +72,7 @@ def visible_text(document: Document, *, is_renamed: bool = False) -> str:
     # To unwrap the frequent ones at once and the rest one by one takes a third of the time of
     # unwrapping all at once, for which each element is compared with one name after the other.
     document.strip_tags(_FREQUENT_RENAMED if is_renamed else _FREQUENT)
-    for element in document.iter_elements(_WITHIN_WORDS_RENAMED if is_renamed else _WITHIN_WORDS):
+    for element in document.iter_elements(_WITHIN_WORDS_RENAMED if is_renamed else WITHIN_WORDS):
         element.unwrap()
     if document.root is not None:
         document.root.normalize()

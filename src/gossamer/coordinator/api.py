@@ -14,6 +14,7 @@ from gossamer.errors import NoSeedFetchedError, PageRefusedError, UsageError
 from gossamer.model import NameTable, Page
 from gossamer.modules import Module, ModuleLike, as_module, load_module
 from gossamer.plan.plan import Plan
+from gossamer.plan.table_fields import check_given_fields
 
 NOBODY_READS = "nobody reads the pages any more"
 
@@ -116,6 +117,7 @@ def _options(
     named = {name.replace("_", "-"): value for name, value in given.items()}
     options = load({"seeds": tuple(seeds), **named}, {}, None).options
     check_seed_files(options.seed_files)
+    check_given_fields(given, options)
     return options
 
 

@@ -17,6 +17,7 @@ from gossamer.outputs.parts import read_parts
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.plan.stored_options import read_options
+from gossamer.plan.table_fields import check_fields
 from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.registry import open_for_reading
@@ -55,11 +56,7 @@ class Export:
         self._stopped = False
         self._writer: OutputWriter | None = None
         check_endings(wishes.targets)
-        if wishes.fields and not wishes.wants_rows:
-            raise UsageError(
-                "--fields says what the rows of a table hold, and no output here is a table: leave "
-                "it out, or add one, such as -o pages.csv"
-            )
+        check_fields(wishes.fields, wishes.targets)
 
     def stop(self) -> None:
         """End soon."""

@@ -5,18 +5,20 @@ from typing import Final
 
 from gossamer.outputs.html_links import Replace, rewrite_html
 
-# Code is skipped. The rest is as the writer of Markdown has it: brackets that are text are escaped.
+# Code is skipped, and so is what is escaped: the writer of Markdown does so with brackets that are
+# text, and with a backslash, which may stand before one that is not.
 # A table that Markdown has no way to write is HTML up to an empty line: backticks are text there.
 _LINK: Final = re.compile(
     r"""(?P<table>^[ >]*<table\b.*(?:\n.*\S.*)*)
-      | (?P<code>
-          ^[ >]*(?P<fence>`{3,})[^`\n]*\n(?:.*\n)*?[ >]*(?P=fence)[ ]*$
-        | (?<![`\\])(?P<ticks>`+)(?!`)(?:[^`]|(?!(?<!`)(?P=ticks)(?!`))`)+(?P=ticks)(?!`)
+      | (?P<skipped>
+          \\.
+        | ^[ >]*(?P<fence>`{3,})[^`\n]*\n(?:.*\n)*?[ >]*(?P=fence)[ ]*$
+        | (?<!`)(?P<ticks>`+)(?!`)(?:[^`]|(?!(?<!`)(?P=ticks)(?!`))`)+(?P=ticks)(?!`)
         )
-      | (?<!\\)\]\((?:<(?P<angled>(?:[^<>\\\n]|\\.)*)>
+      | \]\((?:<(?P<angled>(?:[^<>\\\n]|\\.)*)>
                     |(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))
-      | (?<!\\)<(?P<auto>https?://[^\s<>]+)>
-      | (?P<tag>(?<!\\)<[a-zA-Z][a-zA-Z0-9]*\s[^<>]*>)""",
+      | <(?P<auto>https?://[^\s<>]+)>
+      | (?P<tag><[a-zA-Z][a-zA-Z0-9]*\s[^<>]*>)""",
     re.VERBOSE | re.MULTILINE,
 )
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -27,7 +29,7 @@ def rewrite_markdown(text: str, replace: Replace) -> str:
     """Return Markdown with its links replaced; those in code are none."""
 
     def link(match: re.Match[str]) -> str:
-        if match["code"] is not None:
+        if match["skipped"] is not None:
             return match[0]
         if match["table"] is not None or match["tag"] is not None:
             return rewrite_html(match[0], replace)

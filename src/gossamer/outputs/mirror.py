@@ -10,9 +10,9 @@ from typing import Final
 
 from turbohtml.rewrite import Element, rewrite
 
-from gossamer.content.charset import decode
 from gossamer.content.kind import parse_content_type
 from gossamer.content.links import ResolvedLinks, base_url
+from gossamer.content.markup import decode_markup
 from gossamer.kinds import ContentKind
 from gossamer.model import Page
 from gossamer.outputs.contract import OutputSpec
@@ -63,7 +63,7 @@ class MirrorForm:
         return page.body
 
     def _html(self, page: Page) -> str:
-        text, encoding = decode(page.body, parse_content_type(page.content_type).charset)
+        text, encoding = decode_markup(page.body, parse_content_type(page.content_type))
         prepared, bases = _prepared(text)
         base = base_url(page.url, bases)
         return rewrite_html(prepared, AbsoluteLinks(page.url, base, encoding, self._resolved))

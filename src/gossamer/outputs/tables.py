@@ -24,6 +24,9 @@ Convert = Callable[[OutputSpec, Callable[[], Iterator[bytes]], Path], None]
 """Writes a file, given the rows, as often as it wants to read them."""
 
 
+_MODULE = b'"_module":'
+
+
 class TablePosition(msgspec.Struct, frozen=True, kw_only=True):
     """How far a table is."""
 
@@ -169,8 +172,12 @@ class ConvertedTable(TableOutput):
 
 
 def _named(record: bytes, module: str) -> bytes:
-    """Return a record with the module that it is from."""
-    name = b'{"_module":' + msgspec.json.encode(module)
+    """Return a record with the module that it is from, instead of a field of that name."""
+    if _MODULE in record:
+        fields = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
+        fields.pop("_module", None)
+        record = msgspec.json.encode(fields)
+    name = b"{" + _MODULE + msgspec.json.encode(module)
     return name + (b"," if len(record) > len(b"{}") else b"") + record[1:]
 
 

@@ -13,6 +13,7 @@ from gossamer.plan.commands import crawl_command
 from gossamer.plan.origin import Origin, working_directory
 from gossamer.plan.plan import FIXED, Plan
 from gossamer.plan.stored_options import stored_values
+from gossamer.plan.table_fields import check_given_fields
 from gossamer.plugins.files import absolute_name, file_of
 from gossamer.stores.bodies.place import IN_STORE
 from gossamer.stores.object_store import S3_SCHEME
@@ -69,6 +70,7 @@ def options_to_continue(
     if loaded.origins["module"] == STORED:
         _check_files(options.module)
     _check_secrets(options, crawl.origin)
+    check_given_fields(given, options)
     return options
 
 

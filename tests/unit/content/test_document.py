@@ -121,6 +121,13 @@ def test_tables_are_rows_of_texts_with_their_header() -> None:
     assert inner == Table(("in",), (("x",),))
 
 
+def test_the_lines_and_parts_of_a_cell_are_words_apart() -> None:
+    (table,) = document(
+        "<table><caption>1<br>2</caption><tr><td>3<br>4<td><p>5</p><p>6</p><td><i>7</i>8</table>"
+    ).tables()
+    assert table == Table((), (("3 4", "5 6", "78"),), "1 2")
+
+
 def test_text_without_markup_is_text_and_nothing_else() -> None:
     page = document("a <b> c\n\n  d\n", "text/plain")
     assert page.text() == "a <b> c d"
@@ -296,6 +303,7 @@ LINKS = "".join(f"<li><a href=/{n}>entry number {n}</a></li>" for n in range(30)
 BESIDE = {
     "without spaces": (True, "<div><h2>一</h2><p>最初の節です。重要な文章があります。</p></div>"),
     "a heading": (True, "<h1>Titled</h1>"),
+    "a heading in a box": (True, "<div><div><h1>Titled</h1></div></div>"),
     "no element": (True, "Words that are in no element of their own"),
     "a list in it": (True, f"<div><h2>H</h2><p>You may want to have some of these.{LINKS}</div>"),
     "a long link": (
@@ -319,14 +327,26 @@ def test_what_says_something_beside_the_main_part_is_kept(name: str) -> None:
         assert (turbohtml.parse(beside).text[-6:] in text) is is_kept
 
 
-def test_a_page_that_is_hardly_more_than_links_is_a_table_of_contents() -> None:
-    entries = "".join(f"<li><a href=c{n}.html>Chapter entry {n}</a>" for n in range(300))
+def test_a_section_of_links_among_sections_of_its_kind_is_kept() -> None:
+    """As the signals of a class are, which GTK-Doc lists as links."""
+    part = "<div class=part><h2>{}</h2><div><table><tr><td>{}</table></div></div>"
+    main = part.format("Details", "<p>The main part, which is long, says this, and that." * 9)
+    aside = part.format("Shop", LINKS).replace("class=part", "class=box")
+    page = document(f"{aside}<div>{part.format('Signals', LINKS)}{main}</div>")
+    for text in (page.main_text(), page.markdown()):
+        assert "Signals" in text
+        assert "entry number 29" in text
+        assert "Shop" not in text
+
+
+def test_a_page_that_is_mostly_links_is_a_table_of_contents() -> None:
+    entries = "".join(f"<li><a href=c{n}.html>Chapter entry {n}</a>" for n in range(60))
     start = f"<div><p>{'This book is free, and useful, we hope. ' * 8}</p></div>"
     site = f"<div><ul><li><a href=page>This page</a>{entries.replace('Chapter', 'Site')}</ul></div>"
     page = f"<nav>Top of it</nav>{site}<div>{start}<h2>Contents</h2><ul>{entries}</ul></div>"
     for text in (document(page.encode()).main_text(), document(page.encode()).markdown()):
         assert "This book is free" in text
-        assert "Chapter entry 299" in text
+        assert "Chapter entry 59" in text
         assert "Top of it" not in text
         assert "Site entry" not in text, "a menu with this page in it is one of the site"
 
@@ -336,3 +356,51 @@ def test_a_listing_in_a_table_of_one_cell_keeps_its_lines() -> None:
     assert page.markdown() == "It says:\n\n```\nif x:\n\n    go()\n```\n\nSo it is."
     assert page.main_text() == "It says:\n\nif x:\n\n    go()\n\nSo it is."
     assert [table.rows for table in page.tables()] == [(("if x: go()",),)]
+
+
+LAID_OUT = {
+    "one<center>two</center>three": ("one\n\ntwo\n\nthree", "one\n\ntwo\n\nthree"),
+    "<form>one<fieldset><legend>two</legend>three</fieldset></form>four": (
+        "one\n\ntwo\n\nthree\n\nfour",
+        "one\n\ntwo\n\nthree\n\nfour",
+    ),
+    "<h2>one<button>two</button></h2>": ("one two", "## one two"),
+    "<select><option>one<option>two</select>": ("one two", "one two"),
+    "<svg><title>No</title><text>one</text><text>two</text></svg>": ("one two", "one two"),
+    "one<iframe><p>No</p></iframe>": ("one", "one"),
+    "one<noscript>No</noscript>two": ("onetwo", "onetwo"),
+    "one<noscript><img alt=two src=/x></noscript>": ("one", "one ![two](http://a.test/x)"),
+    "<xmp>one\n  <b></xmp>": ("one\n  <b>", "```\none\n  <b>\n```"),
+    "<dir><li>one<li>two</dir>": ("* one\n* two", "- one\n- two"),
+    "<ul>one<p>two<li>three</ul>": ("one\n\ntwo\n\nthree", "one\n\ntwo\n\n- three"),
+    "<table><tr><td>one<div>two</div>three</table>": (
+        "one two three",
+        "| one two three |\n| --- |",
+    ),
+    "<table><caption>one</caption><tr><td>two<td>three</table>": (
+        "one\n\ntwo  three",
+        "one\n\n| two | three |\n| --- | --- |",
+    ),
+}
+
+
+@pytest.mark.parametrize("body", LAID_OUT)
+def test_no_words_are_joined_or_lost_where_text_is_laid_out(body: str) -> None:
+    page = document(body)
+    assert (page.main_text(), page.markdown()) == LAID_OUT[body]
+
+
+def test_a_table_that_is_html_in_markdown_has_no_empty_line_which_would_end_it() -> None:
+    cells = "<td><p>one</p>\n \n    <p>two</p><td><pre>a\n\n  b</pre>"
+    page = document(f"<table><tr><th colspan=2>h<tr>{cells}</table>")
+    written = "<td><p>one</p>\n    <p>two</p></td><td><pre>a<br><br>  b</pre></td>"
+    assert written in page.markdown()
+    assert "one  two  a" in page.main_text()
+
+
+def test_rows_that_are_the_main_part_are_a_table() -> None:
+    row = "<tr><td>{0}<td>" + "A cell that is long, and says this, and that. " * 9
+    rows = "".join(row.format(f"Name{n}") for n in range(3))
+    page = document(f"<table><caption>Titled</caption><thead><tr><th>A<th>B<tbody>{rows}</table>")
+    assert page.main_text().startswith("Titled\n\nA      B\nName0  A cell")
+    assert page.markdown().startswith("Titled\n\n| A | B |\n| --- | --- |\n| Name0 | A cell")

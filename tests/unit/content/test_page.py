@@ -280,6 +280,16 @@ def test_a_page_without_a_label_is_recognised() -> None:
     assert page("<!doctype html><a href=x>", content_type=None).kind is ContentKind.HTML
 
 
+def test_an_empty_element_of_xml_ends_where_it_begins() -> None:
+    html = (
+        "<html><head><title>T</title><script src='>'/></head><br/><a id='x'/>one<a href='y'>two</a>"
+    )
+    sent_as_xml = page(html, content_type="application/xhtml+xml")
+    assert [link.href for link in sent_as_xml.links] == ["y"]
+    assert sent_as_xml.take_text() == "onetwo"
+    assert not page(html).links, "in HTML all the rest is the script"
+
+
 @pytest.mark.req("C9", "D19")
 @pytest.mark.parametrize(
     ("encoding", "query"),

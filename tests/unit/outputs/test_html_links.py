@@ -80,7 +80,7 @@ MARKDOWN = r"""# Title \[no\](no)
 > [no](no) ```
 > ````
 
-``a ` [no](no)`` [last](9)
+``a ` [no](no)`` [last](9) [\\\\](10)
 """
 
 
@@ -92,7 +92,7 @@ def test_links_of_markdown_are_replaced_but_not_in_code() -> None:
         return f"new ({len(seen)})"
 
     rewritten = rewrite_markdown(MARKDOWN, replace)
-    assert seen == ["1", "2 x", "3", "4(5)", "http://x.org/6", "7(8", "9"]
+    assert seen == ["1", "2 x", "3", "4(5)", "http://x.org/6", "7(8", "9", "10"]
     assert rewritten.count("no") == MARKDOWN.count("no")
     assert "[a](new%20%281%29)" in rewritten
     assert '![b](new%20%282%29 "title")' in rewritten

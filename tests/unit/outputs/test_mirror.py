@@ -94,6 +94,15 @@ def test_a_page_says_the_encoding_in_which_it_is_written(
     assert written.lower().startswith(b"<!doctype") == body.startswith("<!doctype")
 
 
+def test_a_page_in_xml_is_written_as_html(
+    make_page: MakePage, make_spec: MakeSpec, put: Put
+) -> None:
+    sent = b"<html><head><script src='s'/></head><p>shown</p></html>"
+    output = mirror(spec := make_spec("site.html"))
+    write_all(output, put, make_page(f"{SITE}/", sent, content_type="application/xhtml+xml"))
+    assert turbohtml.parse((spec.path / "x.org/index.html").read_bytes()).to_text() == "shown"
+
+
 def test_style_sheets_are_linked_too(make_page: MakePage, make_spec: MakeSpec, put: Put) -> None:
     css = b"/* \xff */ @import 'b.css'; p { background: url(../i.png) }"
     sheet = make_page(f"{SITE}/css/a.css", css, content_type="text/css", number=1)

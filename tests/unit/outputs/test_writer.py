@@ -221,10 +221,12 @@ def test_records_of_several_modules_say_whose_they_are(tmp_path: Path) -> None:
     bench = OutputBench(tmp_path, modules=("books", "prices:currency=eur", "noop"))
     bench.log.add_records({"title": "x"})
     bench.log.add_records({}, source="prices")
+    bench.log.add_records({"_module": "mine", "big": 10**30}, source="prices")
     bench.run()
     assert json_rows(bench.path.read_bytes()) == [
         {"_module": "books", "title": "x"},
         {"_module": "prices"},
+        {"_module": "prices", "big": 10**30},
     ]
 
 
