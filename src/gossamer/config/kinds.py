@@ -6,7 +6,6 @@ value and its origin in front of it.
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -154,6 +153,8 @@ def _parts(value: object) -> list[object]:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is probably meant; None if none is like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- takes a while to load, for mistakes
+
     return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 

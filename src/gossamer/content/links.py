@@ -1,7 +1,6 @@
 """The links of a page, resolved to URLs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
@@ -38,8 +37,7 @@ class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     kind: LinkKind = LinkKind.A
 
 
-@dataclass(frozen=True)
-class PageLinks:
+class PageLinks(msgspec.Struct, frozen=True, dict=True):
     """The links of a page in their order, repeated ones too.
 
     Most crawls want to know only where they lead, so each link is made when it is asked for.
@@ -47,7 +45,7 @@ class PageLinks:
 
     hrefs: Sequence[str] = ()
     kinds: Sequence[LinkKind] = ()
-    leading_to: Mapping[str, Url | None] = field(default_factory=dict)
+    leading_to: Mapping[str, Url | None] = {}
     """Where links without their fragments lead; others are left out."""
     before: tuple[FoundLink, ...] = ()
     """Those of the header."""

@@ -1,9 +1,10 @@
 """The parser of a page: from a body to links, title and text."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
+
+import msgspec
 
 from gossamer.content.kind import kind_of, parse_content_type
 from gossamer.content.links import (
@@ -27,8 +28,7 @@ _USUAL_RULES: Final = AnalysisRules()
 _NO_HEADERS: Final = Headers()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParsedPage:
+class ParsedPage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A parsed page."""
 
     kind: ContentKind
@@ -36,7 +36,7 @@ class ParsedPage:
     """The character encoding, by its name in the Encoding Standard in lower case."""
     title: str = ""
     """The title on one line, cut if it is too long."""
-    found: PageLinks = field(default_factory=PageLinks)
+    found: PageLinks = PageLinks()
     """The links of the kinds to follow: those of the header, then those of the page."""
     links_left_out: int = 0
     """How many more links there are than a page may have."""
@@ -48,9 +48,9 @@ class ParsedPage:
     """Name and content of all meta elements that have both."""
     markers_missing: bool = False
     """Whether only links between markers were asked for, and the page has no markers."""
-    take_text: Callable[[], str] = field(default=str, repr=False, compare=False)
+    take_text: Callable[[], str] = str
     """Extracts the text for `text`, on first use."""
-    take_run: Callable[[], str] = field(default=str, repr=False, compare=False)
+    take_run: Callable[[], str] = str
     """Extracts the text for comparing pages: one run of characters, without the tags."""
 
     @property

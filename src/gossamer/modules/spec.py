@@ -7,11 +7,11 @@ Options follow the name (`NAME`, `package.mod:object` or `./file.py:object`) aft
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
 import msgspec
 
+from gossamer.config.kinds import nearest
 from gossamer.errors import UsageError
 
 _KEY = r"[A-Za-z][A-Za-z0-9_-]*="
@@ -55,9 +55,9 @@ def check_options(instance: object, spec: ModuleSpec) -> None:
         return
     known = known_options(instance)
     for name in spec.options.keys() - set(known):
-        near = get_close_matches(name, known, n=1)
+        near = nearest(name, known)
         names = f"it knows {', '.join(sorted(known))}" if known else "it has none"
-        instead = f"did you mean {near[0]!r}?" if near else names
+        instead = f"did you mean {near!r}?" if near else names
         raise UsageError(f"module {spec.what} has no option {name!r}: {instead}")
 
 

@@ -10,7 +10,6 @@ origin is escaped (`escape`), and no output can stop the crawl, not even a reade
 from gossamer.observe.choose import DisplayOptions, open_observer
 from gossamer.observe.classic import progress_line
 from gossamer.observe.escape import printable
-from gossamer.observe.jsonlog import JsonLog
 from gossamer.observe.lines import ErrorsOnly, PlainLines
 from gossamer.observe.outlet import Outlet
 from gossamer.observe.summary import summary_text
@@ -18,7 +17,6 @@ from gossamer.observe.summary import summary_text
 __all__ = [
     "DisplayOptions",
     "ErrorsOnly",
-    "JsonLog",
     "Outlet",
     "PlainLines",
     "open_observer",

@@ -9,7 +9,6 @@ import msgspec
 
 from gossamer.config import LogFormat
 from gossamer.coordinator import Observer
-from gossamer.observe.jsonlog import JsonLog, LogLevel
 from gossamer.observe.lines import ErrorsOnly, PlainLines
 from gossamer.observe.outlet import Outlet
 from gossamer.plugins.logs import logging_to
@@ -35,6 +34,8 @@ def open_observer(
     with ExitStack() as exits:
         observer: Observer
         if options.log_format == "json":
+            from gossamer.observe.jsonlog import JsonLog, LogLevel  # noqa: PLC0415 -- json takes time
+
             level: LogLevel = "error" if options.quiet else "debug" if options.verbose else "info"
             observer = JsonLog(error, time.time, level)
         elif options.quiet:

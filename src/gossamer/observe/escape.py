@@ -6,8 +6,6 @@ name. Every line that is printed passes here on its way out, as text or as JSON,
 it; `gossamer.urls.shown` quotes such a text inside a sentence.
 """
 
-import json
-
 MAX_LENGTH = 500
 
 
@@ -26,5 +24,7 @@ def printable_json(document: bytes) -> bytes:
     text = document.decode()
     if text.isprintable():
         return document
+    import json  # noqa: PLC0415 -- takes a while to load, and hardly any text needs it
+
     # JSON itself uses only printable characters, so these stand inside of strings.
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text).encode()

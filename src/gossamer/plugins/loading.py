@@ -1,6 +1,5 @@
 """The plugins of one kind: found by a name, a dotted name or a file."""
 
-import difflib
 import importlib
 import inspect
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from gossamer.config.kinds import nearest
 from gossamer.errors import UsageError
 from gossamer.plugins.failures import describe
 from gossamer.plugins.files import import_file
@@ -84,8 +84,8 @@ class Plugins(msgspec.Struct, frozen=True):
         if found:
             return found[0]
         known = [*self.built_in, *(point.name for point in points)]
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest(name, known)
+        meant = f"did you mean {near!r}? " if near else ""
         raise UsageError(
             f"there is no {self.kind} called {shown(name)}: {meant}'gossamer {self.kind}s' lists "
             "them; name your own as ./file.py:OBJECT or package.mod:OBJECT"

@@ -105,9 +105,9 @@ class HostTraps(msgspec.Struct):
         if not self.shapes:
             return CLEAR
         shape = shape_of(url)
-        verdicts = [self._repetition(key) for key in self._keys(shape)]
-        verdicts.append(self._maze(shape.group))
-        return max(verdicts, key=lambda one: (one.stop, one.cause is not None))
+        verdicts = (*map(self._repetition, self._keys(shape)), self._maze(shape.group))
+        suspicions = [one for one in verdicts if one is not CLEAR]
+        return max(suspicions, key=lambda one: one.stop, default=CLEAR)
 
     @property
     def examines_next(self) -> bool:

@@ -25,7 +25,7 @@ _PIECE: Final = re.compile(r"[0-9A-Za-z]+")
 _CHANGES: Final = re.compile(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])")
 _HEX: Final = re.compile(r"[0-9a-fA-F]+\Z")
 _CONSONANTS: Final = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{6}")
-_VOWELS: Final = frozenset("aeiouyAEIOUY")
+_WITHOUT_VOWELS: Final = str.maketrans("", "", "aeiouyAEIOUY")
 
 
 class UrlShape(msgspec.Struct, frozen=True):
@@ -96,13 +96,12 @@ def is_random(name: str) -> bool:
     """
     if name.isdigit():
         return len(name) >= _MIN_RANDOM
-    changes = len(_CHANGES.findall(name))
-    if changes:
-        is_key = changes >= 3 or _HEX.match(name) is not None
+    if not name.isalpha():
+        is_key = len(_CHANGES.findall(name)) >= 3 or _HEX.match(name) is not None
         return len(name) >= _MIN_RANDOM and (is_key or len(name) >= _LONG)
     if len(name) < _MIN_UNSPEAKABLE or name.isupper():
         return False
-    vowels = sum(letter in _VOWELS for letter in name)
+    vowels = len(name) - len(name.translate(_WITHOUT_VOWELS))
     return 7 * vowels < len(name) or _CONSONANTS.search(name) is not None
 
 

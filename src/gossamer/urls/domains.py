@@ -4,7 +4,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import ada_url
-from publicsuffixlist import PSLFILE, PublicSuffixList
+from publicsuffixlist import PSLFILE
 
 
 class Domains:
@@ -25,20 +25,36 @@ class Domains:
         return self._cached(host)
 
     @cached_property
-    def _suffixes(self) -> PublicSuffixList:
-        # A host in normal form is ASCII, and so are the rules here: the library's own way to have
-        # both forms of each takes three times as long.
-        lines = Path(PSLFILE).read_text(encoding="utf-8").splitlines()
-        rules = [
-            line if line.isascii() else ada_url.idna_to_ascii(line).decode()
-            for line in lines
-            if line and not line.startswith("//")
-        ]
-        return PublicSuffixList(rules, accept_encoded_idn=False)
+    def _rules(self) -> frozenset[str]:
+        # Only the list is the library's: what it does with each line takes longer than all of this.
+        # Comments are no names, and do no harm here.
+        return frozenset(Path(PSLFILE).read_text(encoding="utf-8").splitlines())
 
     def _find(self, host: str) -> str:
         name = host.removesuffix(".")
         # For the WHATWG host parser every host whose last label is a number is an IPv4 address.
         if name.startswith("[") or name.rpartition(".")[2].isdigit():
             return name
-        return self._suffixes.privatesuffix(name) or name
+        labels = name.split(".")
+        if not all(labels):
+            return name
+        # The list has the names as people write them.
+        written = ada_url.idna_to_unicode(name).split(".") if "xn--" in name else labels
+        return ".".join(labels[self._owned_from(written) :])
+
+    def _owned_from(self, labels: list[str]) -> int:
+        """Return at which label the registered domain begins: one before the longest suffix.
+
+        An exception (`!www.ck`) goes before a wildcard (`*.ck`), which stands for its root too; and
+        without any rule, the last label is the suffix.
+        """
+        rules = self._rules
+        for start in range(len(labels)):
+            rest = ".".join(labels[start:])
+            if f"!{rest}" in rules:
+                return start
+            if f"*.{rest}" in rules:
+                return max(0, start - 2)
+            if rest in rules:
+                return max(0, start - 1)
+        return max(0, len(labels) - 2)

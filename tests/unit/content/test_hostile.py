@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import AnalysisRules, Markers, parse
+from gossamer.content import AnalysisRules, Markers, ParsedPage, parse
 from gossamer.content.limits import HARMLESS
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS, ResolvedLinks
 from gossamer.model import Url
@@ -175,7 +176,12 @@ def test_whatever_the_bytes_a_page_comes_out(
     assert page.text == " ".join(page.text.split())
     assert not (page.links and page.markers_missing)
     again = parse(body, url=PAGE, content_type=content_type, rules=AnalysisRules(markers))
-    assert again == page
+    assert without_readers(again) == without_readers(page)
+
+
+def without_readers(page: ParsedPage) -> ParsedPage:
+    """Return a page without what reads its text on demand, which is its own."""
+    return msgspec.structs.replace(page, take_text=str, take_run=str)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
-from gossamer.observe import JsonLog, Outlet
-from gossamer.observe.jsonlog import LogLevel
+from gossamer.observe import Outlet
+from gossamer.observe.jsonlog import JsonLog, LogLevel
 from gossamer.stores.figures import WorkerView
 
 NOW = 1_700_000_000.25

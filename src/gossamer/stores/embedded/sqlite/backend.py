@@ -19,7 +19,6 @@ Flushing each commit would block the crawl for the disk ten times a second, only
 pages again after a loss of power.
 """
 
-import json
 import math
 import sqlite3
 from array import array
@@ -152,7 +151,7 @@ class SqliteBackend(SqliteKnownUrls):
             "SELECT urls.id, hosts.key, hosts.domain FROM urls JOIN hosts ON hosts.id = urls.host "
             "WHERE urls.id BETWEEN ? AND ? AND state = 4 "
             "AND outcome IN (SELECT value FROM json_each(?)) ORDER BY urls.id",
-            (ids.start, ids.stop - 1, json.dumps(sorted(outcomes))),
+            (ids.start, ids.stop - 1, msgspec.json.encode(sorted(outcomes)).decode()),
         ).fetchall()
 
     def unscored(self, limit: int) -> list[UnscoredUrl]:
