@@ -55,10 +55,12 @@ class OutputCrawl:
             self._where += ["--store", store, "--name", secrets.token_hex(4)]
         self._command = ["crawl", f"{web.base_url}/", *self._where, "--similarity", "1"]
         self._command += ["--delay", "0s", "--host-connections", "4", "--workers", "2"]
-        self._command += ["--fields", "id,url,depth,title", "--lease", "2s"]
+        self._command += ["--lease", "2s"]
 
     def start(self, *outputs: str, **job: object) -> "GossamerRun":
         words = [word for one in outputs for word in ("-o", self.folder / one)]
+        if any(one.endswith((".jsonl", ".csv")) for one in outputs):
+            words += ["--fields", "id,url,depth,title"]
         return self._gossamer.start(*self._command, *words, **job)
 
     def pages(self) -> list[Key]:
