@@ -1,6 +1,7 @@
 """A shared crawl as people run it: one command, and others that join and leave."""
 
 import signal
+import socket
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -242,3 +243,35 @@ def test_a_worker_tells_that_its_module_failed_on_every_page(crawl: "ProcessCraw
     assert worker.end(GRACE_S) == 4, worker.output
     assert f"error: module {module}:fail failed on every page" in worker.output
     run.succeed()
+
+
+@pytest.mark.req("D18")
+def test_whoever_coordinates_the_crawl_hears_what_workers_elsewhere_warn_of(
+    crawl: "ProcessCrawl",
+) -> None:
+    """Also why one of them has ended; what was said before it is not told again."""
+    module = crawl.folder / "warning.py"
+    module.write_text(
+        "import logging, os\n"
+        "class Warning:\n"
+        "    def open(self, context):\n"
+        "        if 'BROKEN' in os.environ:\n"
+        "            raise OSError('no such luck')\n"
+        "    def page(self, page):\n"
+        "        logging.warning('look at %s', page.url)\n",
+        encoding="utf-8",
+    )
+    run = crawl.crawl("--module", f"{module}:Warning", workers=0)
+    machine = socket.gethostname()
+    broken = crawl.worker(BROKEN="yes")
+    assert broken.end(GRACE_S) == 1
+    crawl.await_words(run, f"error: worker 0 on {machine}: ")
+    assert "could not open: OSError: no such luck" in run.output
+    worker = crawl.worker()
+    assert run.end() == 0, run.output
+    worker.succeed()
+    warned = {line for line in worker.output.splitlines() if "look at http" in line}
+    told = {line for line in run.output.splitlines() if "look at http" in line}
+    assert len(warned) == len(told) > 20
+    assert all(f"warning: worker 1 on {machine}: " in line for line in told)
+    assert "look at" not in crawl.crawl("--module", f"{module}:Warning", workers=1).succeed()

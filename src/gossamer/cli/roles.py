@@ -18,6 +18,7 @@ from gossamer.cluster.joined_worker import JoinedWorker
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
+from gossamer.cluster.shared_log import SharedLog
 from gossamer.cluster.worker_outputs import WorkerOutputs
 from gossamer.config import load
 from gossamer.coordinator import Observer
@@ -44,8 +45,9 @@ def frontier(
 ) -> int:
     """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by."""
 
-    async def make_role(member: Membership, observer: Observer) -> Role:
-        return FrontierProcess(member.plan, member.store, member.notes, observer.say)
+    async def make_role(member: Membership, log: SharedLog, _: Observer) -> Role:
+        log.role = "a frontier"
+        return FrontierProcess(member.plan, member.store, member.notes, log.say)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     return _run({**given, "pagerank_key": pagerank_key, "quiet": quiet or None}, make_role)
@@ -82,7 +84,7 @@ def worker(
     if number is not None and number < 0:
         raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
 
-    async def make_role(member: Membership, observer: Observer) -> Role:
+    async def make_role(member: Membership, log: SharedLog, observer: Observer) -> Role:
         modules = load_modules(member.plan.options.module)
         member.plan.request_rules(os.environ)  # reports a missing secret before it joins
         outputs: WorkerOutputs | None = None
@@ -90,8 +92,9 @@ def worker(
             show = partial(tell_output, observer)
             outputs = await WorkerOutputs.prepare(member, modules, show)
         me = await member.notes.new_worker() if number is None else number
-        observer.say("info", f"worker {me} joins the crawl {member.plan.name}")
-        return JoinedWorker(member, me, modules, observer, launcher, outputs)
+        log.role = f"worker {me}"
+        log.say("info", f"{log.role} joins the crawl {member.plan.name}")
+        return JoinedWorker(member, me, modules, log, launcher, outputs)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     own = {"dir": directory and str(directory), "quiet": quiet or None, "output": output or None}
@@ -104,14 +107,16 @@ def worker(
 
 def _run(
     given: Mapping[str, object],
-    make_role: Callable[[Membership, Observer], Awaitable[Role]],
+    make_role: Callable[[Membership, SharedLog, Observer], Awaitable[Role]],
 ) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
     own = load(given, os.environ).options
     display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         say = partial(observer.say, "info")
-        participant = Participant(own, say, lambda member: make_role(member, observer))
+        participant = Participant(
+            own, observer, lambda member, log: make_role(member, log, observer)
+        )
         try:
             ended_by = uvloop.run(run_until_signalled(participant, say))
         except asyncio.CancelledError:

@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Protocol
 
 from gossamer.cluster.membership import Membership, join_crawl
+from gossamer.cluster.shared_log import SharedLog, shared_log
+from gossamer.cluster.worker_handle import Listener
 from gossamer.config import CrawlOptions
 from gossamer.errors import CrawlError
 from gossamer.modules import ModuleReport
@@ -33,11 +36,11 @@ class Participant:
     def __init__(
         self,
         own: CrawlOptions,
-        say: Callable[[str], None],
-        cast: Callable[[Membership], Awaitable[Role]],
+        listener: Listener,
+        cast: Callable[[Membership, SharedLog], Awaitable[Role]],
     ) -> None:
         self._own = own
-        self._say = say
+        self._listener = listener
         self._cast = cast
         self._stopped = False
         self._joining: asyncio.Task[tuple[Membership, Role]] | None = None
@@ -75,5 +78,7 @@ class Participant:
             return ended_by
 
     async def _join(self, stack: AsyncExitStack) -> tuple[Membership, Role]:
-        member = await stack.enter_async_context(join_crawl(self._own, self._say))
-        return member, await self._cast(member)
+        say = partial(self._listener.say, "info")
+        member = await stack.enter_async_context(join_crawl(self._own, say))
+        log = await stack.enter_async_context(shared_log(self._listener, member.notes))
+        return member, await self._cast(member, log)

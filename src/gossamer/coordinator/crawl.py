@@ -200,6 +200,7 @@ class Crawl:
         if outputs is not None:
             show = partial(progress.show, store, self._observer)
             written = await finish_outputs(outputs, opened, show)
+        await self._pass_on(opened)
         snapshot = await progress.snapshot(store)
         async with opened.reader() as reader:
             seeds = await read_seeds(reader, self._plan.seeds, self._plan.sitemaps)
@@ -305,6 +306,7 @@ class Crawl:
         async def tick() -> None:
             if opened.leadership is not None:  # another process may rank
                 await scorer.check()
+                await self._pass_on(opened)
             await self._progress.show(store, self._observer)
             await bodies.tick(self._clock())
 
@@ -313,6 +315,11 @@ class Crawl:
             return SharedEngine(opened, frontier, tick)
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=scorer.strict)
         return Engine(store, self._clock, scorer, draw, tick)
+
+    async def _pass_on(self, opened: OpenedCrawl) -> None:
+        """Show what processes that have joined the crawl report."""
+        for one in await opened.messages():
+            self._observer.say(one.level, f"{one.who}: {one.words}")
 
     async def _module_context(self, opened: OpenedCrawl, *, begun: bool) -> ModuleContext:
         numbering = await opened.store.numbering()

@@ -14,6 +14,7 @@ from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.file import check_own, read_saved_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.stores.messages import Message
 from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest
 from gossamer.stores.own_redis.folder import is_own_redis
 from gossamer.stores.ownership import (
@@ -54,6 +55,10 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
 
     async def keep(self) -> None:
         """Do nothing: the lock is held until the crawl is closed."""
+
+    async def messages(self) -> list[Message]:
+        """Return nothing: nobody joins it."""
+        return []
 
 
 def open_memory_crawl(request: OpenRequest) -> AbstractAsyncContextManager[EmbeddedCrawl]:

@@ -74,6 +74,7 @@ NAMES: Final = {
     # the crawl
     "counts": "counts",  # string: the counters of the crawl, packed (counters.py)
     "notes": "notes",  # hash: the notes of the crawl (notes.py)
+    "messages": "messages",  # stream: the last messages of processes that have joined
     "leader": "leader:",  # string of a role: who has it at present
     "rules": "rules",  # string: the rules of the crawl (rules.py)
     "watched": "watched",  # string, for a minute: somebody copies; counts the steps meanwhile

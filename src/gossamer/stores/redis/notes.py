@@ -8,8 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Self, TypeVar
 
+import msgspec
 from redis.asyncio import Redis
 
+from gossamer.stores.messages import Message
 from gossamer.stores.redis import library
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.keys import key, prefix
@@ -20,6 +22,7 @@ from gossamer.stores.results import ReplayedPage, pack_records
 
 HUNG_UP = RuntimeError
 """How uvloop says that the other side has hung up."""
+MESSAGES_KEPT = 1000
 _WORKERS = "workers"
 
 T = TypeVar("T")
@@ -60,6 +63,26 @@ class CrawlNotes:
         """Keep a note of a new name; False if there is one."""
         added = await self._ask(lambda client: client.hsetnx(self._key("notes"), name, value))
         return bool(added)
+
+    async def say(self, message: Message) -> None:
+        """Tell a message to whoever coordinates the crawl; the last ones are kept."""
+        fields: Any = {"message": msgspec.msgpack.encode(message)}
+        await self._ask(
+            lambda client: client.xadd(self._key("messages"), fields, maxlen=MESSAGES_KEPT)
+        )
+
+    async def said(self, after: str | None) -> tuple[str, list[Message]]:
+        """Return messages since a place, and the new place; without a place, only that."""
+        key = self._key("messages")
+        found: Any
+        if after is None:
+            found = await self._ask(lambda client: client.xrevrange(key, count=1))
+            return (found[0][0].decode() if found else "0"), []
+        found = await self._ask(lambda client: client.xrange(key, min=f"({after}"))
+        if not found:
+            return after, []
+        packed = [fields[b"message"] for _, fields in found]
+        return found[-1][0].decode(), [msgspec.msgpack.decode(one, type=Message) for one in packed]
 
     async def add_replayed(self, replayed: ReplayedPage) -> None:
         """Append records of a kept page to the log of results, and keep the note."""

@@ -15,6 +15,7 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
+from gossamer.stores.messages import Message
 from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest, Say
 from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
 from gossamer.stores.redis.address import parse_address
@@ -76,6 +77,22 @@ class _Lead:
             await self._notes.resign(ROLE, self._me)
 
 
+class _Messages:
+    """The messages of a crawl that come from now on."""
+
+    def __init__(self, notes: CrawlNotes) -> None:
+        self._notes = notes
+        self._after: str | None = None
+
+    async def read(self) -> list[Message]:
+        """Return those since the last call; the first one returns none."""
+        try:
+            self._after, messages = await self._notes.said(self._after)
+        except CrawlError:
+            return []  # a store that is away for a moment is waited for by its own calls
+        return messages
+
+
 class RedisCrawl(msgspec.Struct, frozen=True):
     """An opened crawl in Redis."""
 
@@ -85,6 +102,7 @@ class RedisCrawl(msgspec.Struct, frozen=True):
     identity: str
     new_worker: Callable[[], Coroutine[Any, Any, int]]
     keep: Callable[[], Coroutine[Any, Any, None]]
+    messages: Callable[[], Coroutine[Any, Any, list[Message]]]
     reader: Callable[[], AbstractAsyncContextManager[RedisReader]]
     leadership: CrawlNotes
     local_store: None = None
@@ -120,6 +138,8 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
                 if identity is None:
                     identity = new_identity().encode()
                     await notes.put(IDENTITY_NOTE, identity)
+                messages = _Messages(notes)
+                await messages.read()
                 yield RedisCrawl(
                     store=store,
                     address=request.address,
@@ -127,6 +147,7 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
                     identity=identity.decode(),
                     new_worker=notes.new_worker,
                     keep=lead.keep,
+                    messages=messages.read,
                     reader=partial(reading_at, notes.nodes, address, request.name),
                     leadership=notes,
                 )
