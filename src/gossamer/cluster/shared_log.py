@@ -10,7 +10,7 @@ from gossamer.cluster.contracts import Level
 from gossamer.cluster.worker_handle import Listener
 from gossamer.errors import CrawlError
 from gossamer.model import Event
-from gossamer.stores.messages import Message
+from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.redis.notes import CrawlNotes
 
 MOST_ON_THEIR_WAY: Final = 100
@@ -42,7 +42,7 @@ class SharedLog:
         """Send a message that is shown here in another way."""
         if len(self._sending) < MOST_ON_THEIR_WAY:
             who = f"{self.role} on {socket.gethostname()}"
-            task = asyncio.create_task(self._send(Message(who, level, words)))
+            task = asyncio.create_task(self._send(ProcessMessage(who, level, words)))
             self._sending.add(task)
             task.add_done_callback(self._sending.discard)
 
@@ -51,7 +51,7 @@ class SharedLog:
         if self._sending:
             await asyncio.wait(self._sending, timeout=CLOSE_WITHIN_S)
 
-    async def _send(self, message: Message) -> None:
+    async def _send(self, message: ProcessMessage) -> None:
         with suppress(CrawlError):  # the store is away: the log of this process has it
             await self._notes.say(message)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.stores.contract import Store
-from gossamer.stores.messages import Message
+from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.results import ReplayedPage
 from gossamer.stores.rules import StoreRules
@@ -96,7 +96,7 @@ class OpenedCrawl(Protocol):
     async def keep(self) -> None:
         """Stay the one that coordinates it; a CrawlError if another process has taken over."""
 
-    async def messages(self) -> list[Message]:
+    async def messages(self) -> list[ProcessMessage]:
         """Return what processes that have joined it have reported since the last call."""
 
 

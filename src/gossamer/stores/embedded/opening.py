@@ -14,7 +14,6 @@ from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.embedded.sqlite.file import check_own, read_saved_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.stores.messages import Message
 from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest
 from gossamer.stores.own_redis.folder import is_own_redis
 from gossamer.stores.ownership import (
@@ -24,6 +23,7 @@ from gossamer.stores.ownership import (
     new_identity,
     owner_of,
 )
+from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.results import ReplayedPage
 
 
@@ -56,7 +56,7 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
     async def keep(self) -> None:
         """Do nothing: the lock is held until the crawl is closed."""
 
-    async def messages(self) -> list[Message]:
+    async def messages(self) -> list[ProcessMessage]:
         """Return nothing: nobody joins it."""
         return []
 

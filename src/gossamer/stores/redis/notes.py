@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import msgspec
 from redis.asyncio import Redis
 
-from gossamer.stores.messages import Message
+from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.redis import library
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.keys import key, prefix
@@ -64,14 +64,14 @@ class CrawlNotes:
         added = await self._ask(lambda client: client.hsetnx(self._key("notes"), name, value))
         return bool(added)
 
-    async def say(self, message: Message) -> None:
+    async def say(self, message: ProcessMessage) -> None:
         """Tell a message to whoever coordinates the crawl; the last ones are kept."""
         fields: Any = {"message": msgspec.msgpack.encode(message)}
         await self._ask(
             lambda client: client.xadd(self._key("messages"), fields, maxlen=MESSAGES_KEPT)
         )
 
-    async def said(self, after: str | None) -> tuple[str, list[Message]]:
+    async def said(self, after: str | None) -> tuple[str, list[ProcessMessage]]:
         """Return messages since a place, and the new place; without a place, only that."""
         key = self._key("messages")
         found: Any
@@ -82,7 +82,9 @@ class CrawlNotes:
         if not found:
             return after, []
         packed = [fields[b"message"] for _, fields in found]
-        return found[-1][0].decode(), [msgspec.msgpack.decode(one, type=Message) for one in packed]
+        return found[-1][0].decode(), [
+            msgspec.msgpack.decode(one, type=ProcessMessage) for one in packed
+        ]
 
     async def add_replayed(self, replayed: ReplayedPage) -> None:
         """Append records of a kept page to the log of results, and keep the note."""

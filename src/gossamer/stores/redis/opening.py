@@ -15,9 +15,9 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
-from gossamer.stores.messages import Message
 from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest, Say
 from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
+from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.stores.redis.open import Opening, delete_crawl, open_redis
@@ -84,7 +84,7 @@ class _Messages:
         self._notes = notes
         self._after: str | None = None
 
-    async def read(self) -> list[Message]:
+    async def read(self) -> list[ProcessMessage]:
         """Return those since the last call; the first one returns none."""
         try:
             self._after, messages = await self._notes.said(self._after)
@@ -102,7 +102,7 @@ class RedisCrawl(msgspec.Struct, frozen=True):
     identity: str
     new_worker: Callable[[], Coroutine[Any, Any, int]]
     keep: Callable[[], Coroutine[Any, Any, None]]
-    messages: Callable[[], Coroutine[Any, Any, list[Message]]]
+    messages: Callable[[], Coroutine[Any, Any, list[ProcessMessage]]]
     reader: Callable[[], AbstractAsyncContextManager[RedisReader]]
     leadership: CrawlNotes
     local_store: None = None

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 
-class Message(msgspec.Struct, frozen=True, array_like=True):
+class ProcessMessage(msgspec.Struct, frozen=True, array_like=True):
     """A warning or an error of a process that takes part in a crawl."""
 
     who: str
