@@ -144,12 +144,25 @@ def test_a_page_that_ends_its_worker_costs_itself_only(
     saved = [one for one in (tmp_path / "crawl" / "pages").iterdir() if one.name[0] != "."]
     urls = Counter(one.read_text().partition("\n")[0] for one in saved)
     poison = f"{web.base_url}/poison"
-    assert set(urls) - {poison} == {f"{web.base_url}{path}" for path in ["/", *paths]}
-    assert set(urls.values()) == {1}
+    assert urls == Counter(f"{web.base_url}{path}" for path in ["/", *paths])
     listed = gossamer.start("pages", *where(store))
     listed.succeed()
     assert poison not in listed.output
     assert_given_up(gossamer, poison, store)
+
+
+@pytest.mark.req("B1")
+@pytest.mark.parametrize("store", ["sqlite", "redis"], indirect=True)
+def test_a_page_that_is_given_up_leaves_no_file(
+    store: list[str], gossamer: "Gossamer", web: Web, tmp_path: Path
+) -> None:
+    """It is the last one: no other page gets its number, and with it its file."""
+    site = web.site("127.0.0.1")
+    site.page("/", links=["/poison"])
+    site.page("/poison")
+    modules = ["--module", "save", *module_in(tmp_path, CRASHES)]
+    gossamer.start("crawl", f"{web.base_url}/", *store, "--delay", "0s", *modules).succeed()
+    assert [one.name for one in (tmp_path / "crawl" / "pages").iterdir()] == ["1"]
 
 
 @pytest.mark.req("B1", "B10", "C12", "D16")

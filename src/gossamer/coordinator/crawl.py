@@ -231,8 +231,9 @@ class Crawl:
         self._engine = engine = self._make_engine(opened, bodies)
         if self._stopped:
             engine.stop()
-        context = await self._module_context(opened, begun=begun)
-        await ModuleRunner(self._in_workers).prepare(context)
+        context = await self._module_context(opened, may_have_company=begun)
+        in_workers = ModuleRunner(self._in_workers)
+        await in_workers.prepare(context)
         await self._runner.prepare(context)
         await self._runner.open(context)
         try:
@@ -243,6 +244,10 @@ class Crawl:
                     ended_by = await engine.run(workers)
         finally:
             await self._runner.close()
+        is_over = ended_by != "interrupted"
+        context = await self._module_context(opened, may_have_company=not is_over)
+        await in_workers.conclude(context)
+        await self._runner.conclude(context)
         await bodies.finish(self._clock())
         self._reports = self._in_order([*workers.report(), *self._runner.report()])
         return ended_by
@@ -321,7 +326,9 @@ class Crawl:
         for one in await opened.messages():
             self._observer.say(one.level, f"{one.who}: {one.words}")
 
-    async def _module_context(self, opened: OpenedCrawl, *, begun: bool) -> ModuleContext:
+    async def _module_context(
+        self, opened: OpenedCrawl, *, may_have_company: bool
+    ) -> ModuleContext:
         numbering = await opened.store.numbering()
         return ModuleContext(
             directory=self._plan.directory,
@@ -330,7 +337,7 @@ class Crawl:
             worker=0,
             resumed_from=numbering.last_page,
             gaps=numbering.gaps,
-            shared=begun and kind_of(self._plan.options.store).shared,
+            shared=may_have_company and kind_of(self._plan.options.store).shared,
         )
 
     def _in_order(self, reports: Sequence[ModuleReport]) -> list[ModuleReport]:

@@ -10,6 +10,7 @@ them plain or `async`:
     finished(result)               how a URL has ended, whether there is a page or not
     depth_changed(page_id, depth)  a shorter path to a page that was delivered before was found
     close()                        after the last page, also when the crawl was interrupted
+    conclude(context)              once for a run of the crawl, when all workers have ended
 
 **Records.** Whatever `page` returns or yields is stored as records: a mapping, a dataclass, a
 msgspec struct or a pydantic model, or any iterable of these, also an async generator; None means no
@@ -40,8 +41,9 @@ that must see all pages in one place sets `in_coordinator = True`: it has one in
 process that coordinates the crawl, and pages travel to it, one message each.
 Functions and objects that were given in Python are always called in the process that gave them.
 Either way a page is settled only when its modules are done with it. `prepare` is for what must
-happen once, before any worker opens its instance: it is called in the coordinator's process on an
-instance that sees no pages. Workers that join a shared crawl from elsewhere (`gossamer worker`)
+happen once, before any worker opens its instance, and `conclude` for what must happen once, when
+all are closed: they are called in the coordinator's process on an instance that sees no pages.
+Workers that join a shared crawl from elsewhere (`gossamer worker`)
 have the modules of the coordinator in a process beside them.
 
 **On which thread.** A module of plain functions has a thread of its own: all its calls are made
@@ -157,6 +159,13 @@ class Prepares(Protocol):
         """Make ready for the workers; whatever is raised ends the crawl before it starts."""
 
 
+class Concludes(Protocol):
+    """A module with something to do once, when all workers have ended."""
+
+    def conclude(self, context: ModuleContext, /) -> object:
+        """Finish what the workers have made; the context tells which pages are settled by now."""
+
+
 class Opens(Protocol):
     """A module that prepares itself."""
 
@@ -200,8 +209,8 @@ class Closes(Protocol):
 
 
 PageFunction = Callable[[Page], object]
-ModuleLike = (
-    PageFunction | Prepares | Opens | TakesPages | ChoosesLinks | SeesEnds | FollowsDepth | Closes
+ModuleLike = PageFunction | (
+    Prepares | Opens | TakesPages | ChoosesLinks | SeesEnds | FollowsDepth | Closes | Concludes
 )
 """What can be given as a module, or a class of it that is made without arguments."""
 
@@ -219,6 +228,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     finished: Callable[[FinishedUrl], object] | None = None
     depth_changed: Callable[[int, int], object] | None = None
     close: Callable[[], object] | None = None
+    conclude: Callable[[ModuleContext], object] | None = None
     on_loop: bool = False
     """Whether it is called on the event loop instead of in a thread of its own."""
     in_coordinator: bool = False

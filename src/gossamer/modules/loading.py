@@ -25,6 +25,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "finished": ("result",),
     "depth_changed": ("page_id", "depth"),
     "close": (),
+    "conclude": ("context",),
 }
 """The methods of a module and what each is given."""
 MAY_YIELD = frozenset({"page", "links", "finished"})

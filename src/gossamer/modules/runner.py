@@ -76,6 +76,12 @@ class ModuleRunner:
         for host in self._hosts:
             await _begin(host, host.module.prepare, context)
 
+    async def conclude(self, context: ModuleContext) -> None:
+        """Have the modules finish what their instances in all workers have made."""
+        for host in self._hosts:
+            await _begin(host, host.module.conclude, context, "could not conclude")
+            host.stop()
+
     async def open(self, context: ModuleContext) -> None:
         """Open every module; GossamerError if one cannot, and then none is left open."""
         try:
@@ -173,14 +179,17 @@ def _taken(host: ModuleHost, extraction: Extraction) -> Delivered:
 
 
 async def _begin(
-    host: ModuleHost, call: Callable[[ModuleContext], object] | None, context: ModuleContext
+    host: ModuleHost,
+    call: Callable[[ModuleContext], object] | None,
+    context: ModuleContext,
+    trouble: str = "could not open",
 ) -> None:
-    """Make a call without which the crawl does not start."""
+    """Make a call without which the crawl does not start, or does not end well."""
     if call is not None:
         own = msgspec.structs.replace(context, options=host.module.options)
         result = await host.begin(call, (own,), None)
         if result.error is not None:
-            refuse_to_start(host.module, result.error)
+            refuse(host.module, result.error, trouble)
 
 
 def on_purpose(result: CallResult) -> GossamerError | None:
@@ -188,10 +197,9 @@ def on_purpose(result: CallResult) -> GossamerError | None:
     return result.error if isinstance(result.error, GossamerError) else None
 
 
-def refuse_to_start(module: Module, error: BaseException) -> NoReturn:
-    """Raise what a module's `open` raised, as an error of ours."""
+def refuse(module: Module, error: BaseException, trouble: str) -> NoReturn:
+    """Raise what a module raised at the beginning or the end, as an error of ours."""
     if isinstance(error, GossamerError):
         raise error
-    raise CrawlError(
-        f"module {module.name} could not open: {describe(error, module.file)}"
-    ) from error
+    words = f"module {module.name} {trouble}: {describe(error, module.file)}"
+    raise CrawlError(words) from error

@@ -34,11 +34,28 @@ class Save:
 
     def prepare(self, context: ModuleContext) -> None:
         """Remove what a crashed crawl left."""
+        present = self._remove_unsettled(context)
+        if present < context.settled:
+            LOG.warning(
+                "%d of the %d pages of the crawl so far are not in %s: they were lost "
+                "in a power failure, or fetched without 'save'",
+                context.settled - present,
+                context.settled,
+                self._opened(context).path,
+            )
+
+    def conclude(self, context: ModuleContext) -> None:
+        """Remove what crashed workers left, where no other page came under its number."""
+        self._remove_unsettled(context)
+
+    def _remove_unsettled(self, context: ModuleContext) -> int:
+        """Remove files of pages that are not settled; return how many stay."""
         pages = self._opened(context)
         if context.shared or context.replay:
-            return  # workers elsewhere may be at work, or all files are of pages that are kept
+            # Workers elsewhere may be at work, or all files are of pages that are kept.
+            return context.settled
         try:
-            present = pages.remove_unsettled(context.is_settled)
+            return pages.remove_unsettled(context.is_settled)
         except FileExistsError as error:
             raise UsageError(
                 f"{error.filename} is not a page that Gossamer saved, and stays: move it away, or "
@@ -49,14 +66,6 @@ class Save:
                 f"cannot prepare the page directory {pages.path}: {error.strerror}; fix this and "
                 "run the same command again"
             ) from error
-        if present < context.settled:
-            LOG.warning(
-                "%d of the %d pages of the crawl so far are not in %s: they were lost "
-                "in a power failure, or fetched without 'save'",
-                context.settled - present,
-                context.settled,
-                pages.path,
-            )
 
     def open(self, context: ModuleContext) -> None:
         """Make the folder, on a machine on which nobody has prepared it."""

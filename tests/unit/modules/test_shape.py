@@ -137,7 +137,7 @@ class CloseWithMore:
 @pytest.mark.parametrize(
     ("thing", "words"),
     [
-        ({}, r"nor an object with one of the methods prepare, open, .*, close: it is a dict"),
+        ({}, r"nor an object with one of the methods prepare, open, .*, conclude: it is a dict"),
         (Empty, r"nor an object .*: it is an Empty"),
         (3, r"it is an int"),
         (str, r"neither a function nor an object"),
