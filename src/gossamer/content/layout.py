@@ -25,6 +25,9 @@ _BOXES: Final = frozenset(
     | {"text", "video"}  # the former of SVG
 )
 """What stands in a line, and is not part of the words before and after it."""
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_NO_BREAK: Final = "\xa0"
+"""The space of `Chapter 6.`: in headings, and only there, Markdown would have it as an entity."""
 _EMPTY_LINES: Final = re.compile(r"\n\s*\n")
 _LOOSE_LISTS: Final = """
     descendant-or-self::*[self::ul or self::ol or self::menu]
@@ -42,6 +45,10 @@ def laid_out(part: Document | Element) -> Document | Element:
     for element in [*part.iter_elements(_BOXES)]:
         element.insert_before(Text(" "))
         element.insert_after(Text(" "))
+    for heading in part.iter_elements(_HEADINGS):
+        for node in heading.descendants:
+            if isinstance(node, Text) and _NO_BREAK in node.data:
+                node.data = node.data.replace(_NO_BREAK, " ")
     if isinstance(part, Element):
         part = _whole_table(part)
     for caption in part.select("table > caption"):

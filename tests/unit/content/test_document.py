@@ -373,6 +373,7 @@ LAID_OUT = {
     "<xmp>one\n  <b></xmp>": ("one\n  <b>", "```\none\n  <b>\n```"),
     "<dir><li>one<li>two</dir>": ("* one\n* two", "- one\n- two"),
     "<ul>one<p>two<li>three</ul>": ("one\n\ntwo\n\nthree", "one\n\ntwo\n\n- three"),
+    "<h2>one&nbsp;<b>two&nbsp;three</b></h2>": ("one two three", "## one **two three**"),
     "<table><tr><td>one<div>two</div>three</table>": (
         "one two three",
         "| one two three |\n| --- |",
