@@ -45,10 +45,7 @@ def laid_out(part: Document | Element) -> Document | Element:
     for element in [*part.iter_elements(_BOXES)]:
         element.insert_before(Text(" "))
         element.insert_after(Text(" "))
-    for heading in part.iter_elements(_HEADINGS):
-        for node in heading.descendants:
-            if isinstance(node, Text) and _NO_BREAK in node.data:
-                node.data = node.data.replace(_NO_BREAK, " ")
+    _take_no_break_spaces(part)
     if isinstance(part, Element):
         part = _whole_table(part)
     for caption in part.select("table > caption"):
@@ -56,6 +53,13 @@ def laid_out(part: Document | Element) -> Document | Element:
             table.insert_before(caption.extract())
             caption.tag = "p"
     return part
+
+
+def _take_no_break_spaces(part: Document | Element) -> None:
+    for heading in part.iter_elements(_HEADINGS):
+        for node in heading.descendants:
+            if isinstance(node, Text) and _NO_BREAK in node.data:
+                node.data = node.data.replace(_NO_BREAK, " ")
 
 
 def without_empty_lines(part: Document | Element) -> Document | Element:
