@@ -98,16 +98,16 @@ def test_harmful_and_malformed_links_lead_nowhere_and_are_still_counted(href: st
         ("<base href=c/>", "http://a.example/dir/c/"),
         ("<base href=/b/><base href=/c/>", "http://a.example/b/"),
         ("<base target=_top><base href=/b/>", "http://a.example/b/"),
-        ("<base href=javascript:x><base href=/b/>", "http://a.example/b/"),
+        ("<base href=javascript:x><base href=/b/>", "http://a.example/dir/"),
         ("<base href=data:,x>", "http://a.example/dir/"),
         ("<base href='http://:x'>", "http://a.example/dir/"),
         ("<base href=ftp://b.example/>", "http://a.example/dir/"),
         ("<svg><base href=/b/></svg>", "http://a.example/dir/"),
         ("<template><base href=/b/></template>", "http://a.example/dir/"),
-        ("<base href=javascript:x>" * 1000 + "<base href=/b/>", "http://a.example/dir/"),
+        ("<base href='http://:x'><base href=/b/>", "http://a.example/dir/"),
     ],
 )
-def test_links_are_relative_to_the_first_usable_base(head: str, base: str) -> None:
+def test_links_are_relative_to_the_first_base_if_it_is_usable(head: str, base: str) -> None:
     assert urls(f"{head}<a href=x>") == [f"{base}x"]
     assert urls(f"<a href=x></a>{head}") == [f"{base}x"], "wherever the base stands"
 
