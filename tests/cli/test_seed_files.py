@@ -80,16 +80,18 @@ def test_seeds_with_depth_and_score_and_bad_lines(bench: SeedBench) -> None:
         f"{bench.root}/two 2 80",
         f"{bench.root}/three\t-\t5 # soon",
         f"{bench.root}/four 0 1000",
+        f"{bench.root}/five 3",
     )
     done = bench.run("--seeds", name, "--depth", "2")
     assert done.returncode == 0, done.stderr
     assert "list.txt, line 4: the seed URL 'nonsense' has no scheme" in done.stderr
     assert "list.txt, line 7: the score '1000' is not a number" in done.stderr
-    assert "3 seeds read from list.txt, 2 bad lines skipped" in done.stdout + done.stderr
+    assert "4 seeds read from list.txt, 1 of them deeper than --depth, 2 bad" in done.stderr
     assert bench.urls("list-crawl") == {
         "/one": (0, None),
         "/two": (2, 80.0),
         "/three": (0, 5.0),
+        "/five": (3, None),
         "/linked": (1, None),
     }
     assert "all 33 checks passed" in bench.gossamer("verify", "--dir", "list-crawl")

@@ -192,4 +192,6 @@ def test_without_a_server_to_start_it_says_what_to_install(
     too_old = crawl.crawl(PATH=str(old))
     assert too_old.end() == 1
     assert "has version 6.2.14, 7.0 is needed" in too_old.output
+    left = {path.name for path in crawl.folder.iterdir()}
+    assert left == {"output-0", "output-1"}, "nothing but what the test itself has written"
     assert "Traceback" not in crawl.everything_said()

@@ -123,7 +123,7 @@ def many(
 
     def take(value: object) -> tuple[T, ...]:
         if isinstance(value, str):
-            value = (value.replace(",", " ") if commas else value).split()
+            value = _words_of(value.replace(",", " ") if commas else value)
         elif isinstance(value, Path):
             value = [value]
         if not isinstance(value, list | tuple):
@@ -144,6 +144,13 @@ def _with_word(error: BadValueError, word: str) -> BadValueError:
     """Return the error, of its own class, of a value that could also have been this word."""
     what, meant, near = str(error).partition(_MEANT)
     return type(error)(f"{what}, or {word}{meant}{near}")
+
+
+def _words_of(value: str) -> list[str]:
+    """Return what spaces separate; a text without any word is a slip, not an empty list."""
+    if not (found := value.split()):
+        raise BadValueError(f"is empty: name at least one, or write {NONE}")
+    return found
 
 
 def _parts(value: object) -> list[object]:

@@ -79,18 +79,20 @@ def load(
 
 
 def _from_profile(given: Iterable[_Given], keys: Iterable[_Key]) -> Iterator[_Given]:
-    """Yield the options of the profile that was named last, if one was."""
-    name, origin = None, ""
-    for option, value, where in given:
-        if option.name == "profile":
-            name, origin = option.take(value, where), where
-    if name is None:
-        return
+    """Yield the options of the profile that was named last, if one was; check all of the file."""
     own: dict[str, Profile] = {}
     for key, value, where in keys:
         if key == PROFILES:
             own = _read_profiles(value, where)
-    yield from _from_file(choose_profile(str(name), origin, own))
+    for one in own:
+        for option, value, where in _from_file(choose_profile(one, "", own)):
+            option.take(value, where)
+    name, origin = None, ""
+    for option, value, where in given:
+        if option.name == "profile":
+            name, origin = option.take(value, where), where
+    if name is not None:
+        yield from _from_file(choose_profile(str(name), origin, own))
 
 
 def _read_profiles(value: object, where: str) -> dict[str, Profile]:

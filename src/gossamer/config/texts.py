@@ -82,7 +82,7 @@ def body_place() -> OptionKind[str]:
         place = str(value) if isinstance(value, Path) else text().take(value)
         if place.startswith("s3://"):
             return place.rstrip("/")
-        if "://" in place:
+        if "://" in place or place.startswith("s3:"):
             raise BadValueError("is neither store nor a directory nor s3://BUCKET/PREFIX")
         return str(folder().take(place))
 

@@ -1,6 +1,6 @@
 """The links of a page, resolved to URLs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
@@ -143,9 +143,9 @@ def links_in_header(
     return tuple(found)
 
 
-def base_url(page: Url, bases: Iterable[str]) -> Url:
-    """Return the URL that links are relative to: the first usable base, or the page's own."""
-    return next(filter(None, (resolve(href, page) for href in bases)), page)
+def base_url(page: Url, href: str | None) -> Url:
+    """Return what links are relative to: the base of a page, or its own URL if that is unusable."""
+    return page if href is None else resolve(href, page) or page
 
 
 def _depends_on_folder(target: str) -> bool:

@@ -99,7 +99,7 @@ def parse(
             take_run=lambda: text,
         )
     reader = PageReader(text, rules.markers, rules.follow)
-    base = base_url(url, reader.bases)
+    base = base_url(url, reader.base)
     resolved = resolved or ResolvedLinks()
     leading_to, left_out = resolve_links(reader.hrefs, base, encoding, resolved)
     refresh, redirect = _judge_refresh(headers, reader.refresh, base, rules)

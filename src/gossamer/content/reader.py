@@ -24,7 +24,6 @@ from gossamer.policy.link_kinds import HYPERLINKS
 MAX_TITLE_LENGTH: Final = 500
 MAX_HREFS: Final = 100_000
 
-_MAX_BASES: Final = 100
 _MAX_METAS: Final = 1_000
 _MAX_META_LENGTH: Final = 1_000
 _WHITE_SPACE: Final = "\t\n\f\r "
@@ -49,7 +48,8 @@ class PageReader:
         """The kind of each link."""
         self.refresh: Refresh | None = None
         """The first one, as browsers heed no other."""
-        self.bases: list[str] = []
+        self.base: str | None = None
+        """What links are relative to: the first one, as browsers heed no other."""
         self.metas: list[tuple[str, str]] = []
         slim = without_giant_tags(text)
         renamed = rename_formatting(slim)
@@ -150,9 +150,8 @@ class PageReader:
 
     def note_base(self, element: Element) -> None:
         """Note what links are relative to."""
-        href = self._tag(element).attr("href")
-        if href is not None and len(self.bases) < _MAX_BASES:
-            self.bases.append(href.strip(_WHITE_SPACE))
+        if self.base is None and (href := self._tag(element).attr("href")) is not None:
+            self.base = href.strip(_WHITE_SPACE)
 
     def note_meta(self, element: Element) -> None:
         """Note a name with its content, and a refresh."""

@@ -18,6 +18,7 @@ MAX_CHARACTERS: Final = 20_000_000
 _TABLE_PARTS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
 _LISTING: Final = "tbody:only-child > tr:only-child > td:only-child > pre:only-child"
 _BLOCK: Final = f":not({', '.join(sorted(WITHIN_WORDS))})"
+_BLOCK_IN_CELL: Final = f":not({', '.join(sorted(WITHIN_WORDS | _TABLE_PARTS))})"
 _MAX_SPANS: Final = {"colspan": 1000, "rowspan": 65_534}
 """What the HTML standard allows."""
 
@@ -54,7 +55,9 @@ def blocks_in_tables(part: Document | Element) -> Iterator[Element]:
     for table in [*part.iter_elements({"table"})]:
         around = table.parent
         if not isinstance(around, Element) or around.closest("table") is None:
-            yield from table.select(_BLOCK)
+            # Rows and cells stand between words only where a cell holds another table.
+            is_simple = table.find("table") is None
+            yield from table.select(_BLOCK_IN_CELL if is_simple else _BLOCK)
 
 
 def unwrap_listings(document: Document) -> None:

@@ -119,6 +119,7 @@ class SeedFiles:
                 lines=number,
                 offset=0 if is_pipe(path) else file.tell(),
                 seeds=now.seeds + sum(map(len, links.values())),
+                too_deep=now.too_deep + self._too_deep(links),
                 bad=now.bad + bad,
             )
             progress.add([one.url for some in links.values() for one in some])
@@ -168,6 +169,11 @@ class SeedFiles:
                 links[line.seed.depth].append(link)
             self._remember(name, line)
         return links, bad
+
+    def _too_deep(self, links: dict[int, list[Link]]) -> int:
+        """Return how many seeds are not fetched, unless a shorter path to them is found."""
+        hosts = ((depth, one.host) for depth, some in links.items() if depth for one in some)
+        return sum(self._plan.is_too_deep(depth, host) for depth, host in hosts)
 
     def _refusal(self, seed: SeedLine | None) -> str:
         """Return why a seed is not crawled: an exclude pattern."""

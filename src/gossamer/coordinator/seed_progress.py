@@ -22,6 +22,8 @@ class FileProgress(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     """Where the next line begins."""
     seeds: int = 0
+    too_deep: int = 0
+    """How many of the seeds have a greater depth than their host may have."""
     bad: int = 0
     """How many lines were skipped because they are wrong."""
     is_done: bool = False
@@ -29,10 +31,11 @@ class FileProgress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """Return `1,000 seeds read from list.txt, 2 bad lines skipped`."""
+        deep = f", {self.too_deep:,} of them deeper than --depth" if self.too_deep else ""
         seeds = f"{self.seeds:,} seed{'' if self.seeds == 1 else 's'}"
         bad = f", {self.bad:,} bad line{'' if self.bad == 1 else 's'} skipped" if self.bad else ""
         so_far = "" if self.is_done else f" so far, up to line {self.lines:,}"
-        return f"{seeds} read from {source_name(self.name)}{so_far}{bad}"
+        return f"{seeds} read from {source_name(self.name)}{so_far}{deep}{bad}"
 
 
 class SeedProgress(msgspec.Struct, kw_only=True):

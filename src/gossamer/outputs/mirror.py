@@ -64,8 +64,8 @@ class MirrorForm:
 
     def _html(self, page: Page) -> str:
         text, encoding = decode_markup(page.body, parse_content_type(page.content_type))
-        prepared, bases = _prepared(text)
-        base = base_url(page.url, bases)
+        prepared, href = _prepared(text)
+        base = base_url(page.url, href)
         return rewrite_html(prepared, AbsoluteLinks(page.url, base, encoding, self._resolved))
 
     def localised(self, content: bytes, path: str, find: FindPath) -> bytes:
@@ -96,10 +96,10 @@ def _is_html(page: Page) -> bool:
     return page.kind is ContentKind.HTML
 
 
-def _prepared(text: str) -> tuple[str, list[str]]:
+def _prepared(text: str) -> tuple[str, str | None]:
     """Return the page with UTF-8 as its only declared encoding, and without its base elements.
 
-    Also what these say: where the links of the page are relative to.
+    Also what the first of these says: where the links of the page are relative to.
     """
     bases: list[str] = []
     placed: list[str] = []
@@ -119,7 +119,7 @@ def _prepared(text: str) -> tuple[str, list[str]]:
     if not placed:
         end = _doctype_end(prepared)
         prepared = prepared[:end] + _CHARSET + prepared[end:]
-    return prepared, bases
+    return prepared, next(iter(bases), None)
 
 
 def _doctype_end(text: str) -> int:

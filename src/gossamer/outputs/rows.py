@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from types import MappingProxyType
 
 import msgspec
@@ -9,10 +10,6 @@ import msgspec
 from gossamer.model import Page
 
 _encode = msgspec.json.Encoder().encode
-
-DEPTH = b'"depth":'
-"""Where the depth stands in a row: a text before it has no such quotes, and what has names of its
-own comes after all others."""
 
 
 def _moment(page: Page) -> str:
@@ -65,31 +62,45 @@ def row_of(page: Page, fields: Sequence[str], text: str | None = None) -> bytes:
 
     `text` is its text, for whoever has it already.
     """
-    ordered = sorted((one for one in fields if one != "id"), key=NESTED.__contains__)
     row = {
         name: text if text is not None and name == "text" else FIELDS[name](page)
-        for name in ordered
+        for name in fields
+        if name != "id"
     }
     return _encode(row)
 
 
-def numbered(row: bytes, number: int) -> bytes:
-    """Return a row with the number of its page."""
-    return b'{"id":%d%s%s' % (number, b"," if len(row) > len(b"{}") else b"", row[1:])
+def numbered(row: bytes, number: int, fields: Sequence[str]) -> bytes:
+    """Return a row of these fields with the number of its page in its place."""
+    names = [*dict.fromkeys(fields)]
+    if following := names[names.index("id") + 1 :]:
+        start = _start_of(following[0], row, fields)
+        return b'%b"id":%d,%b' % (row[:start], number, row[start:])
+    return b'%b%b"id":%d}' % (row[:-1], b"," if len(names) > 1 else b"", number)
 
 
-def depth_in(row: bytes) -> tuple[int, int]:
-    """Return where in a row the depth stands, and how many bytes it takes."""
-    start = row.index(DEPTH) + len(DEPTH)
+def _start_of(name: str, row: bytes, fields: Sequence[str]) -> int:
+    """Return where in a row of these fields the one of this name begins."""
+    if NESTED.isdisjoint(fields[: fields.index(name)]):
+        return row.index(b'"%b":' % name.encode())  # a text before it has no such quotes
+    # What is nested has names of its own.
+    found = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
+    before = takewhile(lambda one: one[0] != name, found.items())
+    return 1 + sum(len(f'"{one}":,') + len(memoryview(value)) for one, value in before)
+
+
+def depth_in(row: bytes, fields: Sequence[str]) -> tuple[int, int]:
+    """Return where in a row of these fields the depth stands, and how many bytes it takes."""
+    start = _start_of("depth", row, fields) + len('"depth":')
     end = start
     while row[end : end + 1].isdigit():
         end += 1
     return start, end - start
 
 
-def with_depth(row: bytes, depth: int) -> bytes:
+def with_depth(row: bytes, depth: int, fields: Sequence[str]) -> bytes:
     """Return a row with another depth, of the same length: a depth only gets smaller."""
-    start, width = depth_in(row)
+    start, width = depth_in(row, fields)
     return row[:start] + _padded(depth, width) + row[start + width :]
 
 

@@ -79,9 +79,9 @@ class TableOutput:
                 return
             row = row_of(page, self._spec.fields)
         if self._has_number:
-            row = numbered(row, result.page_id)
+            row = numbered(row, result.page_id, self._spec.fields)
         if self.follows_depths:
-            start, width = depth_in(row)
+            start, width = depth_in(row, self._spec.fields)
             depth = int(row[start : start + width])
             self._notes.append(result.page_id, self._journal.offset + start, depth)
         self._journal.append(row)
@@ -166,9 +166,10 @@ class ConvertedTable(TableOutput):
         return self._report()
 
     def _rows(self, depths: dict[int, int]) -> Iterator[bytes]:
+        fields = self._spec.fields
         for number, row in enumerate(self._journal.lines()):
             depth = depths.get(number)
-            yield row if depth is None else with_depth(row, depth)
+            yield row if depth is None else with_depth(row, depth, fields)
 
 
 def _named(record: bytes, module: str) -> bytes:

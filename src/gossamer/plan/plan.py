@@ -20,6 +20,7 @@ from gossamer.config import (
 from gossamer.config.host_table import HostTables
 from gossamer.content import AnalysisRules, Markers
 from gossamer.errors import UsageError
+from gossamer.frontier.host_limits import depth_limit
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import choose
 from gossamer.model import HostKey, Url
@@ -210,6 +211,11 @@ class Plan:
             keep_s=keep_seconds(options.keep_s, shared=options.store.is_shared),
             similarity=options.similarity,
         )
+
+    def is_too_deep(self, depth: int, host: HostKey) -> bool:
+        """Tell whether a URL of a host at this depth is beyond the limit."""
+        limit = depth_limit(host, limit_rules(self._hosts), self.options.depth)
+        return limit is not None and depth > limit
 
     def shared_options(self) -> bytes:
         """Return the options that are stored with the crawl, and with them which scorer was chosen.

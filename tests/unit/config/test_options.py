@@ -113,6 +113,12 @@ def test_values_come_out_in_one_form() -> None:
             "exclude has '(', which is not a regular expression: "
             "missing ), unterminated subpattern at position 0",
         ),
+        ({"follow": ""}, "follow '' is empty: name at least one, or write none, or auto"),
+        ({"accept": " , "}, "accept ' , ' is empty: name at least one, or write none"),
+        (
+            {"bodies": "s3:x"},
+            "bodies 's3:x' is neither store nor a directory nor s3://BUCKET/PREFIX",
+        ),
         ({"module": 3}, 'module 3 must be a list of strings, such as ["one", "two"]'),
         ({"contact": "Zoë"}, "contact 'Zoë' is sent in a header, so it must be ASCII, or none"),
         (

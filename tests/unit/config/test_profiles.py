@@ -66,11 +66,13 @@ def test_ones_own_profile_comes_from_the_file(file: Path) -> None:
         ("[profiles.a]\ndelai = '1s'", "a", "key 'delai' (profile a)"),
         ("[profiles.a]\ndelay = 'x'", "a", "(profile a)"),
         ("[profiles.a]\nprofile = 'web'", "a", "names another profile"),
+        ("[profiles.b]\ndelai = '1s'", "web", "(profile b) is unknown: the nearest valid"),
+        ("[profiles.b]\ndelay = 'x'", None, "(profile b)"),
         ("profiles = 3", "a", "must hold tables of options"),
         ("[profiles]\na = 3", "a", "must hold tables of options"),
     ],
 )
-def test_a_wrong_profile_is_refused(file: Path, text: str, profile: str, words: str) -> None:
+def test_a_wrong_profile_is_refused(file: Path, text: str, profile: str | None, words: str) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         load({"profile": profile}, {}, file)

@@ -74,7 +74,7 @@ def test_however_odd_a_page_renaming_changes_nothing_but_its_tree(
 def facts_of(html: str) -> list[object]:
     page = PageReader(html, None, USUAL)
     links = [*zip(page.hrefs, page.kinds, strict=True)]
-    return [links, page.title, page.bases, page.metas, page.refresh, page.language]
+    return [links, page.title, page.base, page.metas, page.refresh, page.language]
 
 
 @pytest.mark.req("D9")

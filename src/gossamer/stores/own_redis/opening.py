@@ -12,7 +12,7 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import CrawlDirectory, find_crawl, is_locked
 from gossamer.stores.opening import IdleRequest, OpenRequest
 from gossamer.stores.own_redis.folder import OwnFolder, is_own_redis
-from gossamer.stores.own_redis.server import running_server
+from gossamer.stores.own_redis.server import find_program, running_server
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.counters import pack_counters, read_counters
@@ -39,6 +39,7 @@ ROLES = ("coordinator", "frontier")
 @asynccontextmanager
 async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
     """Start the server and open the crawl there; it stops when the crawl is closed."""
+    program = find_program()  # before anything is made
     with CrawlDirectory(request.directory) as directory:
         if directory.database.exists():
             raise UsageError(
@@ -51,7 +52,7 @@ async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl
         is_sound = folder.in_order.exists() and not request.fresh
         if request.fresh:
             folder.clear()
-        async with running_server(folder, lock) as address:
+        async with running_server(folder, lock, program) as address:
             await _prepare(address, request.name, directory.path, is_sound=is_sound)
             there = msgspec.structs.replace(request, address=shared(address), fresh=False)
             async with open_redis_crawl(there) as crawl:

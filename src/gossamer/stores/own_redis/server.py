@@ -72,17 +72,17 @@ def _version_of(program: str) -> tuple[int, ...]:
 
 @asynccontextmanager
 async def running_server(
-    folder: OwnFolder, lock: int, *, only_read: bool = False
+    folder: OwnFolder, lock: int, program: str = "", *, only_read: bool = False
 ) -> AsyncIterator[RedisAddress]:
     """Have the server run, with the data of its folder; `lock` is taken over from the caller.
 
-    If the last one has not stopped in order and this one is only read, that stays on record.
+    `program` is the one to start, for whoever has found it already. If the last one has not stopped
+    in order and this one is only read, that stays on record.
     """
     was_in_order = folder.in_order.exists()
     try:
-        program = find_program()
         process, end, address = _start(
-            folder, lock, program, keep_record=only_read and not was_in_order
+            folder, lock, program or find_program(), keep_record=only_read and not was_in_order
         )
     except OSError as error:
         raise CrawlError(f"cannot start a Redis in {folder.path}: {error.strerror}") from error

@@ -5,7 +5,7 @@ from functools import cache
 from gossamer.testing.replies import Reply
 from gossamer.testing.simulator.fault import END, Fault, always, ended, linked, linking, typed
 
-_BASES = '<base href="javascript:1"><base href="/fault/"><base href="http://nobody.invalid/">'
+_BASES = '<base href="/fault/"><base href="javascript:1"><base href="http://nobody.invalid/">'
 
 
 @cache
