@@ -52,7 +52,9 @@ class CrawlOutputs:
         while not self._writing.done():
             await meanwhile(self._work.number)
             await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
-        return self._writing.result()
+        written = self._writing.result()
+        await self._drop(self._work.number)
+        return written
 
     async def close(self) -> None:
         """End the work, whatever its state."""
