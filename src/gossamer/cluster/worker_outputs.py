@@ -2,8 +2,8 @@
 
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Self
 
 import msgspec
@@ -16,9 +16,10 @@ from gossamer.cluster.output_process import OutputOrder
 from gossamer.errors import UsageError
 from gossamer.modules import Module
 from gossamer.outputs.contract import OutputReport, OutputSpec
+from gossamer.outputs.lock import OutputLock
 from gossamer.outputs.parts import PART_NOTE, PartNote, read_part
 from gossamer.outputs.state import OutputState, StateFile, state_folder
-from gossamer.outputs.targets import OutputWishes, check_endings, check_places
+from gossamer.outputs.targets import OutputWishes, check_places
 from gossamer.stores.ownership import CrawlOwner, ResultDirectory
 from gossamer.stores.redis.notes import CrawlNotes
 
@@ -59,12 +60,12 @@ class WorkerOutputs:
             is_of_records=any(one.extracts for one in modules),
         )
         folder = state_folder(plan.directory).absolute()
-        check_endings(wishes.targets)
         specs = wishes.specs(folder)
         check_places(specs, of_worker=True)
         ResultDirectory(plan.directory, CrawlOwner(member.identity, plan.name)).mark()
         folder.mkdir(exist_ok=True)
-        part, note = await _take_part(member.notes, specs)
+        with _locked(specs):
+            part, note = await _take_part(member.notes, specs)
         return cls(member, msgspec.structs.replace(wishes, part=part), note, show)
 
     @asynccontextmanager
@@ -110,6 +111,17 @@ class WorkerOutputs:
         )
         name = f"{PART_NOTE}{self.part}"
         await self._member.store.put_note(name, msgspec.json.encode(self._note))
+
+
+@contextmanager
+def _locked(specs: Sequence[OutputSpec]) -> Iterator[None]:
+    """Wait until nobody writes the outputs: another worker with the same ones is refused."""
+    with ExitStack() as stack:
+        for spec in specs:
+            lock = OutputLock(spec)
+            stack.callback(lock.let_go)
+            lock.take()
+        yield
 
 
 async def _take_part(notes: CrawlNotes, specs: Sequence[OutputSpec]) -> tuple[int, PartNote]:
