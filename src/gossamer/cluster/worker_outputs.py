@@ -13,7 +13,7 @@ from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.output_handle import OutputHandle
 from gossamer.cluster.output_process import OutputOrder
-from gossamer.errors import UsageError
+from gossamer.errors import CrawlError, UsageError
 from gossamer.modules import Module
 from gossamer.outputs.contract import OutputReport, OutputSpec
 from gossamer.outputs.lock import OutputLock
@@ -94,23 +94,32 @@ class WorkerOutputs:
         """Complete them, or raise why that cannot be done."""
         assert self._outputs is not None
         assert self._handle is not None
-        written = await self._outputs.finish(self._tell)
-        await self._tell(self._handle.number, finished=True)
+        written = await self._outputs.finish(self.tell)
+        await self.tell(self._handle.number, finished=True)
         for one in written:
             self._show(one)
 
     async def _drop(self, number: int) -> None:
+        await self.tell(number)
         await self._member.store.drop_rows(number, self.part)
-        await self._tell(number)
 
-    async def _tell(self, number: int, *, finished: bool = False) -> None:
-        """Note in the store how far the part is; rows may still be dropped when it is finished."""
+    async def tell(self, number: int, *, finished: bool = False) -> None:
+        """Note in the store how far the part is; rows may still be dropped when it is finished.
+
+        A server that fails over may have lost the note, and given the number to another worker.
+        """
         finished = finished or self._note.finished
         self._note = msgspec.structs.replace(
             self._note, written=number, finished=finished, signs=self._note.signs + 1
         )
-        name = f"{PART_NOTE}{self.part}"
-        await self._member.store.put_note(name, msgspec.json.encode(self._note))
+        store, name = self._member.store, f"{PART_NOTE}{self.part}"
+        there = read_part(self.part, await store.note(name))
+        if there is not None and there.token != self._note.token:
+            raise CrawlError(
+                f"part {self.part} of the crawl is another worker's by now: the server has lost "
+                "its last data; run the same command again, which writes a part of its own"
+            )
+        await store.put_note(name, msgspec.json.encode(self._note))
 
 
 @contextmanager
@@ -148,7 +157,8 @@ async def _take_part(notes: CrawlNotes, specs: Sequence[OutputSpec]) -> tuple[in
     else:
         part = await _next_part(notes, note)
     for file, state in zip(files, states, strict=True):
-        file.write(msgspec.structs.replace(state, part=part, token=note.token))
+        marks = state.marks if state.token == note.token else ()  # else it has those of another
+        file.write(msgspec.structs.replace(state, part=part, token=note.token, marks=marks))
     return part, note
 
 
