@@ -66,7 +66,9 @@ def test_the_parts_of_killed_workers_are_exact_together(crawl: "ProcessCrawl") -
     crawl.await_gone()
     parts = {name: rows_in(crawl.folder / f"{name}.jsonl") for name in ("all", "b", "c")}
     assert all(parts.values()), "each has fetched something"
-    log = [one.data.decode() for result in crawl.log() for one in result.records or ()]
+    results = crawl.log()
+    assert not any(one.row for one in results), "the store keeps nothing that is written"
+    log = [one.data.decode() for result in results for one in result.records or ()]
     assert Counter(row for rows in parts.values() for row in rows) == Counter(log)
     pages = [url for name in parts for url in pages_in(crawl.folder / f"{name}.warc.gz")]
     kept = [one.url for one in crawl.records() if one.page_id is not None]
@@ -95,3 +97,10 @@ def test_nobody_else_writes_to_the_part_of_a_worker(crawl: "ProcessCrawl") -> No
     assert "mine.jsonl is the part of a worker, and is left alone" in refused.output
     missing = crawl.ask("export", "--part", "7", "-o", "seven.jsonl")
     assert (missing.code, "has no part 7: gossamer status lists" in missing.output) == (2, True)
+
+
+def test_what_cannot_be_written_is_said_before_the_crawl_is_there(crawl: "ProcessCrawl") -> None:
+    for output, words in (("x.docx", "names no format"), ("none/x.csv", "there is no directory")):
+        refused = crawl.ask("worker", "-o", output)
+        assert (refused.code, words in refused.output) == (2, True)
+        assert "waiting" not in refused.output

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -20,12 +20,13 @@ from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
 from gossamer.cluster.shared_log import SharedLog
 from gossamer.cluster.worker_outputs import WorkerOutputs
-from gossamer.config import load
+from gossamer.config import CrawlOptions, load
 from gossamer.coordinator import Observer
 from gossamer.errors import ExitCode, UsageError
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.summary import module_failures
+from gossamer.outputs.targets import check_directories, check_endings
 
 
 def frontier(
@@ -50,7 +51,8 @@ def frontier(
         return FrontierProcess(member.plan, member.store, member.notes, log.say)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    return _run({**given, "pagerank_key": pagerank_key, "quiet": quiet or None}, make_role)
+    given |= {"pagerank_key": pagerank_key, "quiet": quiet or None}
+    return _run(load(given, os.environ).options, make_role)
 
 
 def worker(
@@ -98,19 +100,21 @@ def worker(
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     own = {"dir": directory and str(directory), "quiet": quiet or None, "output": output or None}
+    options = load({**given, **own}, os.environ).options
+    check_endings(options.output)  # the crawl may be waited for
+    check_directories(options.output)
     launcher = Launcher.fork()
     try:
-        return _run({**given, **own}, make_role)
+        return _run(options, make_role)
     finally:
         launcher.let_go()
 
 
 def _run(
-    given: Mapping[str, object],
+    own: CrawlOptions,
     make_role: Callable[[Membership, SharedLog, Observer], Awaitable[Role]],
 ) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
-    own = load(given, os.environ).options
     display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         say = partial(observer.say, "info")

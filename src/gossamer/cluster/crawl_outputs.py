@@ -37,22 +37,27 @@ class CrawlOutputs:
         self._work = work
         self._drop = drop
         self._writing = asyncio.create_task(work.run())
-        self._writing.add_done_callback(
-            lambda done: None if done.cancelled() or not done.exception() else on_failure()
-        )
         self._dropping = asyncio.create_task(self._drop_regularly())
+        for one in (self._writing, self._dropping):
+            one.add_done_callback(
+                lambda done: None if done.cancelled() or not done.exception() else on_failure()
+            )
 
     async def finish(self, meanwhile: Callable[[int], Awaitable[None]]) -> list[OutputReport]:
         """Have the outputs completed; return what they hold, or raise why that cannot be done.
 
         That may take long: `meanwhile` is told now and then up to which result they are written.
         """
+        if self._dropping.done():
+            self._dropping.result()
         self._work.finish()
         await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
         while not self._writing.done():
             await meanwhile(self._work.number)
             await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
-        return self._writing.result()
+        written = self._writing.result()
+        await self._drop(self._work.number)
+        return written
 
     async def close(self) -> None:
         """End the work, whatever its state."""

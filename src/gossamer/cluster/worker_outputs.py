@@ -2,8 +2,8 @@
 
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Self
 
 import msgspec
@@ -13,12 +13,13 @@ from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.output_handle import OutputHandle
 from gossamer.cluster.output_process import OutputOrder
-from gossamer.errors import UsageError
+from gossamer.errors import CrawlError, UsageError
 from gossamer.modules import Module
 from gossamer.outputs.contract import OutputReport, OutputSpec
+from gossamer.outputs.lock import OutputLock
 from gossamer.outputs.parts import PART_NOTE, PartNote, read_part
 from gossamer.outputs.state import OutputState, StateFile, state_folder
-from gossamer.outputs.targets import OutputWishes, check_endings, check_places
+from gossamer.outputs.targets import OutputWishes, check_places
 from gossamer.stores.ownership import CrawlOwner, ResultDirectory
 from gossamer.stores.redis.notes import CrawlNotes
 
@@ -59,12 +60,12 @@ class WorkerOutputs:
             is_of_records=any(one.extracts for one in modules),
         )
         folder = state_folder(plan.directory).absolute()
-        check_endings(wishes.targets)
         specs = wishes.specs(folder)
         check_places(specs, of_worker=True)
         ResultDirectory(plan.directory, CrawlOwner(member.identity, plan.name)).mark()
         folder.mkdir(exist_ok=True)
-        part, note = await _take_part(member.notes, specs)
+        with _locked(specs):
+            part, note = await _take_part(member.notes, specs)
         return cls(member, msgspec.structs.replace(wishes, part=part), note, show)
 
     @asynccontextmanager
@@ -93,23 +94,43 @@ class WorkerOutputs:
         """Complete them, or raise why that cannot be done."""
         assert self._outputs is not None
         assert self._handle is not None
-        written = await self._outputs.finish(self._tell)
-        await self._tell(self._handle.number, finished=True)
+        written = await self._outputs.finish(self.tell)
+        await self.tell(self._handle.number, finished=True)
         for one in written:
             self._show(one)
 
     async def _drop(self, number: int) -> None:
+        await self.tell(number)
         await self._member.store.drop_rows(number, self.part)
-        await self._tell(number)
 
-    async def _tell(self, number: int, *, finished: bool = False) -> None:
-        """Note in the store how far the part is; rows may still be dropped when it is finished."""
+    async def tell(self, number: int, *, finished: bool = False) -> None:
+        """Note in the store how far the part is; rows may still be dropped when it is finished.
+
+        A server that fails over may have lost the note, and given the number to another worker.
+        """
         finished = finished or self._note.finished
         self._note = msgspec.structs.replace(
             self._note, written=number, finished=finished, signs=self._note.signs + 1
         )
-        name = f"{PART_NOTE}{self.part}"
-        await self._member.store.put_note(name, msgspec.json.encode(self._note))
+        store, name = self._member.store, f"{PART_NOTE}{self.part}"
+        there = read_part(self.part, await store.note(name))
+        if there is not None and there.token != self._note.token:
+            raise CrawlError(
+                f"part {self.part} of the crawl is another worker's by now: the server has lost "
+                "its last data; run the same command again, which writes a part of its own"
+            )
+        await store.put_note(name, msgspec.json.encode(self._note))
+
+
+@contextmanager
+def _locked(specs: Sequence[OutputSpec]) -> Iterator[None]:
+    """Wait until nobody writes the outputs: another worker with the same ones is refused."""
+    with ExitStack() as stack:
+        for spec in specs:
+            lock = OutputLock(spec)
+            stack.callback(lock.let_go)
+            lock.take()
+        yield
 
 
 async def _take_part(notes: CrawlNotes, specs: Sequence[OutputSpec]) -> tuple[int, PartNote]:
@@ -136,7 +157,8 @@ async def _take_part(notes: CrawlNotes, specs: Sequence[OutputSpec]) -> tuple[in
     else:
         part = await _next_part(notes, note)
     for file, state in zip(files, states, strict=True):
-        file.write(msgspec.structs.replace(state, part=part, token=note.token))
+        marks = state.marks if state.token == note.token else ()  # else it has those of another
+        file.write(msgspec.structs.replace(state, part=part, token=note.token, marks=marks))
     return part, note
 
 

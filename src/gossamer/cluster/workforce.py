@@ -26,6 +26,8 @@ SOON_S = 20.0
 """A worker that has lived longer was in good health, and is replaced as often as it dies."""
 LEAVE_WITHIN_S = 2.0
 """How long workers may take to give back what is in progress when the crawl is broken off."""
+DISMISS_WITHIN_S = 1.0
+"""How long the store may then take to hear of them: it may be away, and their leases run out."""
 SILENCE_SHARE = 0.8
 LEAST_SILENCE_S = 5.0
 
@@ -225,15 +227,17 @@ class Workforce:
             worker.leave()
         loop = asyncio.get_running_loop()
         killing = loop.call_later(LEAVE_WITHIN_S, self._kill_all)
+        give_up_at = loop.time() + LEAVE_WITHIN_S + DISMISS_WITHIN_S
         try:
             while self._workers:
                 ended = self._unseen or await self._launcher.next_end()
                 self._unseen = None
                 if ended.pid in self._workers:  # else it was never ours: we were interrupted
                     worker = self._workers.pop(ended.pid)
-                    with suppress(CrawlError):
+                    with suppress(CrawlError, TimeoutError):
                         await self._see_off(worker)
-                        await self._dismiss(worker, ended)
+                        async with asyncio.timeout_at(give_up_at):
+                            await self._dismiss(worker, ended)
         except CrawlError:  # the launcher is gone, and took them with it
             self._workers.clear()
         finally:

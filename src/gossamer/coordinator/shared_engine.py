@@ -38,8 +38,8 @@ class SharedEngine:
             workers.stop()
             await work
         finally:
-            self._frontier.stop()
-            work.cancel()
+            for one in (leading, work):
+                one.cancel()
             await asyncio.gather(leading, work, return_exceptions=True)
         store = self._opened.store
         ended_by = ended_by or await store.ended_by()

@@ -1,10 +1,7 @@
 """One output that follows the log of results: where it stands, and how it goes on after a crash."""
 
 import errno
-import fcntl
-import os
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -13,14 +10,12 @@ import msgspec
 from gossamer.errors import CrawlError
 from gossamer.model import Page, Url
 from gossamer.outputs.contract import Output, OutputReport, OutputSpec, PositionLostError
+from gossamer.outputs.lock import OutputLock
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
 from gossamer.outputs.state import Mark, OutputState, Stamp, StateFile
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.results import Result
-
-LOCKED_FOR_S = 5.0
-"""How long another process may need to let go of an output: one whose coordinator was killed."""
 
 
 class FollowedOutput:
@@ -36,7 +31,7 @@ class FollowedOutput:
         self._state = OutputState(target=spec.target, fields=spec.fields)
         self._last: Result | None = None
         """The last result that was handed over and has no mark."""
-        self._lock: int | None = None
+        self._lock = OutputLock(spec)
         self.number = start
         """The number of the last result that was handed over."""
 
@@ -66,11 +61,11 @@ class FollowedOutput:
         Who had it until now may have written results that a log opened before does not show.
         """
         with self._explained():
-            self._take_lock()
+            self._lock.take()
 
     async def open(self, reader: CrawlReader) -> None:
         """Open it at the newest position whose result is still in the log; again if that failed."""
-        assert self._lock is not None
+        assert self._lock.is_held
         with self._explained():
             if self._output is not None:
                 self._output.close()
@@ -198,26 +193,7 @@ class FollowedOutput:
         """Leave it as it is."""
         if self._output is not None:
             self._output.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-    def _take_lock(self) -> None:
-        """Be the only one that writes it; who was killed a moment ago may still be there."""
-        path = self._spec.folder / f"{self._spec.key}.lock"
-        self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        give_up_at = time.monotonic() + LOCKED_FOR_S
-        while True:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() >= give_up_at:
-                    raise CrawlError(
-                        f"another process is writing {self._spec.target}: wait for its end"
-                    ) from error
-                time.sleep(0.05)
-            else:
-                return
+        self._lock.let_go()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -106,12 +106,29 @@ def check_endings(targets: Sequence[str]) -> None:
         seen.add(one)
 
 
+def check_directories(targets: Sequence[str]) -> None:
+    """Refuse outputs that have no directory, or one that cannot be written to."""
+    for target in targets:
+        path = Path(absolute(target))
+        if target.startswith(S3_SCHEME):
+            continue
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"there is no directory {path.parent} for the output {path.name}: make it first"
+            )
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise UsageError(
+                f"the directory {path.parent} cannot be written to: name another for {path.name}"
+            )
+
+
 def check_places(specs: Sequence[OutputSpec], *, of_worker: bool = False) -> None:
     """Refuse outputs that cannot be written, or would replace what this crawl did not write.
 
     Nobody notes what an export with `--new` has written, so that it is not replaced either. The
     part of a worker is replaced by nobody else.
     """
+    check_directories([spec.target for spec in specs])
     for spec in specs:
         state = StateFile(spec.folder, spec.key).read()
         if state is not None:
@@ -134,10 +151,6 @@ def _check_whose(spec: OutputSpec, state: OutputState, *, of_worker: bool) -> No
 
 def _complaints(spec: OutputSpec, state: OutputState | None) -> Iterator[str]:
     path, part = spec.path, in_progress(spec.path)
-    if not path.parent.is_dir():
-        yield f"there is no directory {path.parent} for the output {path.name}: make it first"
-    elif not os.access(path.parent, os.W_OK | os.X_OK):
-        yield f"the directory {path.parent} cannot be written to: name another for {path.name}"
     for one in (path, part):
         if one.is_symlink():
             yield f"{one} is a symbolic link, which Gossamer does not follow: remove it"
@@ -148,4 +161,5 @@ def _complaints(spec: OutputSpec, state: OutputState | None) -> Iterator[str]:
     elif path.exists() and state and state.stamp and state.stamp != Stamp.of(path):
         yield f"{path} was changed since this crawl wrote it, and is left alone: {leave}"
     if state is None and part.exists():
-        yield f"{part} is not of this crawl: another one is writing it, or was killed; {leave}"
+        others = "another crawl or worker is writing it, or was killed"
+        yield f"{part} is there and is left alone ({others}): {leave}"

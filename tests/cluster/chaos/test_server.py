@@ -11,6 +11,7 @@ import pytest
 from process_tree import is_alive
 from redis_servers import wait_until
 
+from gossamer.cli.signals import ECHO_S
 from gossamer.testing import KeepOpen, Raw
 from gossamer.testing.replies import Prepared
 
@@ -65,6 +66,25 @@ def test_a_worker_dies_while_the_server_is_away(
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()
+
+
+@pytest.mark.req("D15", "D16")
+def test_interrupted_twice_nobody_waits_for_a_server_that_is_away(
+    server: "RedisServer", crawl: "ProcessCrawl"
+) -> None:
+    runs = [crawl.crawl(workers=1, delay_s=1.0), crawl.worker()]
+    crawl.await_workers(2)
+    crawl.await_requests(5)
+    server.kill()
+    for run in runs:
+        crawl.await_words(run, "The store does not answer")
+        run.signal(signal.SIGINT)
+        crawl.await_words(run, "press Ctrl-C again to quit now")
+    time.sleep(ECHO_S)
+    for run in runs:
+        run.signal(signal.SIGINT)
+    assert [run.end(20.0) for run in runs] == [130, 130]
+    assert crawl.processes() == []
 
 
 @pytest.mark.req("B1")

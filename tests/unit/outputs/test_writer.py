@@ -116,7 +116,7 @@ def test_cut_anywhere_and_continued_each_row_is_there_once(tmp_path: Path, endin
 
 
 def test_only_one_process_writes_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.outputs.followed.LOCKED_FOR_S", 0.1)
+    monkeypatch.setattr("gossamer.outputs.lock.LOCKED_FOR_S", 0.1)
     bench = OutputBench(tmp_path)
     writer = bench.begin()
     other = OutputWriter(bench.wishes.specs(bench.folder), AnalysisRules())

@@ -120,7 +120,12 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
         await lead.take()
         try:
             identity = await notes.get(IDENTITY_NOTE)
+            is_alone = await _is_alone(notes, request)
             if request.fresh:
+                if not is_alone:  # they would go on with what they know of the old one
+                    raise CrawlError(
+                        f"workers of {where} are still at work: stop them, and start over then"
+                    )
                 await delete_crawl(address, request.name)
                 await lead.keep()
                 if identity is not None:
@@ -129,7 +134,7 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
             if note is not None:
                 request.check(note)
             how = Opening(
-                take_over=await _is_alone(notes, request),
+                take_over=is_alone,
                 allow_insecure=request.allow_insecure,
                 tell=lambda words: request.say("warning", words),
             )

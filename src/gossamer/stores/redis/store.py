@@ -1,7 +1,10 @@
 """The store of a crawl in Redis: every method of the contract is one call of a function."""
 
+import asyncio
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
 
 from msgspec.structs import asdict
 
@@ -23,6 +26,9 @@ from gossamer.stores.redis.unpack import read_body
 from gossamer.stores.results import pack_records
 from gossamer.stores.retrying import Retried, RetryRequest
 from gossamer.stores.rules import StoreRules
+
+CLOSE_WITHIN_S: Final = 1.0
+"""How long a server that is away may keep a process from its end."""
 
 
 class RedisStore:
@@ -327,7 +333,9 @@ class RedisStore:
         """Note that this process ends in order, and let go of the connection."""
         try:
             if self._joined:
-                await self._ask("close", None, sorted(self._joined))
+                with suppress(TimeoutError):  # whoever comes next waits for a sign of us instead
+                    async with asyncio.timeout(CLOSE_WITHIN_S):
+                        await self._ask("close", None, sorted(self._joined))
         finally:
             await self.let_go()
 

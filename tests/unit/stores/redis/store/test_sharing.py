@@ -1,6 +1,7 @@
 """Several processes at one crawl, several crawls in one Redis."""
 
 import asyncio
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -8,14 +9,17 @@ import msgspec
 import pytest
 from redis.crc import key_slot
 
+from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.frontier import SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores.contract import Task
 from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.opening import OpenRequest
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.keys import REGISTRY, prefix
 from gossamer.stores.redis.open import delete_crawl
+from gossamer.stores.redis.opening import open_redis_crawl
 from gossamer.stores.url_record import UrlState
 
 if TYPE_CHECKING:
@@ -250,5 +254,44 @@ def test_pace_of_a_host_is_kept_for_all(stage: "Stage") -> None:
         assert await second.acquire_slot(task.host, "a.test", START) == START + 30.0
         await first.close()
         await second.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.req("B1")
+def test_nothing_starts_over_while_workers_are_at_work(
+    stage: "Stage", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would take what they know of the old crawl for what is in the new one."""
+    monkeypatch.setattr("gossamer.stores.redis.opening.SILENT_S", 0.2)
+    request = OpenRequest(
+        address=StoreAddress("redis", url=stage.url),
+        name=stage.crawl,
+        directory=None,
+        rules=stage.rules,
+        check=lambda _: None,
+        clock=time.monotonic,
+        fresh=True,
+    )
+
+    async def give_signs(store: RedisStore) -> None:
+        while True:
+            await store.join(0, START)
+            await asyncio.sleep(0.05)
+
+    async def story() -> None:
+        store = await stage.open(Opening())
+        await stage.add_seeds(store, "a/")
+        await store.join(0, START)
+        signs = asyncio.create_task(give_signs(store))
+        with pytest.raises(CrawlError, match="are still at work: stop them"):
+            async with open_redis_crawl(request):
+                pass
+        signs.cancel()
+        await asyncio.gather(signs, return_exceptions=True)
+        assert (await store.snapshot(START)).waiting == 1
+        async with open_redis_crawl(request) as opened:
+            assert (await opened.store.snapshot(START)).waiting == 0
+        await store.let_go()
 
     asyncio.run(story())

@@ -1,0 +1,48 @@
+"""The lock of an output: one process at a time writes it."""
+
+import fcntl
+import os
+import time
+
+from gossamer.errors import CrawlError
+from gossamer.outputs.contract import OutputSpec
+
+LOCKED_FOR_S = 5.0
+"""How long another process may need to let go of an output: one whose coordinator was killed."""
+
+
+class OutputLock:
+    """The lock of one output, among the states of the outputs; it ends with its process."""
+
+    def __init__(self, spec: OutputSpec) -> None:
+        self._spec = spec
+        self._file: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is ours."""
+        return self._file is not None
+
+    def take(self) -> None:
+        """Be the only one that writes it; who was killed a moment ago may still be there."""
+        path = self._spec.folder / f"{self._spec.key}.lock"
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        give_up_at = time.monotonic() + LOCKED_FOR_S
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= give_up_at:
+                    raise CrawlError(
+                        f"another process is writing {self._spec.target}: wait for its end, or "
+                        "name another output"
+                    ) from error
+                time.sleep(0.05)
+            else:
+                return
+
+    def let_go(self) -> None:
+        """Let others write it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
