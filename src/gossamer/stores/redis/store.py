@@ -27,7 +27,7 @@ from gossamer.stores.results import pack_records
 from gossamer.stores.retrying import Retried, RetryRequest
 from gossamer.stores.rules import StoreRules
 
-CLOSE_WITHIN_S: Final = 1.0
+CLOSE_WITHIN_S: Final = 3.0
 """How long a server that is away may keep a process from its end."""
 
 
