@@ -50,6 +50,8 @@ def test_the_parts_of_killed_workers_are_exact_together(crawl: "ProcessCrawl") -
     own = ("b.jsonl", "b.warc.gz")
     killed, leaving = join(crawl, "b", *own), join(crawl, "c", "c.jsonl", "c.warc.gz")
     other = crawl.worker()
+    for one in (killed, leaving, other):  # so that each gets a host
+        crawl.await_words(one, "waiting for the crawl")
     tables = ("-o", crawl.folder / "all.jsonl", "-o", crawl.folder / "all.warc.gz")
     run = crawl.crawl(*tables, workers=0)
     crawl.await_requests(25)
