@@ -9,19 +9,21 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import msgspec
 import uvloop
 
 from gossamer.channel import Channel, Contract, Served
 from gossamer.channel.channel import methods_of
-from gossamer.config import load
+from gossamer.config import StoreAddress, load
 from gossamer.content import AnalysisRules
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.outputs.contract import OutputReport
+from gossamer.outputs.state import state_folder
 from gossamer.outputs.targets import OutputWishes
 from gossamer.outputs.writer import OutputWriter
+from gossamer.plan import Plan
 from gossamer.plugins import describe
 from gossamer.stores.away import Absence, StoreAwayError
 from gossamer.stores.reading import CrawlReader, ReadRequest
@@ -44,6 +46,18 @@ class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     rules: AnalysisRules
     """How kept pages are read."""
+
+    @classmethod
+    def of(cls, plan: Plan, wishes: OutputWishes, store: StoreAddress) -> Self:
+        """Return what is to be written of a crawl in this store."""
+        return cls(
+            wishes=wishes,
+            folder=str(state_folder(plan.directory).absolute()),
+            store=store.url or str(store),
+            name=plan.name if store.is_server else None,
+            directory=str(plan.directory.absolute()),
+            rules=plan.analysis_rules(),
+        )
 
 
 class OutputControl(Protocol):

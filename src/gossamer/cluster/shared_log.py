@@ -39,7 +39,7 @@ class SharedLog:
             self.send(level, message)
 
     def send(self, level: Literal["warning", "error"], words: str) -> None:
-        """Send a message that is shown here in another way."""
+        """Send a message to the store, unless too many are on their way."""
         if len(self._sending) < MOST_ON_THEIR_WAY:
             who = f"{self.role} on {socket.gethostname()}"
             task = asyncio.create_task(self._send(ProcessMessage(who, level, words)))

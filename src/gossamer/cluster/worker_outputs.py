@@ -74,15 +74,7 @@ class WorkerOutputs:
     ) -> AsyncIterator[None]:
         """Write them meanwhile."""
         plan = self._member.plan
-        store = plan.options.store
-        order = OutputOrder(
-            wishes=self._wishes,
-            folder=str(state_folder(plan.directory).absolute()),
-            store=store.url or str(store),
-            name=plan.name,
-            directory=str(plan.directory.absolute()),
-            rules=plan.analysis_rules(),
-        )
+        order = OutputOrder.of(plan, self._wishes, plan.options.store)
         self._handle = OutputHandle(launcher, order, say)
         self._outputs = CrawlOutputs(self._handle, self._drop, on_failure)
         try:

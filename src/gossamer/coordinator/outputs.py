@@ -158,12 +158,5 @@ def _begin(
 
     ResultDirectory(plan.directory, CrawlOwner(opened.identity, plan.name)).mark()
     folder.mkdir(exist_ok=True)
-    order = OutputOrder(
-        wishes=wishes,
-        folder=str(folder),
-        store=opened.address.url or str(opened.address),
-        name=plan.name if opened.address.is_server else None,
-        directory=str(plan.directory.absolute()),
-        rules=plan.analysis_rules(),
-    )
+    order = OutputOrder.of(plan, wishes, opened.address)
     return OutputHandle(site.launch(), order, site.say)
