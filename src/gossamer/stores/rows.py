@@ -1,0 +1,342 @@
+"""The rows of a crawl: what a database must do for the frontier. There is no rule in it.
+
+The frontier has in memory what its rules ask most, and collects what they change (`Changes`). A
+database writes all of that or nothing (`Rows.write`), reads single rows back, and yields everything
+that is held in memory when a crawl is opened.
+
+A URL that is assigned or in progress is stored as queued, with a lease beside it if it has one: so
+whoever opens the crawl finds it waiting, unless it takes over the lease.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import msgspec
+
+from gossamer.model import HostKey, Url
+from gossamer.stores.url_record import Attempt, UrlState
+
+Item: TypeAlias = tuple[float, int]
+"""A URL in a queue: its score and its id. The smallest goes first."""
+
+
+class UrlRow(msgspec.Struct, array_like=True, gc=False):
+    """Everything that is stored of a URL, but for its attempts and its links."""
+
+    id: int
+    url: Url
+    key: bytes
+    """16 bytes: the hash of its fingerprint."""
+    host: int
+    """The id of its host."""
+    state: UrlState
+    """UNSCORED, QUEUED, DONE or TOO_DEEP."""
+    depth: int
+    hops: int
+    """How many redirects led there from the last link, on the shortest path."""
+    parent: int | None
+    found_at: float
+    given_score: float | None = None
+    """That of the link by which it was found first."""
+    lastmod: float | None = None
+    """What a sitemap says of it, as the next two (`stores.listing.Listing`)."""
+    priority: float | None = None
+    sitemap_of: str | None = None
+    score: float | None = None
+    queue: int | None = None
+    outcome: str | None = None
+    detail: str | None = None
+    page: int | None = None
+    """The number of its page, which it never loses."""
+    duplicate_of: int | None = None
+    similarity: float | None = None
+    own_similarity: float | None = None
+    finished_at: float | None = None
+    attempts: int = 0
+    deaths: int = 0
+    """How many workers it has crashed."""
+    redirect: bool = False
+    """Whether its last visit was a redirect."""
+
+
+class UrlChange(msgspec.Struct, frozen=True, gc=False):
+    """What has changed of a URL whose row is not in memory: its path, and perhaps its state."""
+
+    depth: int
+    hops: int
+    parent: int | None
+    state: UrlState | None = None
+    """None: as it was."""
+
+
+class KnownUrl(NamedTuple):
+    """What is in memory of every URL, as it is loaded."""
+
+    id: int
+    key: bytes
+    host: int
+    state: int
+    depth: int
+    hops: int
+    page: int | None
+    finished_at: float | None
+    has_links: bool
+    redirect: bool
+    queue: int | None
+    sitemap_of: str | None
+
+
+class KnownPage(NamedTuple):
+    """What is in memory of every page, as it is loaded."""
+
+    number: int
+    url: int
+    digest: bytes
+    fetched_at: float
+    reported_depth: int
+
+
+class RelaxingUrl(NamedTuple):
+    """A URL that has come nearer, whose links are still to be followed; the nearest is smallest."""
+
+    depth: int
+    hops: int
+    url_id: int
+    done: int
+    """How many of its links were followed already."""
+
+
+class HostRow(msgspec.Struct, array_like=True, kw_only=True):
+    """The stored state of a host."""
+
+    id: int
+    key: HostKey
+    domain: str
+    urls: int = 0
+    """How many of its URLs are known."""
+    delay_s: float = 0.0
+    next_start: float = 0.0
+    failures: int = 0
+    unanswered: int = 0
+    crawl_delay_s: float | None = None
+    requests: int = 0
+    failed: int = 0
+    pages: int = 0
+    took_s: float = 0.0
+    received: int = 0
+    failed_at: float | None = None
+    robots_slots: int = 0
+    """How many requests for its robots.txt are running, or were when their workers died."""
+    robots_until: float = 0.0
+    """Until when they are believed to run."""
+
+
+class DomainRow(msgspec.Struct, array_like=True):
+    """The stored state of a registered domain."""
+
+    name: str
+    credit: float = 0.0
+    worker: int | None = None
+    """The worker that serves it."""
+    kept_until: float = 0.0
+    """Until when that worker keeps it without URLs."""
+
+
+class LeaseRow(msgspec.Struct, array_like=True):
+    """A URL in progress: who works on it, and what its page has claimed."""
+
+    url: int
+    number: int
+    worker: int
+    deadline: float
+    allowed: int
+    """How many bytes are reserved for it."""
+    shared: bool
+    unproven: bool
+    claim: bytes | None = None
+    """Its claim of a page number, or why it was refused one (msgpack); None: neither."""
+
+
+class PageRow(msgspec.Struct, array_like=True):
+    """What is stored of a page, but for its content."""
+
+    number: int
+    url: int
+    size: int
+    digest: bytes
+    content_type: str
+    encoding: str
+    title: str
+    fetched_at: float
+    reported_depth: int
+    """The depth that the modules know; that of its URL may be smaller."""
+
+
+class SketchRow(msgspec.Struct, array_like=True):
+    """What other pages are compared with."""
+
+    page: int
+    fetched_at: float
+    bands: bytes
+    """8 bytes each."""
+    sample: bytes
+    own: bytes | None
+    """The sample of its own content; None: it was not read so far."""
+
+
+class ResultRow(msgspec.Struct, array_like=True):
+    """A line of the log of results."""
+
+    number: int
+    url: int
+    page: int | None
+    settled_at: float
+    records: bytes | None
+    row: bytes | None
+    """What outputs want of the page, until they have it."""
+
+
+class Changes:
+    """What is to be written together."""
+
+    def __init__(self) -> None:
+        self.urls: dict[int, UrlRow] = {}
+        """Whole rows, new or changed."""
+        self.url_changes: dict[int, UrlChange] = {}
+        """Of URLs that are not among those."""
+        self.links: dict[int, bytes] = {}
+        """All links of a URL: see `pack_links`."""
+        self.attempts: dict[int, list[Attempt]] = {}
+        """New ones, by URL; the row of the URL counts them."""
+        self.relaxing: dict[int, RelaxingUrl | None] = {}
+        self.hosts: dict[int, HostRow] = {}
+        self.host_urls: dict[int, int] = {}
+        """How many URLs are known of hosts that are not among those."""
+        self.domains: dict[str, DomainRow] = {}
+        self.metadata: dict[str, bytes | None] = {}
+        """None: it is removed."""
+        self.leases: dict[int, LeaseRow | None] = {}
+        self.pages: dict[int, PageRow] = {}
+        self.contents: dict[int, tuple[float, bytes]] = {}
+        """When a page was fetched, and its packed content."""
+        self.sketches: dict[int, SketchRow] = {}
+        self.dropped: set[int] = set()
+        """Pages whose stored content and sketch go, before any new ones are written."""
+        self.reported: dict[int, int] = {}
+        """Depths of stored pages that the modules have learnt."""
+        self.results: list[ResultRow] = []
+        self.sent: dict[str, list[bytes]] = {}
+        """Messages to be appended to queues, where the database carries any."""
+        self.taken: dict[str, int] = {}
+        """How many messages go from the front of queues: what they said is among the changes."""
+        self.rows_dropped: int = 0
+        """The rows of results up to this number go, after any new ones are written."""
+        self.rows_expired: float = float("-inf")
+        """Those of results that were settled up to this time as well."""
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to write."""
+        return any(vars(self)[name] for name in _CONTAINERS) or bool(
+            self.rows_dropped or self.rows_expired > float("-inf")
+        )
+
+
+_CONTAINERS = tuple(name for name, value in vars(Changes()).items() if hasattr(value, "__len__"))
+
+
+class Rows(Protocol):
+    """The rows of one crawl in a database.
+
+    All methods block. Those that read see what was written last, whether or not that is durable.
+    """
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """The exceptions of the database."""
+
+    def complaint(self, error: Exception) -> str:
+        """Return a sentence for people about an error."""
+
+    # -- everything, when a crawl is opened ------------------------------------------------------
+
+    def metadata(self) -> dict[str, bytes]:
+        """Return what is kept with the crawl as a whole, by name."""
+
+    def known_urls(self) -> Iterator[KnownUrl]:
+        """Yield what memory holds of every URL, in the order of discovery."""
+
+    def known_pages(self) -> Iterator[KnownPage]:
+        """Yield what memory holds of every page, in the order of numbers."""
+
+    def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
+        """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
+
+    def hosts(self) -> Iterator[HostRow]:
+        """Yield all hosts, in the order of their ids: 1, 2, 3 …"""
+
+    def domains(self) -> Iterator[DomainRow]:
+        """Yield all domains of which anything is stored."""
+
+    def relaxing(self) -> Iterator[RelaxingUrl]:
+        """Yield the URLs whose links are still to be followed over a shorter path."""
+
+    def leases(self) -> Iterator[LeaseRow]:
+        """Yield the leases."""
+
+    def last_result(self) -> int:
+        """Return the number of the last result; 0 when there is none."""
+
+    # -- single rows -----------------------------------------------------------------------------
+
+    def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
+        """Return the rows of known URLs, in this order."""
+
+    def read_links(self, ids: Sequence[int]) -> list[bytes]:
+        """Return the links of known URLs, in this order; empty for one that has none."""
+
+    def read_queue(self, host: int, queue: int, after: Item, limit: int) -> list[Item]:
+        """Return the first URLs stored in a priority queue of a host that come after an item."""
+
+    def read_attempts(self, url_id: int) -> list[Attempt]:
+        """Return the history of a URL."""
+
+    def read_hosts(self, ids: Sequence[int]) -> list[HostRow]:
+        """Return stored hosts, in this order."""
+
+    def read_page(self, number: int) -> PageRow | None:
+        """Return a page; None if no page has that number."""
+
+    def read_sketches(self, pages: Sequence[int]) -> list[SketchRow | None]:
+        """Return the sketches of pages, in this order; None for one that has none."""
+
+    def read_content(self, page: int) -> bytes | None:
+        """Return the packed content of a page; None if it is not stored any more."""
+
+    def read_expired(self, before: float, limit: int) -> list[int]:
+        """Return pages with stored content that were fetched up to `before`, the oldest first."""
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(self, changes: Changes) -> Callable[[], None] | None:
+        """Take changes over, which are not used any more afterwards.
+
+        Return what makes them durable, all or none of them, and may wait for a disk or a server: it
+        is called once, perhaps in another thread, before anything else is written. None: they are
+        as durable as they get.
+        """
+
+    def close(self) -> None:
+        """Let go of it; what was written and not made durable is lost."""
+
+
+def pack_links(ids: Sequence[int]) -> bytes:
+    """Return links as they are stored."""
+    return array("q", ids).tobytes()
+
+
+def unpack_links(packed: bytes) -> Sequence[int]:
+    """Return links that were stored."""
+    links = array("q")
+    links.frombytes(packed)
+    return links
