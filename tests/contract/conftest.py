@@ -17,19 +17,18 @@ from tests.contract.stores import ChannelSetup, EmbeddedSetup, RedisSetup, Sqlit
 from gossamer.content.similarity import Sketch
 from gossamer.frontier import SchedulerRules
 from gossamer.stores import StoreRules
-from gossamer.stores.embedded.sqlite import SqliteBackend
 
-KINDS = ("sqlite", "sqlite with a tiny cache", "channel", "redis")
+KINDS = ("sqlite", "sqlite with short heads", "channel", "redis")
 
 
 def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> StoreSetup:
     if kind == "redis":
         return RedisSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
     if kind == "memory":
-        return EmbeddedSetup(SqliteBackend)
+        return EmbeddedSetup()
     if kind == "channel":
         return ChannelSetup(folder)
-    return SqliteSetup(folder, 200_000 if kind == "sqlite" else 2)
+    return SqliteSetup(folder) if kind == "sqlite" else SqliteSetup(folder, head=2)
 
 
 @pytest.fixture(params=KINDS)

@@ -3,25 +3,23 @@
 import asyncio
 import shutil
 import socket
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from gossamer.channel import Channel
 from gossamer.config import StoreAddress
+from gossamer.model import Outcome
 from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.bodies.reader import BodyReader
-from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.stores.embedded.sqlite.queries import (
-    read_attempts,
-    read_content,
-    read_last_result,
-    read_pages,
-    read_results,
-)
+from gossamer.stores.embedded.memory import CrawlMemory
+from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.stores.embedded.sqlite.queries import read_results
+from gossamer.stores.embedded.waiting import HEAD
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.reading import ReadRequest
@@ -30,7 +28,7 @@ from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.open import delete_crawl
 from gossamer.stores.redis.reader import RedisReader, open_redis_reader
 from gossamer.stores.redis.records import read_url, write_url
-from gossamer.stores.results import Result
+from gossamer.stores.results import Result, unpack_records
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 T = TypeVar("T")
@@ -88,14 +86,19 @@ class StoreSetup(Protocol):
         """Let go of everything."""
 
 
+async def at_once(work: Callable[[], None]) -> None:
+    """Make changes durable without a thread."""
+    work()
+
+
 class EmbeddedSetup:
-    """A store in the process, over a backend."""
+    """A store in the process, over rows in memory.
+
+    Whoever looks into it sees what is collected for the next commit as well, and changes nothing.
+    """
 
     forgets_the_uncommitted = False
     forgets_hosts = True
-
-    def __init__(self, make_backend: Callable[[], SqliteBackend]) -> None:
-        self._make_backend = make_backend
 
     @property
     def store(self) -> Store:
@@ -104,49 +107,89 @@ class EmbeddedSetup:
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         return run_at_once(step)
 
+    def make_rows(self) -> SqliteRows:
+        return SqliteRows()
+
     def open(self, rules: StoreRules, now: float) -> None:
-        self.backend = self._make_backend()
-        self._store = EmbeddedStore(self.backend, rules, now)
+        self._store = EmbeddedStore(self.make_rows(), rules, now, finish=at_once)
 
     def crash(self) -> None:
         """Lose everything: it was in memory."""
-        self.backend.close()
+        self._store.rows.close()
+
+    @property
+    def memory(self) -> CrawlMemory:
+        return self._store._memory
 
     def records(self) -> Iterable[UrlRecord]:
-        return self.backend.records()
+        return self._store.records()
 
     def pages(self) -> Iterable[PageRecord]:
-        return read_pages(self._written())
+        memory = self.memory
+        for number in range(1, memory.pages.last_number + 1):
+            if (row := memory.pages.row(number)) is None:
+                continue
+            visits = [
+                one for one in memory.urls.attempts(row.url) if one.outcome is Outcome.FETCHED
+            ]
+            yield PageRecord(
+                id=number,
+                url=memory.urls.row(row.url).url,
+                depth=memory.urls.depths[row.url],
+                outcome=Outcome.FETCHED,
+                bytes=row.size,
+                content_type=row.content_type,
+                encoding=row.encoding,
+                title=row.title,
+                fetched_at=row.fetched_at,
+                visits=len(visits),
+                status=visits[-1].status,
+            )
 
     def attempts(self, url_id: int) -> list[Attempt]:
-        return read_attempts(self._written(), url_id)
+        return self.memory.urls.attempts(url_id)
 
     def set_attempts(self, url_id: int, count: int) -> None:
-        self._written().execute("UPDATE urls SET attempts = ? WHERE id = ?", (count, url_id))
+        self.memory.urls.change(url_id).attempts = count
 
     def answer(self, page_id: int) -> KeptAnswer | None:
-        stored = read_content(self._written(), page_id)
+        stored, _ = self.memory.pages.content(page_id)
         bodies = BodyReader(self._store.note)
         return None if stored is None else run_at_once(read_answer(bodies, stored, page_id))
 
     def results(self, after: int, limit: int, part: int | None) -> list[Result]:
-        return read_results(self._written(), after, limit, part)
+        rows, changes = self._store.rows, self.memory.pending.now
+        assert isinstance(rows, SqliteRows)
+        stored = [
+            one
+            if one.number > changes.rows_dropped and one.settled_at > changes.rows_expired
+            else msgspec.structs.replace(one, row=None)
+            for one in read_results(rows.connection, 0, 10**9)
+        ]
+        collected = [
+            Result(
+                number=one.number,
+                url_id=one.url,
+                page_id=one.page,
+                settled_at=one.settled_at,
+                records=unpack_records(one.records),
+                row=one.row if one.number > changes.rows_dropped else None,
+            )
+            for one in changes.results
+        ]
+        return [one for one in [*stored, *collected] if one.number > after][:limit]
 
     def last_result(self) -> int:
-        return read_last_result(self._written())
-
-    def _written(self) -> sqlite3.Connection:
-        self.backend._batch.write()
-        return self.backend._db
+        return max((one.number for one in self.results(0, 10**9, None)), default=0)
 
     def last_page(self) -> int:
-        return asyncio.run(self._store.numbering()).last_page
+        return run_at_once(self._store.numbering()).last_page
 
     def gaps(self) -> frozenset[int]:
-        return asyncio.run(self._store.numbering()).gaps
+        return run_at_once(self._store.numbering()).gaps
 
     def close(self) -> None:
-        self.backend.close()
+        self._store.rows.close()
 
 
 class SqliteSetup(EmbeddedSetup):
@@ -154,30 +197,36 @@ class SqliteSetup(EmbeddedSetup):
 
     forgets_the_uncommitted = True
 
-    def __init__(self, folder: Path, cached_links: int) -> None:
+    def __init__(self, folder: Path, *, head: int = HEAD) -> None:
         self._folder = folder
         self._lives = count()
-        self._cached_links = cached_links
+        self._head = head
         self._path = self._next_path()
-        super().__init__(lambda: SqliteBackend(self._path, cached_links=self._cached_links))
 
     def _next_path(self) -> Path:
         path = self._folder / str(next(self._lives)) / "crawl.sqlite"
         path.parent.mkdir()
         return path
 
+    def make_rows(self) -> SqliteRows:
+        return SqliteRows(self._path)
+
+    def open(self, rules: StoreRules, now: float) -> None:
+        super().open(rules, now)
+        self.memory.waiting._head = self._head
+
     def crash(self) -> None:
         before, self._path = self._path, self._next_path()
         for suffix in ("", "-wal"):
             shutil.copyfile(f"{before}{suffix}", f"{self._path}{suffix}")
-        self.backend.close()
+        self._store.rows.close()
 
 
 class ChannelSetup(SqliteSetup):
     """A store in a file, as a worker process has it: through a channel."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, cached_links=200_000)
+        super().__init__(folder)
         self._runner = asyncio.Runner()
         self._ends: list[Channel] = []
 
@@ -216,6 +265,12 @@ class ChannelSetup(SqliteSetup):
         self._hang_up()
         super().close()
         self._runner.close()
+
+    def last_page(self) -> int:
+        return self.run(self._store.numbering()).last_page
+
+    def gaps(self) -> frozenset[int]:
+        return self.run(self._store.numbering()).gaps
 
 
 class RedisSetup:

@@ -14,7 +14,7 @@ from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Depth
 from gossamer.model import Url
 from gossamer.plan.clock import steady_clock
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.rules import StoreRules
 from gossamer.stores.url_record import UrlRecord
@@ -40,12 +40,11 @@ class MemoryCrawl:
         )
         self._max_depth = max_depth
         self._clock = steady_clock()
-        self._backend = SqliteBackend()
-        self._store = EmbeddedStore(self._backend, rules, self._clock())
+        self._store = EmbeddedStore(SqliteRows(), rules, self._clock())
 
     def records(self) -> Iterable[UrlRecord]:
         """Return every URL that is known, in the order in which they were found."""
-        return self._backend.records()
+        return self._store.records()
 
     def context(self, client: Client, link_filter: LinkFilter, modules: Modules) -> WorkerContext:
         """Return what the worker needs; the caller may add to it before `run`."""

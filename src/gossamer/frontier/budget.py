@@ -41,6 +41,11 @@ class Budget:
         self.reserved += allowed
         return allowed
 
+    def resume(self, allowed: int) -> None:
+        """Go on with a reservation that was made before."""
+        self.tasks += 1
+        self.reserved += allowed
+
     def use(self, allowed: int, received: int, *, page: bool = False, short: bool = False) -> None:
         """Replace a reservation by what was used; `short`: the rest was too little for the task."""
         self.tasks -= 1

@@ -54,6 +54,11 @@ class Host(msgspec.Struct, eq=False):
     taskless_last: bool = False
     """Whether its last slot went to such a request."""
 
+    robots_slots: int = 0
+    """How many of its slots are taken for such requests."""
+    robots_until: float = 0.0
+    """Until when they are believed to be."""
+
     in_progress: int = 0
     """How many requests to it are running."""
     waiting: int = 0

@@ -56,13 +56,20 @@ class Leases:
         found = self._leases.get(url_id)
         return found if found is not None and found.number == number else None
 
-    def renew(self, url_id: int, number: int, now: float) -> bool:
-        """Extend a lease; False if it was lost."""
+    def of_url(self, url_id: int) -> Lease | None:
+        """Return the lease of a URL."""
+        return self._leases.get(url_id)
+
+    def resume(self, lease: Lease) -> None:
+        """Go on with a lease that was granted before."""
+        self._leases[lease.url_id] = lease
+
+    def renew(self, url_id: int, number: int, now: float) -> Lease | None:
+        """Extend a lease and return it; None if it was lost."""
         lease = self.find(url_id, number)
-        if lease is None:
-            return False
-        lease.deadline = max(lease.deadline, now + self._lease_s)
-        return True
+        if lease is not None:
+            lease.deadline = max(lease.deadline, now + self._lease_s)
+        return lease
 
     def end(self, lease: Lease) -> None:
         """End a lease."""

@@ -174,6 +174,24 @@ class Scheduler:
             granted.append(lease)
         return granted
 
+    def resume(self, lease: Lease, now: float) -> None:
+        """Go on with a lease that was granted by another scheduler."""
+        worker, host = lease.worker, lease.host
+        self.agendas.join(worker, now)
+        self.leases.resume(lease)
+        host.in_progress += 1
+        self.agendas[worker].in_progress += 1
+        self.agendas[worker].unproven += lease.unproven
+        if lease.shared:
+            host.shares[worker] = host.shares.get(worker, 0) + 1
+        else:
+            host.domain.worker = worker
+            host.domain.busy += 1
+
+    def resume_slots(self, host: Host, slots: int) -> None:
+        """Go on with slots that were acquired from another scheduler."""
+        host.in_progress += slots
+
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when to ask for leases again; None: unknown.
 

@@ -36,6 +36,10 @@ class _Refusal(msgspec.Struct):
     """That claim was dropped."""
 
 
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[HeldClaim | None, _Refusal | None]).decode
+
+
 class Claims:
     """The numbers claimed by URLs in progress, and the URLs that were refused one."""
 
@@ -46,6 +50,43 @@ class Claims:
         self._by_number: dict[int, int] = {}
         self._holders: dict[bytes, int] = {}
         self._refusals: dict[int, _Refusal] = {}
+        self.changed: set[int] = set()
+        """The URLs of which a claim or a refusal has changed since it was stored."""
+
+    def all(self) -> Iterable[HeldClaim]:
+        """Return every claim."""
+        return self._claims.values()
+
+    # -- stored with the lease of a URL ----------------------------------------------------------
+
+    def pack(self, url_id: int) -> bytes | None:
+        """Return what a URL has claimed, or why it was refused, as it is stored; None: neither."""
+        claim, refusal = self._claims.get(url_id), self._refusals.get(url_id)
+        return None if claim is None and refusal is None else _encode((claim, refusal))
+
+    def resume(self, url_id: int, packed: bytes) -> None:
+        """Take over what was stored."""
+        claim, refusal = _decode(packed)
+        if claim is not None:
+            self._claims[url_id] = claim
+            if not claim.again:
+                self._take(claim.number)
+                self._by_number[claim.number] = url_id
+                self._holders.setdefault(claim.digest, url_id)
+        if refusal is not None:
+            self._refusals[url_id] = refusal
+
+    def _take(self, number: int) -> None:
+        """Let a number be taken, which nobody has."""
+        if number < self._next:
+            self._free.remove(number)
+            heapq.heapify(self._free)
+        else:
+            for free in range(self._next, number):
+                heapq.heappush(self._free, free)
+            self._next = number + 1
+
+    # -- claims ----------------------------------------------------------------------------------
 
     @property
     def last_page(self) -> int:
@@ -79,6 +120,7 @@ class Claims:
             number = self._next
             self._next += 1
         self._claims[url_id] = HeldClaim(number, digest, sketch, own, set())
+        self.changed.add(url_id)
         self._by_number[number] = url_id
         self._holders.setdefault(digest, url_id)
         return number
@@ -86,12 +128,15 @@ class Claims:
     def give_again(self, url_id: int, number: int, digest: bytes, sketch: Sketch | None) -> None:
         """Let a URL that is visited again keep the number of its page."""
         self._claims[url_id] = HeldClaim(number, digest, sketch, None, set(), again=True)
+        self.changed.add(url_id)
 
     def refuse(self, url_id: int, duplicate_of: int, holder: int | None) -> None:
         """Refuse the page of a URL, which repeats a kept one or one that `holder` has claimed."""
         if holder is not None:
             self._claims[holder].duplicates.add(url_id)
+            self.changed.add(holder)
         self._refusals[url_id] = _Refusal(duplicate_of, holder)
+        self.changed.add(url_id)
 
     def duplicate_of(self, url_id: int) -> int | None:
         """Return the page because of which a URL was refused; None if it was not."""
@@ -112,6 +157,9 @@ class Claims:
         refusal = self._refusals.pop(url_id, None)
         if refusal is not None and refusal.holder in self._claims:
             self._claims[refusal.holder].duplicates.discard(url_id)
+            self.changed.add(refusal.holder)
+        if refusal is not None:
+            self.changed.add(url_id)
 
     def drop(self, url_id: int) -> set[int]:
         """Drop the claim of a URL that yields no page; return the finished duplicates of it."""
@@ -122,12 +170,16 @@ class Claims:
         heapq.heappush(self._free, claim.number)
         for duplicate in claim.duplicates & self._refusals.keys():
             self._refusals[duplicate].void = True
+            self.changed.add(duplicate)
         return claim.duplicates - self._refusals.keys()
 
     def keep(self, url_id: int) -> HeldClaim | None:
         """End the claim of a URL, whose page is kept; return it."""
         claim = self._claims.pop(url_id, None)
-        if claim is not None and not claim.again:
+        if claim is None:
+            return None
+        self.changed.add(url_id)
+        if not claim.again:
             del self._by_number[claim.number]
             if self._holders.get(claim.digest) == url_id:
                 del self._holders[claim.digest]

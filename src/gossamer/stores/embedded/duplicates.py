@@ -13,7 +13,7 @@ from gossamer.content.similarity import Sketch, estimated_similarity
 from gossamer.stores.claim import THIS_PAGE
 from gossamer.stores.embedded.claims import Claims, HeldClaim
 from gossamer.stores.embedded.lsh_index import MAX_UNREAD, LshIndex, keys_of
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.memory import CrawlMemory
 
 
 class Original(msgspec.Struct, frozen=True):
@@ -48,21 +48,23 @@ class DuplicateIndex:
 
     def __init__(
         self,
-        backend: SqliteBackend,
+        memory: CrawlMemory,
         claims: Claims,
         similarity: float | None,
         keep_s: float,
         now: float,
     ) -> None:
-        self._backend = backend
+        self._pages = memory.pages
         self._claims = claims
         self._threshold = similarity
         self._keep_s = keep_s
-        table = backend.band_table()
-        self._index = LshIndex(table)
+        self._index = LshIndex()
         if similarity is not None:
-            for number, bands in backend.bands(table.complete_to, now - keep_s):
+            for number, bands in memory.bands(now - keep_s):
                 self._index.add(number, keys_of(bands))
+            for claim in claims.all():
+                if not claim.again:
+                    self._index.add(claim.number, self._keys(claim.sketch))
 
     def __len__(self) -> int:
         """Return how many bands of pages are indexed."""
@@ -114,11 +116,11 @@ class DuplicateIndex:
             claim = self._claims.held(holder)
             assert claim is not None
             return Original(claim.number, holder)
-        number = self._backend.duplicate_of(digest, now - self._keep_s)
+        number = self._pages.duplicate_of(digest, now - self._keep_s)
         return None if number is None else Original(number)
 
     def _similar(
-        self, sketch: Sketch | None, keys: list[int], own: Mapping[int, bytes] | None, now: float
+        self, sketch: Sketch | None, keys: list[bytes], own: Mapping[int, bytes] | None, now: float
     ) -> Original | Unread | None:
         """Return the most similar page, if it is similar enough, or what is to be read first."""
         if not keys or sketch is None or self._threshold is None:
@@ -137,12 +139,23 @@ class DuplicateIndex:
                     return Original(one.number, one.holder, one.similarity, similarity)
         return None
 
-    def _alike(self, sample: bytes, keys: list[int], threshold: float, now: float) -> list[_Alike]:
+    def _alike(
+        self, sample: bytes, keys: list[bytes], threshold: float, now: float
+    ) -> list[_Alike]:
         """Return the pages whose whole text is similar, the most similar ones first."""
+        holders = {
+            number: self._claims.holder_of_number(number)
+            for number in self._index.candidates(keys)
+        }
+        kept = [number for number, holder in holders.items() if holder is None]
+        sketches = self._pages.sketches(kept, now - self._keep_s) if kept else {}
         found = []
-        for number in self._index.candidates(keys):
-            holder = self._claims.holder_of_number(number)
-            its, own = self._samples(number, holder, now)
+        for number, holder in holders.items():
+            if holder is None:
+                sketch = sketches.get(number)
+                its, own = (None, None) if sketch is None else (sketch.sample, sketch.own)
+            else:
+                its, own = self._claimed(holder)
             if its is None or len(its) != len(sample):
                 continue
             similarity = estimated_similarity(sample, its)
@@ -150,12 +163,8 @@ class DuplicateIndex:
                 found.append(_Alike(number, holder, similarity, own))
         return sorted(found, key=lambda one: (-one.similarity, one.number))
 
-    def _samples(
-        self, number: int, holder: int | None, now: float
-    ) -> tuple[bytes | None, bytes | None]:
-        """Return the samples of a page's whole text and of its own content."""
-        if holder is None:
-            return self._backend.samples(number, now - self._keep_s)
+    def _claimed(self, holder: int) -> tuple[bytes | None, bytes | None]:
+        """Return the samples of a claimed page's whole text and of its own content."""
         claim = self._claims.held(holder)
         if claim is None or claim.sketch is None:
             return None, None
@@ -165,9 +174,9 @@ class DuplicateIndex:
         """Keep the samples of the own contents of kept pages."""
         for number, sample in own.items():
             if number != THIS_PAGE:
-                self._backend.keep_own(number, sample)
+                self._pages.set_own(number, sample)
 
-    def _keys(self, sketch: Sketch | None) -> list[int]:
+    def _keys(self, sketch: Sketch | None) -> list[bytes]:
         if self._threshold is None or sketch is None:
             return []
         return keys_of(b"".join(sketch.bands))

@@ -1,15 +1,17 @@
-"""The state of the frontier: scheduler, backend and counters of a crawl, kept consistent.
+"""The state of the frontier: scheduler, memory and counters of a crawl, kept consistent.
 
-The scheduler knows how many URLs of each host wait in which queue, the backend which ones; this
+The scheduler knows how many URLs of each host wait in which queue, the memory which ones; this
 moves a URL in both at once. `EmbeddedStore` builds its steps from these moves.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 
 from gossamer.frontier import Budget, Host, Item, Lease, QueueTable, Scheduler
 from gossamer.frontier.queues import MAX_SCORE
-from gossamer.model import Candidate, Outcome, Receipt, Snapshot
+from gossamer.model import Candidate, Outcome, Receipt, Snapshot, Url
 from gossamer.policy.rests import is_hopeless
 from gossamer.stores.claim import KeptPage
 from gossamer.stores.contract import MAX_DEATHS, POISON_WORDS, Link, Settlement, Task
@@ -24,8 +26,9 @@ from gossamer.stores.embedded.link_graph import (
     LinksLeft,
     is_sitemap,
 )
-from gossamer.stores.embedded.rows import Repetition, UrlPath
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.memory import CrawlMemory
+from gossamer.stores.embedded.records import Repetition, UrlPath
+from gossamer.stores.embedded.robots_slots import RobotsSlots
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.reasons import (
     REASONS_NOTE,
@@ -36,6 +39,7 @@ from gossamer.stores.reasons import (
     read_reason_counts,
 )
 from gossamer.stores.retrying import RetryRequest
+from gossamer.stores.rows import LeaseRow, UrlRow
 from gossamer.stores.rules import REPEATED, StoreRules
 from gossamer.stores.url_record import Attempt, UrlState
 
@@ -43,49 +47,94 @@ from gossamer.stores.url_record import Attempt, UrlState
 class FrontierState:
     """The state of the frontier of one crawl, as the last process left it."""
 
-    def __init__(self, backend: SqliteBackend, rules: StoreRules, now: float) -> None:
-        self.backend = backend
+    def __init__(
+        self, memory: CrawlMemory, rules: StoreRules, now: float, *, takes_over: bool = False
+    ) -> None:
+        """Go on; `takes_over` if the workers of the last process live, and keep their leases."""
+        self.memory = memory
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
-        is_closed = backend.get("closed") != b"no"
-        reopened = [] if is_closed else backend.requeue_all()
-        counts, figures = backend.counts(), backend.figures
-        if backend.get("queues") not in {None, _text(rules.scheduler.queues)}:
-            backend.rebuild_queues(self._table.queue_of)
-        self._unscored = 0
-        self.unscored = counts.unscored
-        self.adding = 0
-        """How many settled pages have links that are still to be added."""
-        self.outcomes = Counter(read_reason_counts(backend.get(REASONS_NOTE)))
+        is_closed = memory.get("closed") != b"no"
+        figures, pages = memory.figures, memory.pages
+        self.outcomes = Counter(read_reason_counts(memory.get(REASONS_NOTE)))
         """How many URLs are finished, by the reason."""
-        self.outcomes.subtract(reopened)
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
         self.budget.pages = figures.visits
         self.budget.received, self.budget.short_at = figures.received, figures.short_at
-        self.pages = counts.pages
-        """How many URLs have a page."""
-        self.claims = Claims(counts.last_page, counts.gaps)
-        self.duplicates = DuplicateIndex(backend, self.claims, rules.similarity, rules.keep_s, now)
-        self.credit = DomainCredit(backend)
-        self.links = LinkGraph(backend, rules)
+        self.adding = 0
+        """How many settled pages have links that are still to be added."""
+        self.claims = Claims(pages.last_number, pages.gaps())
+        for lease in memory.leases.values():
+            if lease.claim is not None:
+                self.claims.resume(lease.url, lease.claim)
+        self.claims.changed.clear()
+        self.duplicates = DuplicateIndex(memory, self.claims, rules.similarity, rules.keep_s, now)
+        self.credit = DomainCredit(memory.hosts)
+        self.links = LinkGraph(memory, rules)
         # Lease numbers grow across restarts: each start has 2**32 of its own.
-        self._starts = int(backend.get("starts") or b"0") + 1
+        self._starts = int(memory.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
-        noted = float(backend.get("unsure_since") or b"-inf")
-        self._unsure_since = noted if is_closed else now
-        self.hosts = HostRegistry(backend, self.scheduler, now, self._unsure_since)
-        for key, domain, queue, count in backend.queued_counts():
-            self.scheduler.enqueue(self.hosts.get(key, domain), queue, count)
+        noted = float(memory.get("unsure_since") or b"-inf")
+        self._unsure_since = noted if is_closed or takes_over else now
+        self.hosts = HostRegistry(
+            memory.hosts, self.scheduler, now, self._unsure_since, keeps_domains=takes_over
+        )
+        self.robots_slots = RobotsSlots(self.hosts, rules.scheduler.lease_s)
+        self._changed_leases: set[int] = set()
+        self._rebuild_queues()
+        for lease in memory.leases.values():
+            if takes_over:
+                self._resume(lease, now)
+            else:
+                self._take_back_stored(lease.url, now)
+        for row in memory.hosts.with_robots_slots:
+            host = self.hosts.get(row.key, row.domain)
+            if takes_over:
+                self.scheduler.resume_slots(host, row.robots_slots)
+                self.robots_slots.resume(host, row)
+            else:
+                self.hosts.note(host)  # nobody has them any more
+
+    def _rebuild_queues(self) -> None:
+        """Count what waits in which queue; in another number of queues it is where it belongs."""
+        memory, queues = self.memory, _text(self.rules.scheduler.queues)
+        if memory.get("queues") not in {None, queues}:
+            memory.sort_again(self._table.queue_of)
+        for host, domain, queue, count in memory.queued():
+            self.scheduler.enqueue(self.hosts.get(host, domain), queue, count)
+
+    def _host_of(self, url_id: int) -> Host:
+        hosts, host_id = self.memory.hosts, self.memory.urls.hosts[url_id]
+        return self.hosts.get(hosts.keys[host_id], hosts.domain_of(host_id))
+
+    def _resume(self, row: LeaseRow, now: float) -> None:
+        """Go on with a stored lease, whose worker lives or will be found dead."""
+        self.memory.urls.hold([row.url])
+        self.budget.resume(row.allowed)
+        lease = Lease(
+            url_id=row.url,
+            number=row.number,
+            worker=row.worker,
+            host=self._host_of(row.url),
+            deadline=row.deadline,
+            shared=row.shared,
+            allowed=row.allowed,
+            unproven=row.unproven,
+        )
+        self.scheduler.resume(lease, now)
+
+    def _take_back_stored(self, url_id: int, now: float) -> None:
+        """Let a URL wait again whose worker is gone."""
+        self.memory.urls.hold([url_id])
+        self._changed_leases.add(url_id)
+        host = self._host_of(url_id)
+        host.next_start = max(host.next_start, self.hosts.next_start_unknown(host, now))
+        self.wait_again(url_id, host)
 
     @property
     def unscored(self) -> int:
         """How many URLs are in the URL queue."""
-        return self._unscored
-
-    @unscored.setter
-    def unscored(self, count: int) -> None:
-        self._unscored = count
-        self.backend.figures.url_queue_peak = max(self.backend.figures.url_queue_peak, count)
+        return self.memory.waiting.unscored
 
     @property
     def is_held_up(self) -> bool:
@@ -103,12 +152,12 @@ class FrontierState:
 
     def snapshot(self, elapsed_s: float, ended_by: str | None) -> Snapshot:
         """Return a snapshot of the counters."""
-        ended, figures = self.outcomes, self.backend.figures
+        ended, figures = self.outcomes, self.memory.figures
         return Snapshot(
             waiting=self.waiting,
             in_progress=len(self.scheduler.leases),
             finished=ended.total(),
-            pages=self.pages,
+            pages=self.memory.pages.count,
             visits=self.budget.pages,
             bytes=figures.bytes,
             received=self.budget.received,
@@ -116,7 +165,7 @@ class FrontierState:
             over_host_urls=figures.over_host_urls,
             outcomes=outcome_sums(ended.items()),
             causes=cause_counts(ended.items()),
-            hosts=self.backend.host_count,
+            hosts=self.memory.hosts.count,
             elapsed_s=elapsed_s,
             pages_per_s=0.0,
             ended_by=ended_by,
@@ -129,32 +178,51 @@ class FrontierState:
 
     def begin(self) -> None:
         """Note, before the first request, that the crawl runs; until then nothing changes."""
-        self.backend.put("starts", _text(self._starts))
-        self.backend.put("queues", _text(self.rules.scheduler.queues))
-        self.backend.put("unsure_since", _text(self._unsure_since))
-        self.backend.put("closed", b"no")
-        self.save()
+        self.memory.put("starts", _text(self._starts))
+        self.memory.put("queues", _text(self.rules.scheduler.queues))
+        self.memory.put("unsure_since", _text(self._unsure_since))
+        self.memory.put("closed", b"no")
 
-    def save(self) -> None:
-        """Make everything so far durable."""
+    def write(self) -> Callable[[], None] | None:
+        """Begin to make everything so far durable; None: it is already."""
+        for url_id in self._changed_leases | self.claims.changed:
+            self.memory.put_lease(url_id, self._lease_row(url_id))
+        self._changed_leases.clear()
+        self.claims.changed.clear()
         self.hosts.save()
-        figures = self.backend.figures
+        figures = self.memory.figures
         figures.received, figures.short_at = self.budget.received, self.budget.short_at
-        self.backend.put(REASONS_NOTE, pack_reason_counts(self.outcomes))
-        self.backend.commit()
+        self.memory.put(REASONS_NOTE, pack_reason_counts(self.outcomes))
+        return self.memory.write()
+
+    def note_lease(self, lease: Lease) -> None:
+        """Note that a lease was granted, renewed or ended, which is to be stored."""
+        self._changed_leases.add(lease.url_id)
+
+    def _lease_row(self, url_id: int) -> LeaseRow | None:
+        lease = self.scheduler.leases.of_url(url_id)
+        return None if lease is None else LeaseRow(
+            url=url_id,
+            number=lease.number,
+            worker=lease.worker,
+            deadline=lease.deadline,
+            allowed=lease.allowed,
+            shared=lease.shared,
+            unproven=lease.unproven,
+            claim=self.claims.pack(url_id),
+        )
 
     # -- moving URLs -----------------------------------------------------------------------------
 
-    def grow(self, growth: Growth) -> int:
+    def grow(self, growth: Growth, *, may_read: bool = False) -> int:
         """Count what has changed by adding links, and follow up shorter paths.
 
         That goes as far as one step may; return how many links were followed.
         """
-        followed = self.links.relax(growth)
-        self.unscored += growth.new
+        followed = self.links.relax(growth, may_read=may_read)
         self.outcomes.subtract(growth.forgotten)
-        if growth.nearer:
-            self.backend.note_depth_changes(growth.nearer)
+        figures = self.memory.figures
+        figures.url_queue_peak = max(figures.url_queue_peak, self.unscored)
         if self.rules.scheduler.strict:
             for url_id in growth.overtaking:
                 self._score_again(url_id)
@@ -162,44 +230,79 @@ class FrontierState:
 
     def _score_again(self, url_id: int) -> None:
         """Make a queued URL unscored: with its new depth it may go before others."""
-        key, _, queue = self.backend.queue_position(url_id)
-        host = self.scheduler.hosts.find(key)
+        memory = self.memory
+        row = memory.urls.change(url_id)
+        queue = row.queue
+        host = self.scheduler.hosts.find(memory.hosts.keys[row.host])
         assert host is not None
-        self.backend.move(url_id, UrlState.UNSCORED)
+        assert queue is not None
+        memory.waiting.remove(row)
+        memory.urls.unscore(url_id)
+        memory.waiting.add_unscored(url_id)
         self.scheduler.dequeue(host, queue)
         self.scheduler.hosts.note_idle(host)
-        self.unscored += 1
 
     def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue."""
-        credit = self.credit
-        return [
-            Candidate(*one[:5], credit.of(one.domain), credit.top, *one[5:])
-            for one in self.backend.unscored(limit)
-        ]
+        memory, credit = self.memory, self.credit
+        rows = memory.waiting.first_unscored(limit)
+        keys = memory.hosts.keys
+        missing = {keys[row.host] for row in rows if self.scheduler.hosts.find(keys[row.host]) is None}
+        memory.hosts.fetch(missing)
+        found = []
+        for row in rows:
+            domain = memory.hosts.domain_of(row.host)
+            found.append(
+                Candidate(
+                    row.id,
+                    row.url,
+                    keys[row.host],
+                    domain,
+                    row.depth,
+                    credit.of(domain),
+                    credit.top,
+                    row.given_score,
+                    row.lastmod,
+                    row.priority,
+                )
+            )
+        return found
 
     def score(self, candidate: Candidate, score: float) -> None:
         """Move a URL from the URL queue into a priority queue, if it is still unscored."""
-        host = self.hosts.get(candidate.host, candidate.domain)
-        item, queue = (score, candidate.id), self._table.queue_of(score)
-        state = self._state_for(host, item)
-        if self.backend.set_score(candidate.id, score, queue, state):
-            self.unscored -= 1
-            self._count(host, item, queue, state)
+        memory, url_id = self.memory, candidate.id
+        if not memory.waiting.is_unscored(url_id):
+            return
+        memory.waiting.take_unscored(url_id)
+        row = memory.urls.set_score(url_id, score, self._table.queue_of(score))
+        self._wait(row, self.hosts.get(candidate.host, candidate.domain))
+
+    def _wait(self, row: UrlRow, host: Host) -> None:
+        """Let a URL with a score wait: in its priority queue, or at once in that of a worker."""
+        assert row.score is not None
+        item = row.score, row.id
+        if not self.scheduler.goes_before(host, item):
+            self._queue(row, host)
+            return
+        self.memory.urls.states[row.id] = UrlState.ASSIGNED
+        replaced = self.scheduler.assign_at_once(host, item)
+        if replaced is not None:
+            self.enqueue(host, [replaced])
+
+    def _queue(self, row: UrlRow, host: Host) -> None:
+        assert row.queue is not None
+        self.memory.waiting.push(row)
+        self.scheduler.enqueue(host, row.queue)
 
     def enqueue(self, host: Host, items: Iterable[Item]) -> None:
         """Put assigned URLs that the scheduler recalled back into their priority queues."""
-        for item in items:
-            self.backend.move(item[1], UrlState.QUEUED)
-            self.scheduler.enqueue(host, self._table.queue_of(item[0]))
+        for _, url_id in items:
+            self._queue(self.memory.urls.at_hand[url_id], host)
 
     def wait_again(self, url_id: int, host: Host) -> None:
         """Let a URL wait again as if it had not been leased."""
         self.drop_claim(url_id)
-        _, score, queue = self.backend.queue_position(url_id)
-        state = self._state_for(host, (score, url_id))
-        self.backend.move(url_id, state)
-        self._count(host, (score, url_id), queue, state)
+        self._wait(self.memory.urls.at_hand[url_id], host)
 
     def wait_for_retry(self, url_id: int, host: Host, attempt: Attempt) -> None:
         """Queue a URL for another attempt, behind all others of its host.
@@ -207,52 +310,60 @@ class FrontierState:
         Those then show whether the host failed or only the page.
         """
         self.drop_claim(url_id)
-        queue = self._table.queue_of(MAX_SCORE)
-        self.backend.retry(url_id, attempt, MAX_SCORE, queue)
-        self.scheduler.enqueue(host, queue)
+        row = self.memory.urls.set_score(url_id, MAX_SCORE, self._table.queue_of(MAX_SCORE))
+        self.memory.urls.add_attempt(row, attempt)
+        self._queue(row, host)
 
-    def _state_for(self, host: Host, item: Item) -> UrlState:
-        return UrlState.ASSIGNED if self.scheduler.goes_before(host, item) else UrlState.QUEUED
-
-    def _count(self, host: Host, item: Item, queue: int, state: UrlState) -> None:
-        """Update the scheduler after the state of a URL has changed in the backend."""
-        if state is UrlState.QUEUED:
-            self.scheduler.enqueue(host, queue)
-        elif (replaced := self.scheduler.assign_at_once(host, item)) is not None:
-            self.enqueue(host, [replaced])
+    def reopen(self, url_id: int) -> None:
+        """Let a finished URL wait again, to be visited anew."""
+        self.outcomes[self.memory.urls.reopen(url_id)] -= 1
+        self.memory.waiting.add_unscored(url_id)
 
     def retry_failed(self, request: RetryRequest, ids: range) -> int:
         """Let those of the URLs wait again that have failed in a certain way; return how many."""
-        found = self.backend.ended_as(request.outcomes, ids)
-        wanted = [one for one in found if not request.hosts or one[1] in request.hosts]
-        for url_id, key, domain in wanted:
-            self.outcomes[self.backend.reopen(url_id)] -= 1
-            self.hosts.forgive(self.hosts.get(key, domain))
-        self.unscored += len(wanted)
-        return len(wanted)
+        memory, retried = self.memory, 0
+        done = [one for one in ids if memory.urls.states[one] == UrlState.DONE]
+        for row in memory.urls.read(done):
+            key = memory.hosts.keys[row.host]
+            if row.outcome in request.outcomes and (not request.hosts or key in request.hosts):
+                self.reopen(row.id)
+                self.hosts.forgive(self.hosts.get(key, memory.hosts.domain_of(row.host)))
+                retried += 1
+        return retried
 
     # -- leases ----------------------------------------------------------------------------------
 
-    def begin_task(self, lease: Lease, *, with_before: bool = False) -> Task:
-        """Return the task of a URL that was leased."""
-        url, attempts, deaths, known = self.backend.begin(lease.url_id)
-        return Task(
-            url_id=lease.url_id,
-            lease=lease.number,
-            url=url,
-            host=lease.host.key,
-            depth=known.depth,
-            attempt=attempts + 1,
-            hops=known.hops,
-            hopeless=is_hopeless(lease.host.failures, lease.host.unanswered),
-            deaths=deaths,
-            max_bytes=lease.allowed,
-            is_last=lease.allowed < self.rules.max_task_bytes,
-            delay_s=lease.host.delay_s,
-            spent=lease.host.spent,
-            sitemap_of=self.backend.sitemap_of(lease.url_id) if self.links.has_sitemaps else "",
-            before=self.backend.urls_before(lease.url_id, known.hops + 1) if with_before else (),
-        )
+    def begin_tasks(self, leases: Sequence[Lease], *, with_before: bool = False) -> list[Task]:
+        """Return the tasks of URLs that were leased."""
+        urls = self.memory.urls
+        before: Iterable[tuple[str, ...]] = repeat(())
+        if with_before:
+            before = urls.referrers((one.url_id, urls.hops[one.url_id] + 1) for one in leases)
+        tasks = []
+        for lease, referrers in zip(leases, before, strict=False):
+            row, host = urls.at_hand[lease.url_id], lease.host
+            urls.states[row.id] = UrlState.LEASED
+            self.note_lease(lease)
+            tasks.append(
+                Task(
+                    url_id=row.id,
+                    lease=lease.number,
+                    url=row.url,
+                    host=host.key,
+                    depth=urls.depths[row.id],
+                    attempt=row.attempts + 1,
+                    hops=urls.hops[row.id],
+                    hopeless=is_hopeless(host.failures, host.unanswered),
+                    deaths=row.deaths,
+                    max_bytes=lease.allowed,
+                    is_last=lease.allowed < self.rules.max_task_bytes,
+                    delay_s=host.delay_s,
+                    spent=host.spent,
+                    sitemap_of=row.sitemap_of or "",
+                    before=tuple(map(Url, referrers)),
+                )
+            )
+        return tasks
 
     def take_back(
         self,
@@ -272,24 +383,36 @@ class FrontierState:
             next_start = hosts.next_start_unknown(host, now)
         else:
             next_start = hosts.next_start_after(host, feedback)
-        self.enqueue(host, self.scheduler.end(lease, next_start=next_start, now=now))
+        self.end_lease(lease, next_start, now)
         receipt = receipt or Receipt()
         hosts.count_received(host, min(receipt.received, lease.allowed))
         self.budget.use(lease.allowed, receipt.received, short=receipt.short)
-        if died and self.backend.add_death(lease.url_id) >= MAX_DEATHS:
-            self.give_up(lease.url_id, now)
-        else:
-            self.wait_again(lease.url_id, host)
+        if died:
+            row = self.memory.urls.change(lease.url_id)
+            row.deaths += 1
+            if row.deaths >= MAX_DEATHS:
+                self.give_up(lease.url_id, now)
+                return
+        self.wait_again(lease.url_id, host)
+
+    def end_lease(self, lease: Lease, next_start: float, now: float) -> None:
+        """End a lease, and let its host rest."""
+        self.note_lease(lease)
+        self.enqueue(lease.host, self.scheduler.end(lease, next_start=next_start, now=now))
+        domain = lease.host.domain
+        if not lease.shared:
+            self.memory.hosts.keep(domain.name, domain.worker, domain.kept_until)
 
     def add_listed(self, url_id: int, links: Sequence[Link], now: float) -> int:
         """Add URLs that a sitemap lists: pages, or other sitemaps; return how many are new."""
-        known = self.backend.by_id(url_id)
+        urls = self.memory.urls
+        depth, hops = urls.depths[url_id], urls.hops[url_id]
         if is_sitemap(links[0]):
-            path = UrlPath(known.depth, known.hops + 1, url_id)
+            path = UrlPath(depth, hops + 1, url_id)
             growth = self.links.add(self.links.within_limit(links), path, now)
         else:
-            growth = self.links.add(links, UrlPath(known.depth + 1, 0, url_id), now)
-            self.backend.figures.listed += len(growth.new_keys)
+            growth = self.links.add(links, UrlPath(depth + 1, 0, url_id), now)
+            self.memory.figures.listed += len(growth.new_keys)
         self.grow(growth)
         return len(growth.new_keys)
 
@@ -298,10 +421,10 @@ class FrontierState:
     def finish(self, settlement: Settlement, host: Host, attempt: Attempt) -> Growth:
         """Record how a URL has ended, with its page and its links."""
         task, page = settlement.task, settlement.page
-        known = self.backend.by_id(task.url_id)  # its depth may have decreased since it was leased
-        depth = known.depth
+        urls = self.memory.urls
+        depth = urls.depths[task.url_id]  # it may have decreased since the URL was leased
         if settlement.redirect:
-            step = UrlPath(depth, known.hops + 1, task.url_id)
+            step = UrlPath(depth, urls.hops[task.url_id] + 1, task.url_id)
         else:
             step = UrlPath(depth + 1, 0, task.url_id)
         links = settlement.links[:LINKS_AT_ONCE]
@@ -310,21 +433,18 @@ class FrontierState:
         duplicate_of = self.claims.duplicate_of(task.url_id) if is_repeated else None
         page_id = page.page_id if page else None
         repeats = Repetition(duplicate_of, settlement.similarity, settlement.own_similarity)
-        self.backend.finish(
+        urls.finish(
             task.url_id, attempt, growth.ids, page_id, repeats, redirect=settlement.redirect
         )
         self.outcomes[_reason(attempt)] += 1
         records, row = settlement.records, settlement.row
         if page is not None or records is not None or row is not None:
-            whose = settlement.part
-            self.backend.add_result(task.url_id, page_id, attempt.at, records, row, whose)
+            self.memory.pages.add_result(task.url_id, page_id, attempt.at, records, row)
         if page is not None:
             self._keep(page, task, host)
             if host.limits.max_pages is not None:  # fewer requests at once may be allowed now
                 recalled = self.scheduler.release_slot(host, host.next_start, attempt.at, slots=0)
                 self.enqueue(host, recalled)
-            if depth < task.depth:  # a shorter path was found while it was in progress
-                growth.nearer[page.page_id] = depth
         elif duplicate_of is not None:
             self.claims.end_refusal(task.url_id)
         else:
@@ -344,24 +464,24 @@ class FrontierState:
         assert claim is not None
         assert page.page_id == claim.number, "a page has claimed its number"
         if claim.again:
-            bands = self.backend.bands_of(claim.number)
+            sketches = self.memory.pages.sketches([claim.number], -math.inf)
+            bands = sketches[claim.number].bands if sketches else b""
             self.duplicates.replace(claim.number, bands, claim.sketch)
-            self.backend.replace_page(task.url_id, page, task.depth, claim.sketch)
+            self.memory.pages.replace(task.url_id, page, task.depth, claim.sketch)
         else:
-            self.backend.add_page(task.url_id, page, task.depth, claim.sketch, claim.own)
+            self.memory.pages.add(task.url_id, page, task.depth, claim.sketch, claim.own)
             self.hosts.count_page(host)
-            self.pages += 1
 
     def give_up(self, url_id: int, now: float) -> None:
         """End a URL that has crashed several workers: it is not tried again."""
         self.drop_claim(url_id)
-        known = self.backend.by_id(url_id)
+        urls = self.memory.urls
         # The links of an earlier visit are forgotten: a shorter path is followed over them first.
-        growth = self.links.add((), UrlPath(known.depth + 1, 0, url_id), now)
+        growth = self.links.add((), UrlPath(urls.depths[url_id] + 1, 0, url_id), now)
         attempt = Attempt(
             at=now, outcome=Outcome.GAVE_UP, cause=None, detail=POISON_WORDS, status=None
         )
-        self.backend.finish(url_id, attempt, (), None, Repetition(), redirect=False)
+        urls.finish(url_id, attempt, (), None, Repetition(), redirect=False)
         self.outcomes[_reason(attempt)] += 1
         self.grow(growth)
 
@@ -370,8 +490,7 @@ class FrontierState:
         if (claim := self.claims.held(url_id)) is not None and not claim.again:
             self.duplicates.drop(claim)
         for duplicate in self.claims.drop(url_id):
-            self.outcomes[self.backend.reopen(duplicate)] -= 1
-            self.unscored += 1
+            self.reopen(duplicate)
 
 
 def _reason(attempt: Attempt) -> Reason:

@@ -1,34 +1,44 @@
 """The registry of hosts: their delays, failures and durations."""
 
 import heapq
+import math
 
 from gossamer.frontier import Host, Scheduler
+from gossamer.frontier.hosts import Domain
 from gossamer.model import HostKey
 from gossamer.policy.auto_delay import FIRST_DELAY_S, auto_delay_s
 from gossamer.policy.rests import longest_rest_s, rest_s
-from gossamer.stores.embedded.rows import HostRecord
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.host_memory import HostMemory
 from gossamer.stores.figures import HostView
 from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.rows import HostRow
 
 SLOW_HOSTS = 64
 """How many of the slowest hosts are remembered, also when they have no URLs left."""
 
 
 class HostRegistry:
-    """The registry that moves hosts between the backend and the scheduler.
+    """The registry that moves hosts between memory and the scheduler.
 
     At `unsure_since` it was found that a process had crashed, so that the times of its last
     requests are unknown. Each host gets a full delay from then on.
     """
 
     def __init__(
-        self, backend: SqliteBackend, scheduler: Scheduler, now: float, unsure_since: float
+        self,
+        memory: HostMemory,
+        scheduler: Scheduler,
+        now: float,
+        unsure_since: float,
+        *,
+        keeps_domains: bool = False,
     ) -> None:
-        self._backend = backend
+        """Prepare; with `keeps_domains` the workers that served a domain are still there."""
+        self._memory = memory
         self._scheduler = scheduler
         self._opened = now
         self._unsure_since = unsure_since
+        self._keeps_domains = keeps_domains
         self._touched: dict[HostKey, Host] = {}
         self._slow: dict[HostKey, Host] = {}
 
@@ -38,22 +48,32 @@ class HostRegistry:
         if host is None:
             host = self._scheduler.hosts.add(key, domain, self._scheduler.rules.limits(key))
             self._set_delay(host, FIRST_DELAY_S)
-            record = self._backend.host(key)
-            if record is not None:
-                self._restore(host, record)
+            row = self._memory.row(key)
+            if row is not None:
+                self._restore(host, row)
+            if self._keeps_domains and host.domain.hosts == 1:
+                self._restore_domain(host.domain)
             host.next_start = max(host.next_start, self._unsure_since + host.delay_s)
         return host
 
-    def _restore(self, host: Host, record: HostRecord) -> None:
-        host.crawl_delay_s = record.crawl_delay_s
-        self._set_delay(host, record.delay_s or FIRST_DELAY_S)
+    def _restore(self, host: Host, row: HostRow) -> None:
+        host.crawl_delay_s = row.crawl_delay_s
+        self._set_delay(host, row.delay_s or FIRST_DELAY_S)
         # A time later than any possible rest was written by a wrong clock.
         latest = self._opened + longest_rest_s(host.delay_s)
-        host.next_start = record.next_start if record.next_start <= latest else self._opened
-        host.failures, host.unanswered = record.failures, record.unanswered
-        host.requests, host.failed = record.requests, record.failed
-        host.pages, host.took_s = record.pages, record.took_s
-        host.received = record.received
+        host.next_start = row.next_start if row.next_start <= latest else self._opened
+        host.failures, host.unanswered = row.failures, row.unanswered
+        host.requests, host.failed = row.requests, row.failed
+        host.pages, host.took_s = row.pages, row.took_s
+        host.received = row.received
+        if row.failed_at is not None:
+            host.failed_at = row.failed_at
+
+    def _restore_domain(self, domain: Domain) -> None:
+        """Let a domain stay with the worker that serves it."""
+        row = self._memory.domains.get(domain.name)
+        if row is not None:
+            domain.worker, domain.kept_until = row.worker, row.kept_until
 
     def next_start_after(self, host: Host, feedback: HostFeedback) -> float:
         """Note a request and return the earliest time of the host's next one."""
@@ -111,10 +131,34 @@ class HostRegistry:
         self._scheduler.hosts.note_idle(host)
 
     def save(self) -> None:
-        """Write the changes to the backend."""
-        if self._touched:
-            self._backend.save_hosts(self._touched.values())
-            self._touched.clear()
+        """Save what has changed."""
+        for host in self._touched.values():
+            self._memory.save(self._row(host))
+        self._touched.clear()
+
+    def _row(self, host: Host) -> HostRow:
+        return HostRow(
+            id=self._memory.id_of(host.key, host.domain.name),
+            key=host.key,
+            domain=host.domain.name,
+            delay_s=host.delay_s,
+            next_start=host.next_start,
+            failures=host.failures,
+            unanswered=host.unanswered,
+            crawl_delay_s=host.crawl_delay_s,
+            requests=host.requests,
+            failed=host.failed,
+            pages=host.pages,
+            took_s=host.took_s,
+            received=host.received,
+            failed_at=None if math.isinf(host.failed_at) else host.failed_at,
+            robots_slots=host.robots_slots,
+            robots_until=host.robots_until,
+        )
+
+    def note(self, host: Host) -> None:
+        """Note that a host has changed, and is to be saved."""
+        self._touched[host.key] = host
 
     def views(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""

@@ -16,17 +16,18 @@ for the next steps. Depths are exact when none are left.
 import math
 import sys
 from collections.abc import Callable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 
 import msgspec
 
 from gossamer.frontier.host_limits import depth_limit
-from gossamer.model import HostKey
+from gossamer.model import HostKey, Outcome
 from gossamer.stores.contract import MAX_ATTEMPTS, Link, Settled
-from gossamer.stores.embedded.rows import RelaxingUrl, UrlPath
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.memory import CrawlMemory
+from gossamer.stores.embedded.records import UrlPath
 from gossamer.stores.listing import MAX_SITEMAPS
 from gossamer.stores.reasons import Reason
+from gossamer.stores.rows import RelaxingUrl
 from gossamer.stores.rules import StoreRules
 from gossamer.stores.url_record import UrlState
 
@@ -57,8 +58,6 @@ class Growth(msgspec.Struct):
     """The keys of those that are among the added links."""
     forgotten: list[Reason] = []
     """Why URLs had ended that are visited again, as they were found again after `revisit_s`."""
-    nearer: dict[int, int] = {}
-    """The numbers of pages whose depth has decreased, with that depth."""
     overtaking: list[int] = []
     """URLs in the priority queues whose depth has decreased."""
     left: LinksLeft | None = None
@@ -68,19 +67,33 @@ class Growth(msgspec.Struct):
 class LinkGraph:
     """The graph of links of one crawl."""
 
-    def __init__(self, backend: SqliteBackend, rules: StoreRules) -> None:
-        self._backend = backend
+    def __init__(self, memory: CrawlMemory, rules: StoreRules) -> None:
+        self._memory = memory
+        self._urls = memory.urls
+        self._hosts = memory.hosts
+        self._waiting = memory.waiting
         self._max_depth = rules.max_depth
         self._depth_rules = [one for one in rules.scheduler.host_rules if one.max_depth is not None]
         self._revisit_s = rules.revisit_s
         self._max_host_urls = rules.max_host_urls
         self._at_once = rules.relaxed_at_once
         self._line: list[RelaxingUrl] = []
-        """The URLs whose links this step is to follow, as a heap; between steps they are stored."""
-        self.relaxing = backend.has_relaxing()
+        """The URLs whose links are to be followed, as a heap; some are not in line any more."""
+        self._in_line: dict[int, RelaxingUrl] = {}
+        for relaxing in memory.rows.relaxing():
+            self._in_line[relaxing.url_id] = relaxing
+            self._line.append(relaxing)
+        heapify(self._line)
+
+    @property
+    def relaxing(self) -> bool:
         """Whether a shorter path was found that is not followed to its end yet."""
-        self.has_sitemaps = backend.has_sitemaps()
+        return bool(self._in_line)
+
+    @property
+    def has_sitemaps(self) -> bool:
         """Whether any URL is a sitemap, so that others need not be asked."""
+        return bool(self._urls.sitemaps)
 
     def add(
         self, links: Sequence[Link], found: UrlPath, now: float, *, again: bool = False
@@ -91,34 +104,35 @@ class LinkGraph:
         visited again, however long ago it was. With `again`, what has only redirected is visited
         again, once.
         """
-        backend, growth = self._backend, Growth()
-        if self.relaxing and found.parent is not None:
+        urls, growth = self._urls, Growth()
+        if self._in_line and found.parent is not None:
             self._follow_whole(found.parent, growth)
         forgotten_before = -math.inf if found.parent is None else now - self._revisit_s
+        finished_at = None if math.isinf(forgotten_before) else urls.finished_at
         depth, hops, ids = found.depth, found.hops, growth.ids
+        depths, hop_counts = urls.depths, urls.hops
         touched: list[tuple[int, bytes]] = []
         new: dict[bytes, int] = {}
-        for link, known in zip(links, backend.known([one.key for one in links]), strict=True):
-            if known is None:
+        for link, known in zip(links, urls.find([link.key for link in links]), strict=True):
+            if not known:
                 if link.key in new or self._add_new(link, found, now, new, growth):
                     ids.append(new[link.key])
                 continue
-            ids.append(known.id)
+            ids.append(known)
+            before = depths[known]
             if (
-                depth < known.depth
-                or known.finished_at <= forgotten_before
+                depth < before
+                or (depth == before and hops < hop_counts[known])
                 or again
-                or (hops < known.hops and depth == known.depth)
+                or (finished_at is not None and finished_at[known] <= forgotten_before)
             ):
-                touched.append((known.id, link.key))
-        if new:
-            backend.write_new()
+                touched.append((known, link.key))
         growth.new += len(growth.new_keys)
         if touched:
 
             def is_due(url_id: int) -> bool:
                 return self._is_due(url_id, forgotten_before) or (
-                    again and backend.has_redirected_once(url_id)
+                    again and self._has_redirected_once(url_id)
                 )
 
             self._touch(touched, found, is_due, growth)
@@ -128,32 +142,34 @@ class LinkGraph:
         self, link: Link, found: UrlPath, now: float, new: dict[bytes, int], growth: Growth
     ) -> bool:
         """Add a URL that is not known to the new ones, unless its host has too many."""
-        backend = self._backend
         if found.parent is not None and self._is_full(link):
-            backend.figures.over_host_urls += 1
+            self._memory.figures.over_host_urls += 1
             return False
         is_within = self._within(found.depth, link.host)
         state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
-        new[link.key] = backend.add_new(link, state, found, now)
-        self.has_sitemaps = self.has_sitemaps or is_sitemap(link)
+        host = self._hosts.id_of(link.host, link.domain)
+        new[link.key] = url_id = self._urls.add(link, host, state, found, now)
+        self._hosts.count_url(host)
         if is_within:
+            self._waiting.add_unscored(url_id)
             growth.new_keys.append(link.key)
         return True
 
     def _is_full(self, link: Link) -> bool:
         """Tell whether the host of a link has as many URLs as it may have."""
-        backend, most = self._backend, self._max_host_urls
-        return backend.last_id >= most and backend.urls_of(link.host) >= most
+        most = self._max_host_urls
+        return self._urls.last_id >= most and self._hosts.urls_of(link.host) >= most
 
     def within_limit(self, sitemaps: Sequence[Link]) -> list[Link]:
         """Return the sitemaps of one domain that are known, or fit into its limit."""
         left: int | None = None
         found = []
-        known = self._backend.known([link.key for link in sitemaps])
+        known = self._urls.find([link.key for link in sitemaps])
         for link, is_known in zip(sitemaps, known, strict=True):
             assert link.listing is not None
             if left is None:
-                left = MAX_SITEMAPS - self._backend.count_sitemaps(link.listing.sitemap_of)
+                domain = link.listing.sitemap_of or ""
+                left = MAX_SITEMAPS - self._urls.sitemaps.get(domain, 0)
             left -= not is_known
             if is_known or left >= 0:
                 found.append(link)
@@ -170,7 +186,8 @@ class LinkGraph:
         revived = {url_id for url_id, _ in touched if self._shorten(url_id, found, growth)}
         for url_id, key in touched:
             if is_due(url_id):
-                growth.forgotten.append(self._backend.reopen(url_id))
+                growth.forgotten.append(self._urls.reopen(url_id))
+                self._waiting.add_unscored(url_id)
                 revived.add(url_id)
             if url_id in revived:
                 growth.new_keys.append(key)
@@ -178,10 +195,17 @@ class LinkGraph:
 
     def _is_due(self, url_id: int, forgotten_before: float) -> bool:
         """Tell whether a URL that was found again is visited again."""
-        backend = self._backend
-        if backend.by_id(url_id).finished_at > forgotten_before:
+        finished_at = self._urls.finished_at
+        if finished_at is None or finished_at[url_id] > forgotten_before:
             return False
-        return backend.attempts_at(url_id) < MAX_ATTEMPTS
+        return self._urls.row(url_id).attempts < MAX_ATTEMPTS
+
+    def _has_redirected_once(self, url_id: int) -> bool:
+        """Tell whether a URL has ended as a redirect, for the first time."""
+        if self._urls.row(url_id).outcome != Outcome.REDIRECTED:
+            return False
+        ends = [attempt.outcome for attempt in self._urls.attempts(url_id)]
+        return ends.count(Outcome.REDIRECTED) == 1
 
     def _within(self, depth: int, host: HostKey) -> bool:
         limit = self._max_depth
@@ -191,72 +215,77 @@ class LinkGraph:
 
     # -- shorter paths ---------------------------------------------------------------------------
 
-    def relax(self, growth: Growth) -> int:
+    def relax(self, growth: Growth, *, may_read: bool = True) -> int:
         """Follow the links of URLs that have come nearer, as far as one step goes.
 
-        Return how much that was: 0 only if there is nothing to follow.
+        Links that are not at hand are read ahead, once in a step, or left for another one. Return
+        how much was followed: if they may be read, 0 only if there is nothing to follow.
         """
-        if not self._line and not self.relaxing:
-            return 0
-        stored = self._backend.nearest_relaxing(self._at_once) if self.relaxing else []
-        self._line += stored
-        heapify(self._line)
-        left = self._at_once
-        while self._line and left > 0:
-            left -= max(1, self._follow(heappop(self._line), left, growth))
-        self._save_line(stored)
+        urls, line, left = self._urls, self._line, self._at_once
+        has_read = not may_read
+        while line and left > 0:
+            source = line[0]
+            if self._in_line.get(source.url_id) is not source:
+                heappop(line)  # it has come even nearer since, or was followed whole
+                continue
+            if not urls.has_links_at_hand(source.url_id):
+                if has_read:
+                    break
+                urls.hold_links(one.url_id for one in nsmallest(left, line))
+                has_read = True
+            heappop(line)
+            left -= max(1, self._follow(source, left, growth))
         return self._at_once - left
 
     def _follow(self, source: RelaxingUrl, limit: int, growth: Growth) -> int:
         """Follow links of a URL, at most this many; return how many."""
+        urls = self._urls
         depth, hops, url_id, done = source
-        known = self._backend.by_id(url_id)
-        if (known.depth, known.hops) != (depth, hops):
-            return 0  # it has come even nearer since, and its links were followed then
-        _, _, targets, redirect = self._backend.visited(url_id)
-        step = UrlPath(depth, hops + 1, url_id) if redirect else UrlPath(depth + 1, 0, url_id)
+        del self._in_line[url_id]
+        self._memory.put_relaxing(url_id, None)
+        if (urls.depths[url_id], urls.hops[url_id]) != (depth, hops):
+            return 0
+        targets = urls.links(url_id)
+        is_redirect = urls.was_redirect(url_id)
+        step = UrlPath(depth, hops + 1, url_id) if is_redirect else UrlPath(depth + 1, 0, url_id)
         end = min(len(targets), done + limit)
         for target in targets[done:end]:
             growth.new += self._shorten(target, step, growth)
-        if end < len(targets):
-            heappush(self._line, RelaxingUrl(depth, hops, url_id, end))
+        is_current = (urls.depths[url_id], urls.hops[url_id]) == (depth, hops)
+        if end < len(targets) and is_current:  # it may lie behind one of its own links
+            self._put_in_line(RelaxingUrl(depth, hops, url_id, end))
         return end - done
+
+    def _put_in_line(self, relaxing: RelaxingUrl) -> None:
+        self._in_line[relaxing.url_id] = relaxing
+        heappush(self._line, relaxing)
+        self._memory.put_relaxing(relaxing.url_id, relaxing)
 
     def _follow_whole(self, url_id: int, growth: Growth) -> None:
         """Follow all links of a URL that are not followed yet: they are about to be replaced."""
-        source = self._backend.find_relaxing(url_id)
+        source = self._in_line.get(url_id)
         if source is not None:
             self._follow(source, sys.maxsize, growth)
 
     def _shorten(self, url_id: int, path: UrlPath, growth: Growth) -> bool:
         """Give a URL a path, if it is shorter; return whether it is not too deep any more."""
-        backend, known = self._backend, self._backend.by_id(url_id)
-        if (path.depth, path.hops) >= (known.depth, known.hops):
+        urls = self._urls
+        before = urls.depths[url_id]
+        if (path.depth, path.hops) >= (before, urls.hops[url_id]):
             return False
-        is_nearer = path.depth < known.depth
-        backend.set_path(url_id, path)
-        state, page_id, targets, _ = backend.visited(url_id)
-        if state is UrlState.TOO_DEEP:
-            host = backend.host_of(url_id) if self._depth_rules else HostKey("")
+        urls.set_path(url_id, path)
+        state = urls.states[url_id]
+        if state == UrlState.TOO_DEEP:
+            host = self._hosts.keys[urls.hosts[url_id]] if self._depth_rules else HostKey("")
             if is_within := self._within(path.depth, host):
-                backend.move(url_id, UrlState.UNSCORED)
+                urls.bring_within(url_id, path.parent)
+                self._waiting.add_unscored(url_id)
             return is_within
-        if state is UrlState.QUEUED and is_nearer:
+        if state == UrlState.QUEUED and path.depth < before:
             growth.overtaking.append(url_id)
-        if page_id is not None and is_nearer:
-            growth.nearer[page_id] = path.depth
-        if targets:
-            heappush(self._line, RelaxingUrl(path.depth, path.hops, url_id, 0))
+        if urls.has_links(url_id):
+            self._put_in_line(RelaxingUrl(path.depth, path.hops, url_id, 0))
         return False
-
-    def _save_line(self, stored: Sequence[RelaxingUrl]) -> None:
-        """Store the URLs whose links are left for the next steps, in place of `stored`."""
-        if stored or self._line:
-            # Of a URL that is in line twice the nearest counts, which is written last.
-            left = sorted(self._line, reverse=True)
-            self._backend.replace_relaxing(stored, left)
-            self.relaxing = bool(left) or self._backend.has_relaxing()
-            self._line.clear()
 
 
 def is_sitemap(link: Link) -> bool:
@@ -266,6 +295,4 @@ def is_sitemap(link: Link) -> bool:
 
 def as_settled(growth: Growth | None) -> Settled:
     """Return the answer to a settlement that has changed this; None: its lease was lost."""
-    if growth is None:
-        return Settled(accepted=False)
-    return Settled(True, growth.new_keys, list(growth.nearer.items()))
+    return Settled(accepted=False) if growth is None else Settled(True, growth.new_keys)

@@ -10,7 +10,7 @@ import msgspec
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.sqlite.file import check_own, read_saved_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.embedded.store import EmbeddedStore
@@ -24,13 +24,15 @@ from gossamer.stores.ownership import (
     owner_of,
 )
 from gossamer.stores.process_message import ProcessMessage
-from gossamer.stores.results import ReplayedPage
+from gossamer.stores.results import ReplayedPage, pack_records
+from gossamer.stores.rows import Changes, ResultRow
 
 
 class EmbeddedCrawl(msgspec.Struct, frozen=True):
     """An opened crawl; the lock of its directory excludes other processes."""
 
     store: EmbeddedStore
+    rows: SqliteRows
     address: StoreAddress
     where: str
     identity: str
@@ -46,7 +48,8 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[SqliteReader]:
         """Open the crawl to read it, as it is now."""
-        connection = self.store.backend.for_reading()
+        await self.store.written()
+        connection = self.rows.connection
         yield SqliteReader(connection, self.where, None, running=True, closed=False)
 
     async def new_worker(self) -> int:
@@ -85,19 +88,20 @@ async def _opened(request: OpenRequest, *, in_memory: bool) -> AsyncIterator[Emb
             directory.check_owner(owner)  # before a file is made, or removed
         if path and request.fresh:
             directory.start_over(path, owner)
-        backend = SqliteBackend(path)
+        rows = SqliteRows(path)
         try:
-            if (note := backend.get(OPTIONS_NOTE)) is not None:
+            notes = rows.metadata()
+            if (note := notes.get(OPTIONS_NOTE)) is not None:
                 request.check(note)
-            owner = _noted(owner, backend)
+            owner = _noted(owner, rows, notes.get(IDENTITY_NOTE))
             directory.mark(owner)
         except BaseException:
-            backend.close()
+            rows.close()
             raise
-        store = EmbeddedStore(backend, request.rules, request.clock())
+        store = EmbeddedStore(rows, request.rules, request.clock())
         try:
             where, lock = str(directory.path), directory.worker_lock
-            yield EmbeddedCrawl(store, request.address, where, owner.identity, count(), lock)
+            yield EmbeddedCrawl(store, rows, request.address, where, owner.identity, count(), lock)
         finally:
             await store.close()
 
@@ -107,25 +111,36 @@ class IdleSqliteCrawl:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._backend: SqliteBackend | None = None
+        self._rows: SqliteRows | None = None
+        self._last_result = 0
 
     async def keep(self) -> None:
         """Do nothing: the lock is held until the crawl is closed."""
 
     async def add_replayed(self, replayed: ReplayedPage, now: float) -> None:
         """Append records to the log of results, and store the note."""
-        if self._backend is None:
-            self._backend = SqliteBackend(self._path)
+        if self._rows is None:
+            self._rows = SqliteRows(self._path)
+            self._last_result = self._rows.last_result()
+        rows, changes = self._rows, Changes()
+        changes.metadata[replayed.note] = replayed.progress
         try:
-            self._backend.add_replayed(replayed, now)
-            self._backend.commit()
-        except self._backend.errors as error:
-            raise CrawlError(self._backend.complaint(error)) from error
+            if replayed.records:
+                page = rows.read_page(replayed.page_id)
+                assert page is not None
+                self._last_result += 1
+                packed = pack_records(replayed.records)
+                result = ResultRow(self._last_result, page.url, None, now, packed, None)
+                changes.results.append(result)
+            if (finish := rows.write(changes)) is not None:
+                finish()
+        except rows.errors as error:
+            raise CrawlError(rows.complaint(error)) from error
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._backend is not None:
-            self._backend.close()
+        if self._rows is not None:
+            self._rows.close()
 
 
 @asynccontextmanager
@@ -155,12 +170,14 @@ def _identity(path: Path | None, directory: CrawlDirectory) -> str:
     return new_identity() if owner is None else owner.identity
 
 
-def _noted(owner: CrawlOwner, backend: SqliteBackend) -> CrawlOwner:
+def _noted(owner: CrawlOwner, rows: SqliteRows, known: bytes | None) -> CrawlOwner:
     """Return the owner as the store has it from now on: durable, before anything is marked."""
-    if (known := backend.get(IDENTITY_NOTE)) is not None:
+    if known is not None:
         return msgspec.structs.replace(owner, identity=known.decode())
-    backend.put(IDENTITY_NOTE, owner.identity.encode())
-    backend.commit()
+    changes = Changes()
+    changes.metadata[IDENTITY_NOTE] = owner.identity.encode()
+    if (finish := rows.write(changes)) is not None:
+        finish()
     return owner
 
 

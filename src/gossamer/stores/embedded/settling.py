@@ -9,7 +9,7 @@ from gossamer.frontier import Lease
 from gossamer.stores.contract import Settlement
 from gossamer.stores.embedded.frontier_state import FrontierState
 from gossamer.stores.embedded.link_graph import LINKS_AT_ONCE, Growth
-from gossamer.stores.embedded.rows import UrlPath, attempt_of
+from gossamer.stores.embedded.records import UrlPath, attempt_of
 from gossamer.stores.rules import REPEATED
 
 
@@ -19,12 +19,12 @@ def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: floa
     next_start = (
         host.next_start if feedback is None else state.hosts.next_start_after(host, feedback)
     )
-    state.enqueue(host, state.scheduler.end(lease, next_start=next_start, now=now))
+    state.end_lease(lease, next_start, now)
     has_page = settlement.page is not None
     state.hosts.count_received(host, min(settlement.received, lease.allowed))
     state.budget.use(lease.allowed, settlement.received, page=has_page)
-    state.backend.figures.bytes += settlement.size
-    state.backend.figures.visits += has_page
+    state.memory.figures.bytes += settlement.size
+    state.memory.figures.visits += has_page
     attempt = attempt_of(settlement, now)
     is_repeated = settlement.outcome in REPEATED
     if settlement.retry or (is_repeated and state.claims.is_void(task.url_id)):
@@ -39,13 +39,12 @@ def add_slice(state: FrontierState, whole: Growth) -> None:
     assert left is not None
     links, left.links = left.links[:LINKS_AT_ONCE], left.links[LINKS_AT_ONCE:]
     # It may have come nearer since the first of its links were added.
-    depth = state.backend.by_id(left.url_id).depth
+    depth = state.memory.urls.depths[left.url_id]
     growth = state.links.add(links, UrlPath(depth + 1, 0, left.url_id), left.now)
-    state.backend.add_targets(left.url_id, growth.ids)
+    state.memory.urls.add_links(left.url_id, growth.ids)
     state.grow(growth)
     state.credit.share(links, left.domain, left.shared_among)
     whole.new_keys += growth.new_keys
-    whole.nearer |= growth.nearer
     if not left.links:
         whole.left = None
         state.adding -= 1

@@ -1,64 +1,94 @@
-"""The embedded store: the scheduler decides, a backend stores."""
+"""The embedded store: the scheduler decides, rows in a database last."""
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
 
 from gossamer.content.similarity import Sketch
 from gossamer.errors import CrawlError
 from gossamer.frontier.scheduler import ASK_AGAIN_S
-from gossamer.model import Candidate, HostKey, Receipt, Snapshot
+from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.stores.claim import Claim, StoredBody
 from gossamer.stores.contract import LATE_S, Leased, Link, Settled, Settlement, Task
 from gossamer.stores.cookies import COOKIES_NOTE, change_cookies, read_jar
-from gossamer.stores.embedded.atomic import atomic, wait_until_ready
+from gossamer.stores.embedded.atomic import atomic, interrupted
 from gossamer.stores.embedded.duplicates import Original, Unread
 from gossamer.stores.embedded.frontier_state import FrontierState
 from gossamer.stores.embedded.link_graph import LINKS_AT_ONCE, Growth, as_settled
-from gossamer.stores.embedded.rows import UrlPath
+from gossamer.stores.embedded.memory import CrawlMemory
+from gossamer.stores.embedded.records import UrlPath
 from gossamer.stores.embedded.settling import add_slice, settle
-from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.stores.embedded.taken_slots import TakenSlots
 from gossamer.stores.embedded.worker_registry import WorkerRegistry
 from gossamer.stores.figures import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import keep_page
 from gossamer.stores.retrying import RETRIED_AT_ONCE, Retried, RetryRequest
+from gossamer.stores.rows import Rows
 from gossamer.stores.rules import StoreRules
+from gossamer.stores.url_record import UrlRecord, UrlState
 
 __all__ = ["EmbeddedStore", "StoreRules"]
 
+Finish: TypeAlias = Callable[[Callable[[], None]], Awaitable[None]]
+
 EXPIRED_AT_ONCE = 100
 """How many contents are dropped in one step: it takes one or two milliseconds."""
+
+
+async def in_thread(work: Callable[[], None]) -> None:
+    """Do something in a thread; whoever is cancelled meanwhile waits for it all the same."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 class EmbeddedStore:
     """The store of one crawl, inside the process that runs it.
 
     Every step is synchronous inside, so it is atomic between two awaits of the caller, and
-    `commit` makes completed steps durable. What only the scheduler knows (leases, the queues of
-    workers) is lost with the process; those URLs are queued again at the next start.
+    `commit` makes completed steps durable. While it waits for a disk or a server, further steps are
+    taken, for the next one.
     """
 
-    def __init__(self, backend: SqliteBackend, rules: StoreRules, now: float) -> None:
-        self.backend = backend
+    def __init__(
+        self,
+        rows: Rows,
+        rules: StoreRules,
+        now: float,
+        *,
+        takes_over: bool = False,
+        finish: Finish = in_thread,
+    ) -> None:
+        """Load a crawl; `takes_over` if the workers of the last process live.
+
+        `finish` carries out what makes changes durable, and may take long.
+        """
+        self.rows = rows
         self.broken: CrawlError | None = None
         """Why it cannot be used any more."""
         self._rules = rules
         self._started = now
+        self._finish = finish
         self._is_begun = False
         self._uncommitted = asyncio.Lock()
         """Held while a page is settled of which a part must not become durable alone."""
-        self._taken_slots = TakenSlots(rules.scheduler.lease_s)
+        self._committing = asyncio.Lock()
         try:
-            self._state = FrontierState(backend, rules, now)
-        except backend.errors as error:
-            backend.close()
-            raise CrawlError(backend.complaint(error)) from error
+            memory = CrawlMemory(rows, with_times=not math.isinf(rules.revisit_s))
+            self._state = FrontierState(memory, rules, now, takes_over=takes_over)
+        except rows.errors as error:
+            rows.close()
+            raise CrawlError(rows.complaint(error)) from error
+        self._memory = memory
         self._scheduler = self._state.scheduler
         self._budget = self._state.budget
-        self._workers = WorkerRegistry(backend, self._scheduler)
+        self._workers = WorkerRegistry(memory, self._scheduler)
 
     def __repr__(self) -> str:
         return f"<EmbeddedStore: {self._state.unscored} unscored, {self._scheduler!r}>"
@@ -75,7 +105,7 @@ class EmbeddedStore:
     @atomic
     async def set_reading(self, reading: bool) -> None:
         """Note whether seeds are still to be added: until then the crawl is not complete."""
-        self.backend.figures.reading = int(reading)
+        self._memory.figures.reading = int(reading)
 
     async def has_room(self) -> bool:
         """Return whether the URL queue has room for more seeds, or URLs of a sitemap."""
@@ -97,7 +127,7 @@ class EmbeddedStore:
     @atomic
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Follow up shorter paths, and assign URLs to workers."""
-        followed = self._state.grow(Growth())
+        followed = self._state.grow(Growth(), may_read=True)
         if self._must_wait_for_order():
             return followed
         assigned = 0
@@ -105,8 +135,9 @@ class EmbeddedStore:
             assignment = self._scheduler.next_assignment(queues, now)
             if assignment is None:
                 break
-            urls = self.backend.take(assignment.host.key, assignment.queue, assignment.count)
-            assert len(urls) == assignment.count, "backend and scheduler disagree on a count"
+            host = self._memory.hosts.find(assignment.host.key)
+            assert host is not None
+            urls = self._memory.waiting.take(host, assignment.queue, assignment.count)
             self._scheduler.assign(assignment, urls)
             assigned += len(urls)
         return assigned + followed
@@ -125,9 +156,14 @@ class EmbeddedStore:
     @atomic
     async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
         """Register a worker, or note that it is still alive."""
-        if not self._is_begun:
+        is_first, self._is_begun = not self._is_begun, True
+        if is_first:
             self._state.begin()
-            self._is_begun = True
+        self._join(worker, now, report)
+        if is_first:
+            await self.commit()
+
+    def _join(self, worker: int, now: float, report: WorkerReport | None) -> None:
         self._scheduler.join(worker, now)
         if report is not None:
             self._workers.note_report(worker, report, now)
@@ -152,7 +188,7 @@ class EmbeddedStore:
         if self._must_wait_for_order() or self._state.is_held_up:
             return Leased([], now + ASK_AGAIN_S)
         leases = self._scheduler.lease(worker, limit, now)
-        tasks = [self._state.begin_task(lease, with_before=referrers) for lease in leases]
+        tasks = self._state.begin_tasks(leases, with_before=referrers)
         return Leased(tasks, self._scheduler.wake_at(worker, now))
 
     def wake_at(self, worker: int, now: float) -> float | None:
@@ -164,8 +200,14 @@ class EmbeddedStore:
     @atomic
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
         """Extend leases; return the tasks whose lease is lost."""
-        renew = self._scheduler.leases.renew
-        return [task for task in tasks if not renew(task.url_id, task.lease, now)]
+        lost = []
+        for task in tasks:
+            lease = self._scheduler.leases.renew(task.url_id, task.lease, now)
+            if lease is None:
+                lost.append(task)
+            else:
+                self._state.note_lease(lease)
+        return lost
 
     @atomic
     async def claim(
@@ -197,11 +239,11 @@ class EmbeddedStore:
         """Return the body of a kept page."""
         if self._state.claims.holder_of_number(page_id) is not None:
             return StoredBody(claimed=True)
-        return StoredBody(*self.backend.body(page_id))
+        return StoredBody(*self._memory.pages.content(page_id))
 
     def _own_page(self, url_id: int) -> int | None:
         """Return the page of a URL that is visited again; None if it has none."""
-        return None if math.isinf(self._rules.revisit_s) else self.backend.page_of(url_id)
+        return self._memory.urls.pages[url_id] or None
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record the result of a task, if its lease is still valid; very many links in slices."""
@@ -247,34 +289,36 @@ class EmbeddedStore:
     @atomic
     async def drop_rows(self, upto: int, part: int = 0) -> None:
         """Forget the rows of a part's results up to a number."""
-        self.backend.drop_rows(upto, part)
+        self._memory.pages.drop_rows(upto)
 
     @atomic
     async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:
         """Let failed URLs wait again, of at most `RETRIED_AT_ONCE` from an id on."""
-        next_id = first_id + RETRIED_AT_ONCE
+        last_id = self._memory.urls.last_id
+        next_id = min(first_id + RETRIED_AT_ONCE, last_id + 1)
         retried = self._state.retry_failed(request, range(first_id, next_id))
-        return Retried(retried, next_id if next_id <= self.backend.last_id else None)
+        return Retried(retried, next_id if next_id <= last_id else None)
 
     @atomic
     async def cookies(self, domain: str) -> list[Cookie]:
         """Return the cookies of a registered domain, those that were set last at the end."""
-        return read_jar(self.backend.get(COOKIES_NOTE + domain))
+        return read_jar(self._memory.get(COOKIES_NOTE + domain))
 
     @atomic
     async def put_cookies(self, domain: str, changes: CookieChanges) -> None:
         """Change the cookies of a registered domain."""
-        change_cookies(self.backend, domain, changes)
+        change_cookies(self._memory, domain, changes)
 
     @atomic
     async def pending_depth_changes(self, limit: int) -> list[tuple[int, int]]:
         """Return pages whose new depth was not reported to the modules yet, with that depth."""
-        return self.backend.pending_depth_changes(limit)
+        return [*islice(self._memory.pages.too_deep(self._memory.urls.depths), limit)]
 
     @atomic
     async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
         """Note that these depths were reported to the modules."""
-        self.backend.confirm_depth_changes(pages)
+        for page, depth in pages:
+            self._memory.pages.report(page, depth)
 
     @atomic
     async def release(
@@ -292,7 +336,7 @@ class EmbeddedStore:
         owner = self._state.hosts.get(host, domain)
         moment = self._scheduler.acquire_slot(owner, now)
         if moment is None:
-            self._taken_slots.take(owner, now)
+            self._state.robots_slots.take(owner, now)
         return moment
 
     @atomic
@@ -302,7 +346,7 @@ class EmbeddedStore:
         """Free a slot that was taken without a task."""
         owner = self._state.hosts.get(host, domain)
         next_start = self._state.hosts.next_start_after(owner, feedback)
-        slots = int(self._taken_slots.release(owner))  # 0: it was taken back
+        slots = int(self._state.robots_slots.release(owner))  # 0: it was taken back
         self._state.enqueue(owner, self._scheduler.release_slot(owner, next_start, now, slots))
 
     @atomic
@@ -312,7 +356,7 @@ class EmbeddedStore:
         for lease in overdue:
             died = self._scheduler.is_silent(lease.worker, now)
             self._state.take_back(lease, None, now, died=died)
-        for host, slots in self._taken_slots.end_overdue(now):
+        for host, slots in self._state.robots_slots.end_overdue(now):
             next_start = self._state.hosts.next_start_unknown(host, now)
             self._state.enqueue(host, self._scheduler.release_slot(host, next_start, now, slots))
         dismissed = self._scheduler.dismiss_silent(now)
@@ -324,11 +368,20 @@ class EmbeddedStore:
         self._scheduler.hosts.forget_idle(now)
         return len(overdue) + len(dismissed) + self._scheduler.end_rests(now)
 
-    @atomic
     async def expire(self, now: float) -> int:
         """Drop some of the contents whose time is over; return how many, 0 when none is left."""
-        expired = self.backend.expire_content(now - self._rules.keep_s, EXPIRED_AT_ONCE)
-        self._state.duplicates.forget(expired)
+        if math.isinf(self._rules.keep_s):
+            return 0
+        await self.commit()  # they are found where they are stored
+        return await self._expire(now)
+
+    @atomic
+    async def _expire(self, now: float) -> int:
+        before = now - self._rules.keep_s
+        expired = self._memory.pages.expired(before, EXPIRED_AT_ONCE)
+        if expired:
+            self._memory.note_expired(before)
+            self._state.duplicates.forget(expired)
         return len(expired)
 
     # -- counters and notes ----------------------------------------------------------------------
@@ -341,7 +394,7 @@ class EmbeddedStore:
         """Return what ended the crawl; None while it runs."""
         if len(self._scheduler.leases) or self._is_growing:
             return None
-        if self._state.waiting or self.backend.figures.reading:
+        if self._state.waiting or self._memory.figures.reading:
             return self._budget.exhausted_by()
         return "complete"
 
@@ -364,36 +417,88 @@ class EmbeddedStore:
     @atomic
     async def note(self, name: str) -> bytes | None:
         """Return a note that is stored with the crawl."""
-        return self.backend.get(name)
+        return self._memory.get(name)
 
     @atomic
     async def put_note(self, name: str, value: bytes) -> None:
         """Store a note with the crawl."""
-        self.backend.put(name, value)
+        self._memory.put(name, value)
 
     async def commit(self) -> None:
         """Make everything so far durable; wait for pages whose links are being added."""
-        async with self._uncommitted:
-            await self._commit()
+        async with self._committing:
+            async with self._uncommitted:
+                finish = await self._write()
+            if finish is not None:
+                await self._make_durable(finish)
+
+    async def _make_durable(self, finish: Callable[[], None]) -> None:
+        is_durable = False
+
+        def work() -> None:
+            nonlocal is_durable
+            finish()
+            is_durable = True
+
+        try:
+            await self._finish(work)
+        except self.rows.errors as error:
+            self.broken = self.broken or CrawlError(self.rows.complaint(error))
+            raise self.broken from error
+        except BaseException as error:
+            if not is_durable:  # else whoever waited for it was cancelled
+                self.broken = self.broken or interrupted(error)
+            raise
+        finally:
+            if is_durable:
+                self._memory.end_write()
 
     @atomic
-    async def _commit(self) -> None:
-        self._state.save()
+    async def _write(self) -> Callable[[], None] | None:
+        return self._state.write()
 
     async def close(self) -> None:
-        """Make everything durable and close the backend.
+        """Make everything durable and close the rows.
 
         If something is still in progress, the times of the last requests are unknown: then the
         next start follows the same rules as after a crash.
         """
-        await wait_until_ready(self)
         try:
             if self._is_begun and self.broken is None:
                 self._workers.close()
-                if not len(self._scheduler.leases) and not len(self._taken_slots):
-                    self._state.outcomes.subtract(self.backend.requeue_all())
-                    self.backend.put("closed", b"yes")
+                if not len(self._scheduler.leases) and not len(self._state.robots_slots):
+                    self._memory.put("closed", b"yes")
                 self._state.credit.save()
                 await self.commit()
         finally:
-            self.backend.close()
+            self.rows.close()
+
+    async def written(self) -> None:
+        """Make everything durable that is to be read in the rows."""
+        if self.broken is None:
+            await self.commit()
+
+    def records(self) -> Iterator[UrlRecord]:
+        """Yield everything known about every URL, in the order of discovery."""
+        hosts, states = self._memory.hosts, self._memory.urls.states
+        for row in self._memory.urls.all():
+            yield UrlRecord(
+                id=row.id,
+                url=row.url,
+                host=hosts.keys[row.host],
+                domain=hosts.domain_of(row.host),
+                state=UrlState(states[row.id]),
+                depth=row.depth,
+                parent=row.parent,
+                score=row.score,
+                queue=row.queue,
+                outcome=None if row.outcome is None else Outcome(row.outcome),
+                detail=row.detail or "",
+                page_id=row.page,
+                found_at=row.found_at,
+                finished_at=row.finished_at,
+                attempts=row.attempts,
+                duplicate_of=row.duplicate_of,
+                similarity=row.similarity,
+                own_similarity=row.own_similarity,
+            )

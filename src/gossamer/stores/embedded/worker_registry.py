@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.frontier import Scheduler
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.memory import CrawlMemory
 from gossamer.stores.figures import WorkerReport, WorkerView
 
 WORKERS_NOTE = "worker-views"
@@ -18,8 +18,8 @@ class _WorkersNote(msgspec.Struct, frozen=True):
 class WorkerRegistry:
     """The registry of the workers that take part."""
 
-    def __init__(self, backend: SqliteBackend, scheduler: Scheduler) -> None:
-        self._backend = backend
+    def __init__(self, memory: CrawlMemory, scheduler: Scheduler) -> None:
+        self._memory = memory
         self._scheduler = scheduler
         self._reports: dict[int, WorkerReport] = {}
 
@@ -52,11 +52,11 @@ class WorkerRegistry:
 
     def close(self) -> None:
         """Remove what other processes know of the workers, who are gone."""
-        self._backend.remove_note(WORKERS_NOTE)
+        self._memory.remove_note(WORKERS_NOTE)
 
     def _write(self, now: float) -> None:
         note = _WorkersNote(now, self.views(now))
-        self._backend.put(WORKERS_NOTE, msgspec.json.encode(note))
+        self._memory.put(WORKERS_NOTE, msgspec.json.encode(note))
 
 
 def read_workers(note: bytes, now: float) -> list[WorkerView]:

@@ -1,5 +1,5 @@
-"""The backend in a SQLite file of the crawl's directory: the default."""
+"""The rows of a crawl in a SQLite file of the crawl's directory: the default."""
 
-from gossamer.stores.embedded.sqlite.backend import SqliteBackend
+from gossamer.stores.embedded.sqlite.rows import SqliteRows
 
-__all__ = ["SqliteBackend"]
+__all__ = ["SqliteRows"]

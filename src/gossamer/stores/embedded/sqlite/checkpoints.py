@@ -3,8 +3,8 @@
 SQLite would do that in the middle of a commit, and flushing 32 MB to the disk holds up everything
 else of the process. Here a thread does it, with a connection of its own, in two steps. The first
 one copies what the log has, while the crawl goes on writing behind it. The second one copies the
-little that has come since, and empties the log: meanwhile no transaction may begin, so steps of the
-store wait, for some milliseconds, and the event loop does not.
+little that has come since, and empties the log: meanwhile no transaction may begin, so the next
+commit is late by some milliseconds, and nobody else waits.
 """
 
 import sqlite3
@@ -28,24 +28,16 @@ class Checkpoints:
         """The size of the log at which the next one begins."""
         self._thread: ThreadPoolExecutor | None = None
         self._copying: Future[None] | None = None
-        self._emptying: Future[None] | None = None
-
-    @property
-    def forbids_writing(self) -> bool:
-        """Whether no transaction may begin at the moment."""
-        return self._emptying is not None and not self._emptying.done()
 
     def after_commit(self) -> None:
-        """Go on with them, right after a commit; raise an error that the thread has met."""
-        if self._emptying is not None:
-            self._emptying.result()
-            self._emptying = None
-            # What somebody reads cannot be emptied. It is tried again when there is as much more.
-            self._due_at = self._log_size() + self._log_bytes
-        elif self._copying is not None:
+        """Go on with them, between two transactions; raise an error that the thread has met."""
+        if self._copying is not None:
             if self._copying.done():
                 self._copying.result()
-                self._copying, self._emptying = None, self._start("TRUNCATE")
+                self._copying = None
+                self._start("TRUNCATE").result()
+                # What somebody reads cannot be emptied. It is tried again when there is as much more.
+                self._due_at = self._log_size() + self._log_bytes
         elif self._log_size() >= self._due_at:
             self._copying = self._start("PASSIVE")
 

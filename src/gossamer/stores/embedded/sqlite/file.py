@@ -9,7 +9,7 @@ from gossamer.errors import CrawlError, UsageError
 
 APPLICATION_ID = 0x476F7373
 """Identifies our files in their header; `schema.sql` writes it there."""
-VERSION = 8
+VERSION = 9
 """The version of the schema."""
 MAGIC: Final = b"SQLite format 3\0"
 ID_AT: Final = slice(68, 72)
@@ -17,22 +17,34 @@ ID_AT: Final = slice(68, 72)
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 CACHE_KIB = 65_536
+BUSY_MS = 60_000
+"""How long another process that writes to the file is waited for, between two commits."""
 
 
 def open_file(path: Path) -> sqlite3.Connection:
     """Return a connection in a transaction; CrawlError if it is not the file of a crawl."""
     try:
-        db = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             _make_or_check(db, path)
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             db.execute("PRAGMA wal_autocheckpoint = 0")  # `checkpoints.py` decides when
             db.execute("BEGIN IMMEDIATE")  # waits for other processes, up to `connect`'s timeout
-            db.execute("PRAGMA busy_timeout = 0")  # from now on waiting would block the event loop
+            db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         except BaseException:
             db.close()
             raise
+    except sqlite3.Error as error:
+        raise CrawlError(explain(error, path)) from error
+    return db
+
+
+def open_second(path: Path) -> sqlite3.Connection:
+    """Return another connection to the file, which reads what is durable."""
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", isolation_level=None, uri=True)
+        db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     except sqlite3.Error as error:
         raise CrawlError(explain(error, path)) from error
     return db
@@ -92,18 +104,9 @@ def read_saved_note(path: Path, name: str) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def begin(db: sqlite3.Connection) -> bool:
-    """Begin a transaction; False if another process is writing.
-
-    The write lock is taken at once, so nothing in the transaction can fail for it later.
-    """
-    try:
-        db.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-            raise
-        return False
-    return True
+def begin(db: sqlite3.Connection) -> None:
+    """Begin a transaction with the write lock; another process that has it is waited for."""
+    db.execute("BEGIN IMMEDIATE")
 
 
 def make_tables(db: sqlite3.Connection) -> None:

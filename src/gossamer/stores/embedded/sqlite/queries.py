@@ -3,7 +3,7 @@
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -16,13 +16,15 @@ from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-URL_COLUMNS = """
-    SELECT urls.id, urls.url, hosts.key AS host, domain, state, depth, parent, score, queue,
+STATE = "CASE WHEN state = 1 AND EXISTS (SELECT 1 FROM leases WHERE url = urls.id) THEN 3 ELSE state END"
+"""The state of a URL: one in progress is stored as queued, with a lease."""
+URL_COLUMNS = f"""
+    SELECT urls.id, urls.url, hosts.key AS host, domain, {STATE}, depth, parent, score, queue,
            CASE state WHEN 4 THEN outcome END AS outcome,
            coalesce(CASE state WHEN 4 THEN detail END, '') AS detail,
            page AS page_id, found_at, finished_at, attempts, duplicate_of,
            similarity, own_similarity
-"""
+"""  # noqa: S608 -- our own words
 """The columns of a `UrlRecord`."""
 _PAGE = """
     SELECT pages.id, urls.url, depth, 'fetched' AS outcome, size AS bytes, content_type, encoding,
@@ -101,16 +103,6 @@ def read_reasons(db: sqlite3.Connection) -> dict[Reason, int]:
     return dict(found)
 
 
-def read_reason(db: sqlite3.Connection, url_id: int, write_attempts: Callable[[], None]) -> Reason:
-    """Return why a finished URL has ended; its last attempt may have to be written first."""
-    query = f"SELECT outcome, {_WITHOUT_CAUSE} FROM urls WHERE id = ?"  # noqa: S608 -- as above
-    outcome, is_plain = db.execute(query, (url_id,)).fetchone()
-    if is_plain:
-        return Reason.of(outcome, None, None)
-    write_attempts()
-    return Reason.of(*db.execute(f"{_REASONS} WHERE urls.id = ?", (url_id,)).fetchone())
-
-
 def read_redirected(db: sqlite3.Connection, url_id: int) -> UrlRecord | None:
     """Return the URL that another one redirects to."""
     (targets,) = db.execute("SELECT targets FROM urls WHERE id = ?", (url_id,)).fetchone()
@@ -136,14 +128,13 @@ def read_results(
 ) -> list[Result]:
     """Return the first results of the log that come after a number."""
     rows = db.execute(
-        "SELECT results.number, url, page, settled_at, records, part, row FROM results "
+        "SELECT results.number, url, page, settled_at, records, row FROM results "
         "LEFT JOIN result_rows ON result_rows.number = results.number "
         "WHERE results.number > ? ORDER BY results.number LIMIT ?",
         (after, limit),
     )
     return [
-        record(Result, (*row, unpack_records(records), part_of, more)).seen_by(part)
-        for *row, records, part_of, more in rows
+        record(Result, (*row, unpack_records(records), 0, more)) for *row, records, more in rows
     ]
 
 

@@ -14,7 +14,7 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.embedded.directory import DATABASE, find_crawl, is_locked
-from gossamer.stores.embedded.rows import Figures, read_figures
+from gossamer.stores.embedded.records import Figures, read_figures
 from gossamer.stores.embedded.sqlite import queries
 from gossamer.stores.embedded.sqlite.readonly import reading
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
@@ -43,7 +43,7 @@ _HOSTS = """
         SELECT host, sum(waiting) AS waiting, sum(in_progress) AS in_progress FROM (
             SELECT host, count(*) AS waiting, 0 AS in_progress FROM urls WHERE state = 1
             GROUP BY host
-            UNION ALL SELECT host, state = 2, state = 3 FROM urls WHERE state IN (2, 3)
+            UNION ALL SELECT host, -1, 1 FROM leases JOIN urls ON urls.id = leases.url
         ) GROUP BY host
     ) JOIN hosts ON hosts.id = host ORDER BY waiting + in_progress DESC, key LIMIT ?2
 """
@@ -161,7 +161,7 @@ class SqliteReader:
                  WHERE pages.id = urls.duplicate_of)
             FROM urls JOIN hosts ON hosts.id = urls.host
             LEFT JOIN pages ON pages.id = urls.page
-            WHERE state IN (SELECT value FROM json_each(?1))
+            WHERE {queries.STATE} IN (SELECT value FROM json_each(?1))
               AND (?2 IS NULL OR state = 4 AND outcome = ?2)
             ORDER BY urls.id
             """,  # noqa: S608 -- our own words
@@ -271,10 +271,10 @@ class SqliteReader:
             return queries.read_number(self.connection, query, url.id)
         return queries.read_number(
             self.connection,
-            "SELECT count(*) FROM urls WHERE host = (SELECT id FROM hosts WHERE key = ?1) AND ("
-            "state = 3 OR state = 2 AND (?2 = 1 OR (score, id) < (?4, ?5)) "
-            "OR state = 1 AND ?2 = 1 AND queue = ?3 AND (score, id) < (?4, ?5))",
-            *(url.host, url.state, url.queue, url.score, url.id),
+            "SELECT count(*) FROM urls WHERE host = (SELECT id FROM hosts WHERE key = ?1) "
+            "AND state = 1 AND (id IN (SELECT url FROM leases) "
+            "OR queue = ?2 AND (score, id) < (?3, ?4))",
+            *(url.host, url.queue, url.score, url.id),
         )
 
     # -- inside ----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class SqliteReader:
         """How many URLs there are of each state, outcome, depth, queue, with a page or not."""
         # SQLite would sort all rows to group them, in memory.
         rows = self.connection.execute(
-            "SELECT state, outcome, depth, queue, page IS NOT NULL FROM urls"
+            f"SELECT {queries.STATE}, outcome, depth, queue, page IS NOT NULL FROM urls"  # noqa: S608 -- our own words
         )
         return Counter(rows)
 

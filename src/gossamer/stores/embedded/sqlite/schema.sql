@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -18,12 +18,17 @@ CREATE TABLE hosts (
     pages         INTEGER NOT NULL DEFAULT 0,
     took_s        REAL NOT NULL DEFAULT 0, -- of all requests together
     received      INTEGER NOT NULL DEFAULT 0, -- bytes of bodies
-    urls          INTEGER NOT NULL DEFAULT 0 -- how many of its URLs are known
+    urls          INTEGER NOT NULL DEFAULT 0, -- how many of its URLs are known
+    failed_at     REAL,                   -- when its last failures in a row ended
+    robots_slots  INTEGER NOT NULL DEFAULT 0, -- requests for its robots.txt
+    robots_until  REAL NOT NULL DEFAULT 0 -- until when these are believed to run
 );
 
 CREATE TABLE domains (
-    name   TEXT PRIMARY KEY,
-    credit REAL NOT NULL
+    name       TEXT PRIMARY KEY,
+    credit     REAL NOT NULL,
+    worker     INTEGER,                   -- that serves it
+    kept_until REAL NOT NULL              -- by this worker, also without URLs
 ) WITHOUT ROWID;
 
 CREATE TABLE urls (
@@ -73,6 +78,17 @@ CREATE TABLE relaxing (
 
 CREATE INDEX relaxing_nearest ON relaxing (depth, hops, url);
 
+CREATE TABLE leases (                     -- of URLs in progress, which are queued in `urls`
+    url      INTEGER PRIMARY KEY,
+    number   INTEGER NOT NULL,
+    worker   INTEGER NOT NULL,
+    deadline REAL NOT NULL,
+    allowed  INTEGER NOT NULL,            -- bytes reserved for it
+    shared   INTEGER NOT NULL,            -- whether its host was shared
+    unproven INTEGER NOT NULL,            -- whether its host had not answered yet
+    claim    BLOB                         -- of a page number (msgpack)
+);
+
 CREATE TABLE attempts (
     url     INTEGER NOT NULL,
     at      REAL NOT NULL,
@@ -98,10 +114,6 @@ CREATE TABLE pages (
 
 CREATE INDEX pages_by_digest ON pages (digest);
 
-CREATE TABLE depth_changes (
-    page INTEGER PRIMARY KEY              -- the modules know a larger depth of it
-);
-
 CREATE TABLE contents (
     page       INTEGER PRIMARY KEY,
     fetched_at REAL NOT NULL,
@@ -118,19 +130,12 @@ CREATE TABLE sketches (
     own        BLOB                       -- the sample of its own content, once that was read
 );
 
-CREATE TABLE bands (                      -- those that memory has no room for
-    key  INTEGER NOT NULL,                -- of a band at its position
-    page INTEGER NOT NULL,
-    PRIMARY KEY (key, page)
-) WITHOUT ROWID;
-
 CREATE TABLE results (                    -- a log, in the order of settlement
     number     INTEGER PRIMARY KEY,
     url        INTEGER NOT NULL,
     page       INTEGER,                   -- that was kept
     settled_at REAL NOT NULL,
-    records    BLOB,                      -- of modules (msgpack)
-    part       INTEGER NOT NULL           -- whose outputs it belongs to
+    records    BLOB                       -- of modules (msgpack)
 );
 
 CREATE TABLE result_rows (                -- until the outputs have them

@@ -77,12 +77,14 @@ REVISITED = f"""
 """The URLs of which not all links are stored; those of sitemaps never are."""
 
 _COLUMNS = {
-    "hosts": "key:text domain:text delay_s:real next_start:real failures:integer",
+    "hosts": "key:text domain:text delay_s:real next_start:real failures:integer urls:integer",
     "urls": "url:text key:blob host:integer state:integer depth:integer parent:integer? "
     "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
     "page:integer? duplicate_of:integer? finished_at:real? attempts:integer deaths:integer "
     "redirect:integer targets:blob? similarity:real? own_similarity:real? given_score:real?",
     "listings": "lastmod:real? priority:real? sitemap_of:text?",
+    "leases": "number:integer worker:integer deadline:real allowed:integer shared:integer "
+    "unproven:integer claim:blob?",
     "relaxing": "url:integer depth:integer hops:integer done:integer",
     "attempts": "url:integer at:real outcome:text cause:text? detail:text status:integer?",
     "pages": "url:integer size:integer digest:blob content_type:text encoding:text title:text "
@@ -159,8 +161,10 @@ CONTENT = (
     ),
     VerifyRule(
         "rest",
-        "nothing is assigned or in progress in a crawl that was closed",
-        "SELECT url FROM urls WHERE :closed AND state IN (2, 3)",
+        "only URLs that wait are in progress, and none in a crawl that was closed",
+        "SELECT coalesce(urls.url, 'URL ' || leases.url) FROM leases "
+        "LEFT JOIN urls ON urls.id = leases.url WHERE :closed OR urls.state IS NOT 1 "
+        "UNION ALL SELECT url FROM urls WHERE :closed AND state IN (2, 3)",
     ),
     VerifyRule(
         "limit",
@@ -296,7 +300,6 @@ CONTENT = (
         """
         SELECT 'page ' || pages.id || ' at depth ' || depth FROM pages JOIN urls ON page = pages.id
         WHERE reported_depth < depth OR :over AND :closed AND reported_depth <> depth
-           OR reported_depth > depth AND pages.id NOT IN (SELECT page FROM depth_changes)
         """,
     ),
     VerifyRule(

@@ -1,28 +1,12 @@
-"""The records that the parts of an embedded store exchange with its backend."""
+"""The records that the parts of the rules exchange."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
-from gossamer.model import HostKey, Url
 from gossamer.stores.contract import Settlement
 from gossamer.stores.url_record import Attempt
-
-
-class KnownUrl(msgspec.Struct, gc=False):
-    """What is needed of a URL each time a link to it is found.
-
-    It is valid until the next call of the backend.
-    """
-
-    id: int
-    key: bytes
-    depth: int
-    hops: int
-    """How many redirects lead there from the last link, on the shortest path."""
-    finished_at: float = math.inf
 
 
 class UrlPath(msgspec.Struct, frozen=True):
@@ -33,63 +17,12 @@ class UrlPath(msgspec.Struct, frozen=True):
     parent: int | None
 
 
-class RelaxingUrl(NamedTuple):
-    """A URL that has come nearer, whose links are still to be followed; the nearest is smallest."""
-
-    depth: int
-    hops: int
-    url_id: int
-    done: int
-    """How many of its links were followed already."""
-
-
-class UnscoredUrl(NamedTuple):
-    """A URL of the URL queue."""
-
-    id: int
-    url: Url
-    host: HostKey
-    domain: str
-    depth: int
-    score: float | None
-    """As it was given."""
-    lastmod: float | None
-    priority: float | None
-
-
 class Repetition(NamedTuple):
     """The page that a URL repeats, if it does, and how similar they are."""
 
     duplicate_of: int | None = None
     similarity: float | None = None
     own_similarity: float | None = None
-
-
-class HostRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The stored state of a host."""
-
-    key: HostKey
-    domain: str
-    delay_s: float
-    next_start: float
-    failures: int
-    unanswered: int = 0
-    crawl_delay_s: float | None = None
-    requests: int = 0
-    failed: int = 0
-    pages: int = 0
-    took_s: float = 0.0
-    received: int = 0
-
-
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """The counters of a backend when it is opened."""
-
-    unscored: int
-    pages: int
-    last_page: int
-    gaps: list[int]
-    """The numbers before the last page that no page has."""
 
 
 class Figures(msgspec.Struct):
