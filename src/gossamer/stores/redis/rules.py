@@ -8,8 +8,6 @@ from gossamer.stores.rules import StoreRules
 
 VERSION = 7
 """The version of the format in which crawls are stored."""
-PLACEHOLDER = b"being restored"
-"""What stands in place of the rules while a crawl is being restored."""
 
 
 class StoredRules(msgspec.Struct, frozen=True, kw_only=True):
