@@ -72,7 +72,7 @@ class StoreSetup(Protocol):
     def answer(self, page_id: int) -> KeptAnswer | None:
         """Return what is kept of the answer for a page."""
 
-    def results(self, after: int, limit: int, part: int | None) -> list[Result]:
+    def results(self, after: int, limit: int) -> list[Result]:
         """Return results of the log."""
 
     def last_result(self) -> int:
@@ -129,8 +129,8 @@ class EmbeddedSetup:
         bodies = BodyReader(self._store.note)
         return None if stored is None else run_at_once(read_answer(bodies, stored, page_id))
 
-    def results(self, after: int, limit: int, part: int | None) -> list[Result]:
-        return read_results(self._written(), after, limit, part)
+    def results(self, after: int, limit: int) -> list[Result]:
+        return read_results(self._written(), after, limit)
 
     def last_result(self) -> int:
         return read_last_result(self._written())
@@ -288,8 +288,8 @@ class RedisSetup:
     def answer(self, page_id: int) -> KeptAnswer | None:
         return self.run(self.reader.answer(page_id))
 
-    def results(self, after: int, limit: int, part: int | None) -> list[Result]:
-        return self.run(self.reader.results(after, limit, part))
+    def results(self, after: int, limit: int) -> list[Result]:
+        return self.run(self.reader.results(after, limit))
 
     def last_result(self) -> int:
         return self.run(self.reader.last_result())

@@ -207,10 +207,10 @@ class _Copy:
             self._key("results"), numbers[0] - 1, numbers[-1] - 1
         )
         results = [
-            (number, url_id, page or None, settled_at, records or None, part)
+            (number, url_id, page or None, settled_at, records or None)
             for number, one in zip(numbers, packed, strict=False)
             if (found := self._read(read_result, one, f"result {number}"))
-            for url_id, page, settled_at, records, part in [found]
+            for url_id, page, settled_at, records in [found]
         ]
         self._importer.add("results", results)
 

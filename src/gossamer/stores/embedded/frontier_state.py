@@ -316,8 +316,7 @@ class FrontierState:
         self.outcomes[_reason(attempt)] += 1
         records, row = settlement.records, settlement.row
         if page is not None or records is not None or row is not None:
-            whose = settlement.part
-            self.backend.add_result(task.url_id, page_id, attempt.at, records, row, whose)
+            self.backend.add_result(task.url_id, page_id, attempt.at, records, row)
         if page is not None:
             self._keep(page, task, host)
             if host.limits.max_pages is not None:  # fewer requests at once may be allowed now

@@ -245,9 +245,9 @@ class EmbeddedStore:
         return self._state.add_listed(task.url_id, links, now)
 
     @atomic
-    async def drop_rows(self, upto: int, part: int = 0) -> None:
-        """Forget the rows of a part's results up to a number."""
-        self.backend.drop_rows(upto, part)
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number."""
+        self.backend.drop_rows(upto)
 
     @atomic
     async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:

@@ -28,7 +28,7 @@ PARTS = 10**SHARE_DIGITS
 RECORD = struct.Struct(">BBBIdI5sHBBd5s5sHHd3s")
 PAGE = struct.Struct(">d5s")
 """How a record of a page begins: when it was fetched, and its URL."""
-RESULT = struct.Struct(">5s5sdH")
+RESULT = struct.Struct(">5s5sd")
 """How a result begins: its URL, its page and when it was settled; its records follow."""
 FOUND = struct.Struct(">5sIB")
 """What is kept under the key of a URL: its id, and its depth and hops when it was found."""
@@ -209,11 +209,10 @@ class ResultRow(NamedTuple):
     settled_at: float
     records: bytes
     """Packed."""
-    part: int
 
 
 def read_result(packed: bytes) -> ResultRow:
     """Return a result of the log."""
-    url_id, page_id, settled_at, part = RESULT.unpack_from(packed)
+    url_id, page_id, settled_at = RESULT.unpack_from(packed)
     numbers = (int.from_bytes(url_id), int.from_bytes(page_id))
-    return ResultRow(*numbers, settled_at, packed[RESULT.size :], part)
+    return ResultRow(*numbers, settled_at, packed[RESULT.size :])

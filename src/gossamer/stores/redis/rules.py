@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 from gossamer.errors import CrawlError
 from gossamer.stores.rules import StoreRules
 
-VERSION = 7
+VERSION = 8
 """The version of the format in which crawls are stored."""
 
 

@@ -44,7 +44,7 @@ class Batch:
             db.executemany("INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?)", self.attempts)
             self.attempts.clear()
         if self.results:
-            db.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)", self.results)
+            db.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?)", self.results)
             self.results.clear()
         if self.result_rows:
             db.executemany("INSERT INTO result_rows VALUES (?, ?)", self.result_rows)

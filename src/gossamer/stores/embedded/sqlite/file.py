@@ -9,7 +9,7 @@ from gossamer.errors import CrawlError, UsageError
 
 APPLICATION_ID = 0x476F7373
 """Identifies our files in their header; `schema.sql` writes it there."""
-VERSION = 8
+VERSION = 9
 """The version of the schema."""
 MAGIC: Final = b"SQLite format 3\0"
 ID_AT: Final = slice(68, 72)

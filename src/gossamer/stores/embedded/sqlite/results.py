@@ -22,12 +22,11 @@ class SqliteResults(SqliteHosts):
         settled_at: float,
         records: Sequence[Record] | None,
         row: bytes | None,
-        part: int = 0,
     ) -> None:
         """Append a result to the log."""
         self._last_result = number = self._last_result + 1
         packed = pack_records(records) or None
-        self._batch.results.append((number, url_id, page_id, settled_at, packed, part))
+        self._batch.results.append((number, url_id, page_id, settled_at, packed))
         if row is not None:
             self._batch.result_rows.append((number, row))
 
@@ -39,14 +38,10 @@ class SqliteResults(SqliteHosts):
             self.add_result(url_id, None, now, replayed.records, None)
         self.put(replayed.note, replayed.progress)
 
-    def drop_rows(self, upto: int, part: int) -> None:
-        """Forget the rows of a part's results up to a number."""
+    def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number."""
         self._batch.write()
-        self._db.execute(
-            "DELETE FROM result_rows WHERE number <= ? AND "
-            "(SELECT part FROM results WHERE results.number = result_rows.number) = ?",
-            (upto, part),
-        )
+        self._db.execute("DELETE FROM result_rows WHERE number <= ?", (upto,))
 
     def expire_rows(self, before: float, limit: int) -> None:
         """Forget those of the oldest `limit` rows whose results were settled up to `before`."""

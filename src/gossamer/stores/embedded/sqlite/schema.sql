@@ -2,7 +2,7 @@
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -129,8 +129,7 @@ CREATE TABLE results (                    -- a log, in the order of settlement
     url        INTEGER NOT NULL,
     page       INTEGER,                   -- that was kept
     settled_at REAL NOT NULL,
-    records    BLOB,                      -- of modules (msgpack)
-    part       INTEGER NOT NULL           -- whose outputs it belongs to
+    records    BLOB                       -- of modules (msgpack)
 );
 
 CREATE TABLE result_rows (                -- until the outputs have them
