@@ -62,7 +62,6 @@ class HostileCrawl:
             "worker": [NO_STORE],
             "health": [NO_STORE],
             "verify": [crawl, [*crawl, "--json"]],
-            "migrate": [[FOLDER, f"sqlite:copy {EVIL}"]],
             "config": [[self.home, "--contact", EVIL], [self.home, *evil, "--json"]],
             "modules": [[], ["--json"]],
             "scorers": [[], ["--json"]],

@@ -115,7 +115,7 @@ class ProcessCrawl:
 
     def _words(self, command: str, arguments: tuple[object, ...]) -> list[str]:
         words = [command, *map(str, arguments), "--name", self.name]
-        if self.url == "redis:" and command not in {"crawl", "worker", "migrate"}:
+        if self.url == "redis:" and command not in {"crawl", "worker"}:
             words += ["--dir", str(self.folder)]
         return words
 

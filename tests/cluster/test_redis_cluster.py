@@ -1,7 +1,6 @@
 """A crawl on a Redis Cluster of three nodes, of which one has all of its keys."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,18 +50,3 @@ def test_it_comes_to_the_same_as_in_a_file_whichever_node_is_asked(
     assert "fetched" in crawl.ask("explain", page, GOSSAMER_STORE=urls[2]).succeed()
     body = crawl.ask("pages", "--cat", 1, GOSSAMER_STORE=urls[1]).succeed()
     assert crawl.saved()[1].decode().endswith(body)
-
-
-@pytest.mark.req("D8")
-def test_it_is_moved_to_a_file_and_back(
-    cluster: Cluster, make_crawl: "MakeCrawl", expected: "CrawlResult", tmp_path: Path
-) -> None:
-    urls = [node.url for node in cluster.masters]
-    crawl = make_crawl(urls[0])
-    crawl.crawl("--max-pages", 10).succeed()
-    file = tmp_path / "file"
-    crawl.ask("migrate", urls[1], file).succeed()
-    crawl.ask("migrate", file, urls[2], "--replace").succeed()
-    crawl.verify()
-    crawl.crawl().succeed()
-    assert crawl.result() == expected

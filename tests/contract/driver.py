@@ -148,7 +148,6 @@ class StoreDriver:
         size: int = 100,
         received: int = 0,
         records: Sequence[Record] | None = None,
-        part: int = 0,
         row: bytes | None = None,
         packed: bytes | None = None,
     ) -> Settled:
@@ -171,7 +170,6 @@ class StoreDriver:
             received=received,
             feedback=feedback or HostFeedback(ended=self.now),
             records=records,
-            part=part,
             row=row,
         )
         return self.settle_as(settlement)
@@ -304,11 +302,11 @@ class StoreDriver:
     def gaps(self) -> frozenset[int]:
         return self.setup.gaps()
 
-    def results(self, after: int = 0, limit: int = 10_000, part: int | None = None) -> list[Result]:
-        return self.setup.results(after, limit, part)
+    def results(self, after: int = 0, limit: int = 10_000) -> list[Result]:
+        return self.setup.results(after, limit)
 
-    def drop_rows(self, upto: int, part: int = 0) -> None:
-        self._run(self.store.drop_rows(upto, part))
+    def drop_rows(self, upto: int) -> None:
+        self._run(self.store.drop_rows(upto))
 
     def page_numbers(self) -> list[int]:
         return [page.id for page in self.setup.pages()]

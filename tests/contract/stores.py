@@ -70,7 +70,7 @@ class StoreSetup(Protocol):
     def answer(self, page_id: int) -> KeptAnswer | None:
         """Return what is kept of the answer for a page."""
 
-    def results(self, after: int, limit: int, part: int | None) -> list[Result]:
+    def results(self, after: int, limit: int) -> list[Result]:
         """Return results of the log."""
 
     def last_result(self) -> int:
@@ -157,7 +157,7 @@ class EmbeddedSetup:
         bodies = BodyReader(self._store.note)
         return None if stored is None else run_at_once(read_answer(bodies, stored, page_id))
 
-    def results(self, after: int, limit: int, part: int | None) -> list[Result]:
+    def results(self, after: int, limit: int) -> list[Result]:
         rows, changes = self._store.rows, self.memory.pending.now
         assert isinstance(rows, SqliteRows)
         stored = [
@@ -180,7 +180,7 @@ class EmbeddedSetup:
         return [one for one in [*stored, *collected] if one.number > after][:limit]
 
     def last_result(self) -> int:
-        return max((one.number for one in self.results(0, 10**9, None)), default=0)
+        return max((one.number for one in self.results(0, 10**9)), default=0)
 
     def last_page(self) -> int:
         return run_at_once(self._store.numbering()).last_page
@@ -343,8 +343,8 @@ class RedisSetup:
     def answer(self, page_id: int) -> KeptAnswer | None:
         return self.run(self.reader.answer(page_id))
 
-    def results(self, after: int, limit: int, part: int | None) -> list[Result]:
-        return self.run(self.reader.results(after, limit, part))
+    def results(self, after: int, limit: int) -> list[Result]:
+        return self.run(self.reader.results(after, limit))
 
     def last_result(self) -> int:
         return self.run(self.reader.last_result())

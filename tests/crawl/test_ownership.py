@@ -78,8 +78,6 @@ def test_a_file_that_is_not_of_a_crawl_is_not_made_one(
     before = key.read_bytes(), key.stat().st_mtime_ns
     told = run(*crawl, "--store", f"sqlite:{key}", *fresh, code=2)
     assert f"{key} is not the file of a crawl" in told.stderr
-    told = run("migrate", "sqlite:nowhere", f"sqlite:{key}", "--replace", code=2)
-    assert f"{key} is not the file of a crawl" in told.stderr
     assert (key.read_bytes(), key.stat().st_mtime_ns) == before
     assert web.requests == []
 
@@ -123,12 +121,11 @@ def test_a_killed_crawl_goes_on_in_its_own_directory_and_may_start_over(
 
 
 @pytest.mark.req("B4", "B10", "D12")
-def test_a_crawl_that_moves_keeps_its_directory_and_others_do_not_get_it(
+def test_a_shared_crawl_keeps_its_directory_and_others_do_not_get_it(
     run: Run, crawl: list[str], tmp_path: Path, redis_url: str
 ) -> None:
-    run(*crawl, "--dir", "here", "--max-pages", "3")
-    shared = ["--store", redis_url, "--name", "moved-and-owned"]
-    run("migrate", "sqlite:here", redis_url, "--name", "moved-and-owned")
+    shared = ["--store", redis_url, "--name", "shared-and-owned"]
+    run(*crawl, "--dir", "here", *shared, "--max-pages", "3")
     run(*crawl, "--dir", "here", *shared)
     before = contents(tmp_path / "here" / "pages")
     assert set(before) == set(map(str, range(1, PAGES + 1)))
@@ -138,5 +135,3 @@ def test_a_crawl_that_moves_keeps_its_directory_and_others_do_not_get_it(
     assert contents(tmp_path / "here" / "pages") == before
     run(*crawl, "--dir", "here", *shared, "--fresh", "--max-pages", "4")
     assert set(contents(tmp_path / "here" / "pages")) == {"1", "2", "3", "4"}
-    run("migrate", redis_url, "sqlite:here", "--name", "moved-and-owned", "--replace")
-    run(*crawl, "--dir", "here", "--max-pages", "20")

@@ -1,10 +1,10 @@
 """How long one step holds the event loop, or the server, while a long chain of pages comes nearer.
 
 Run by hand: `PYTHONPATH=.:tools python tests/perf/relax_chain.py [pages]`. A chain of a million
-pages, each of which links to the next, is written into a file; then its second page becomes a seed,
-and so everything behind it comes one step nearer. The same is done in a Redis of its own. The
-longest step is in CPU time of the process for a file, for a machine that others use as well, and
-the server's own figure, which is not, for Redis.
+pages, each of which links to the next, is written into a file and into a Redis of its own; then its
+second page becomes a seed, and so everything behind it comes one step nearer. The longest step is
+in CPU time of the process for a file, for a machine that others use as well, and the server's own
+figure, which is not, for Redis.
 """
 
 import asyncio
@@ -25,13 +25,26 @@ from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, Store, StoreRules
 from gossamer.stores.embedded.sqlite import SqliteBackend
 from gossamer.stores.redis import Opening, open_redis
-from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.nodes import Nodes
-from gossamer.transfer.restore import restore
+from gossamer.stores.redis.alive import IN_ORDER
+from gossamer.stores.redis.counters import pack_counters
+from gossamer.stores.redis.keys import key as redis_key
+from gossamer.stores.redis.records import (
+    FOUND,
+    PAGE,
+    HostRow,
+    UrlRow,
+    name_of,
+    write_host,
+    write_targets,
+    write_url,
+)
+from gossamer.stores.url_record import UrlState
 
 CRAWL, HOST = "chain", "chain.test"
 RULES = StoreRules(max_pages=10**9, max_bytes=10**15, similarity=None)
 NOW = 1_000_000.0
+WRITTEN_AT_ONCE = 2000
+_FETCHED = (NOW, "fetched", "", "", 200)
 
 
 def key(number: int) -> bytes:
@@ -102,11 +115,41 @@ async def in_file(path: Path) -> None:
     await store.close()
 
 
-async def in_redis(path: Path, redis_url: str) -> None:
+async def write_chain_to_redis(client: Redis, pages: int) -> None:
+    """Write the same into the Redis: what a step that follows links reads and changes."""
+    async with client.pipeline(transaction=False) as pipe:
+        for number in range(1, pages + 1):
+            # A URL that is done and was fetched, of the first host.
+            path = (UrlState.DONE, 0, number - 1, NOW, 1, number - 1, 0, 0)
+            record = UrlRow(*path, 0.0, number, 0, 0, 0, NOW, url(number), [_FETCHED])
+            found, page = (
+                FOUND.pack(name_of(number), number - 1, 0),
+                PAGE.pack(NOW, name_of(number)),
+            )
+            pipe.hset(redis_key(CRAWL, "known"), key(number), found)
+            pipe.hset(redis_key(CRAWL, "urls"), str(number), write_url(record))
+            pipe.hset(redis_key(CRAWL, "pages"), str(number), page)
+            if number < pages:
+                pipe.hset(redis_key(CRAWL, "targets"), str(number), write_targets([number + 1]))
+            for name in ("urls", "done", "pages"):
+                pipe.hset(redis_key(CRAWL, "depths"), f"{name}:{number - 1}", 1)
+            if number % WRITTEN_AT_ONCE == 0:
+                await pipe.execute()
+        host = HostRow(name=HOST, domain=HOST, next=0.0, failures=0, unanswered=0)
+        pipe.hset(redis_key(CRAWL, "hosts"), "1", write_host(host))
+        pipe.hset(redis_key(CRAWL, "host_ids"), HOST, "1")
+        pipe.hset(redis_key(CRAWL, "host_urls"), "1", str(pages))
+        known = {"urls": pages, "line": pages, "pages": pages, "page": pages, "visits": pages}
+        counts = {**known, "hosts": 1, "met": 1, "started": NOW, "last": NOW, "closed": IN_ORDER}
+        pipe.set(redis_key(CRAWL, "counts"), pack_counters(counts))
+        await pipe.execute()
+
+
+async def in_redis(pages: int, redis_url: str) -> None:
     """Measure the Redis store, by the server's own log of slow commands."""
-    with closing(sqlite3.connect(path)) as db:
-        await restore(db, Nodes(parse_address(redis_url)), CRAWL, RULES, lambda *_: None)
+    await (await open_redis(redis_url, CRAWL, RULES, Opening(is_checked=True))).let_go()
     async with Redis.from_url(redis_url, socket_timeout=None) as client:
+        await write_chain_to_redis(client, pages)
         await client.config_set("slowlog-log-slower-than", 2000)
         await client.config_set("slowlog-max-len", 20_000)
         store = await open_redis(redis_url, CRAWL, RULES, Opening(is_checked=True))
@@ -145,7 +188,7 @@ def main() -> None:
         path = Path(folder) / "crawl.sqlite"
         write_chain(path, pages)
         with own_redis("appendonly yes", "appendfsync everysec") as redis_url:
-            asyncio.run(in_redis(path, redis_url))
+            asyncio.run(in_redis(pages, redis_url))
         asyncio.run(in_file(path))
 
 

@@ -10,12 +10,12 @@ import uvloop
 from gossamer.cli.continuing import CrawlDir, request_for
 from gossamer.cli.parameters import CrawlName, Directory, LogFormatChoice, Quiet, StoreUrl, option
 from gossamer.cli.signals import run_until_signalled
-from gossamer.cli.written import tell_output
 from gossamer.config import load
 from gossamer.coordinator.export import Export, ExportReport
 from gossamer.coordinator.observer import Observer
 from gossamer.errors import ExitCode, UsageError
 from gossamer.observe import DisplayOptions, open_observer
+from gossamer.observe.figures import counted, size
 from gossamer.outputs.targets import OutputWishes
 
 
@@ -40,10 +40,6 @@ def export(
     warc_size: Annotated[
         str | None, option("--warc-size", "Start a new file of a WARC archive at this size.")
     ] = None,
-    part: Annotated[
-        int | None,
-        option("--part", "Write what belongs to this part of a worker only (see gossamer status)."),
-    ] = None,
     new: Annotated[
         bool, option("--new", "Write only what came after the last export, to another path.")
     ] = False,
@@ -62,7 +58,7 @@ def export(
     request = request_for(directory, {"dir": dir, "store": store, "name": name})
     wished = {"output": output, "fields": fields or None, "csv_safe": csv_safe}
     options = load({**wished, "warc_size": warc_size}, {}).options
-    wishes = OutputWishes.of(options, "", (), part=part)
+    wishes = OutputWishes.of(options, "", ())
     display = DisplayOptions(log_format=log_format, quiet=quiet)
     with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
         say = partial(observer.say, "info")
@@ -85,5 +81,7 @@ def _tell(report: ExportReport, observer: Observer) -> int:
         observer.say("warning", f"interrupted; {rest}")
         return ExitCode.INTERRUPTED
     for one in report.outputs:
-        tell_output(observer, one)
+        note = f"; {one.note}" if one.note else ""
+        extent = f"{counted(one.items, one.unit)}, {size(one.bytes)}{note}"
+        observer.say("info", f"{one.target}: {extent}")
     return ExitCode.DONE

@@ -32,7 +32,6 @@ COMMANDS = {
         "Check that the store answers and a role of a shared crawl is alive.",
     ),
     "verify": ("verify:verify", "Check the stored state of a crawl."),
-    "migrate": ("migrate:migrate", "Copy a crawl to another store, where it can continue."),
     "config": ("listing:config", "Show each effective option and where it comes from."),
     "modules": ("listing:modules", "List the modules, which process pages."),
     "scorers": ("listing:scorers", "List the scorers, which decide the order of a crawl."),

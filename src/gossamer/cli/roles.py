@@ -12,21 +12,17 @@ import uvloop
 
 from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, option
 from gossamer.cli.signals import run_until_signalled
-from gossamer.cli.written import tell_output
 from gossamer.cluster.frontier_role import FrontierProcess
 from gossamer.cluster.joined_worker import JoinedWorker
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
 from gossamer.cluster.shared_log import SharedLog
-from gossamer.cluster.worker_outputs import WorkerOutputs
 from gossamer.config import CrawlOptions, load
-from gossamer.coordinator import Observer
 from gossamer.errors import ExitCode, UsageError
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.summary import module_failures
-from gossamer.outputs.targets import check_directories, check_endings
 
 
 def frontier(
@@ -46,7 +42,7 @@ def frontier(
 ) -> int:
     """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by."""
 
-    async def make_role(member: Membership, log: SharedLog, _: Observer) -> Role:
+    async def make_role(member: Membership, log: SharedLog) -> Role:
         log.role = "a frontier"
         return FrontierProcess(member.plan, member.store, member.notes, log.say)
 
@@ -66,43 +62,29 @@ def worker(
         Path | None,
         option("--dir", "The directory for results; auto names it after the seed."),
     ] = None,
-    output: Annotated[
-        tuple[str, ...],
-        option(
-            ["--output", "-o"],
-            "A path for the results of this worker, which the outputs of the crawl leave out then; "
-            "the format is that of its ending; may be repeated.",
-        ),
-    ] = (),
     insecure_store: Insecure = False,
     quiet: Quiet = False,
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
     A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves. For a
-    crawl on this machine with a Redis of its own its directory is enough (--dir). What it writes
-    with -o goes on when it is started again with the same directory and paths.
+    crawl on this machine with a Redis of its own its directory is enough (--dir). The
+    outputs of the crawl (-o of gossamer crawl) have its pages too.
     """
     if number is not None and number < 0:
         raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
 
-    async def make_role(member: Membership, log: SharedLog, observer: Observer) -> Role:
+    async def make_role(member: Membership, log: SharedLog) -> Role:
         modules = load_modules(member.plan.options.module)
         member.plan.request_rules(os.environ)  # reports a missing secret before it joins
-        outputs: WorkerOutputs | None = None
-        if member.has_outputs:
-            show = partial(tell_output, observer)
-            outputs = await WorkerOutputs.prepare(member, modules, show)
         me = await member.notes.new_worker() if number is None else number
         log.role = f"worker {me}"
         log.say("info", f"{log.role} joins the crawl {member.plan.name}")
-        return JoinedWorker(member, me, modules, log, launcher, outputs)
+        return JoinedWorker(member, me, modules, log, launcher)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    own = {"dir": directory and str(directory), "quiet": quiet or None, "output": output or None}
+    own = {"dir": directory and str(directory), "quiet": quiet or None}
     options = load({**given, **own}, os.environ).options
-    check_endings(options.output)  # the crawl may be waited for
-    check_directories(options.output)
     launcher = Launcher.fork()
     try:
         return _run(options, make_role)
@@ -110,17 +92,12 @@ def worker(
         launcher.let_go()
 
 
-def _run(
-    own: CrawlOptions,
-    make_role: Callable[[Membership, SharedLog, Observer], Awaitable[Role]],
-) -> int:
+def _run(own: CrawlOptions, make_role: Callable[[Membership, SharedLog], Awaitable[Role]]) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
     display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         say = partial(observer.say, "info")
-        participant = Participant(
-            own, observer, lambda member, log: make_role(member, log, observer)
-        )
+        participant = Participant(own, observer, make_role)
         try:
             ended_by = uvloop.run(run_until_signalled(participant, say))
         except asyncio.CancelledError:

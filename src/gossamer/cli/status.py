@@ -149,7 +149,6 @@ def _outputs(status: CrawlStatus) -> list[list[str]]:
             "finished" if one.finished else "in progress",
             f"{count(one.written)} of {counted(one.results, 'result')}",
             printable(one.target),
-            f"part {one.part}, {printable(one.machine)}" if one.part else "",
         ]
         for one in status.outputs
     ]

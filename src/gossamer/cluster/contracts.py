@@ -36,8 +36,6 @@ class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
     lease_s: float
     identity: str = ""
     """That of the crawl, by which modules know its results."""
-    part: int = 0
-    """Whose outputs its results belong to (`Result.part`)."""
     resumed_from: int = 0
     gaps: frozenset[int] = frozenset()
     dns: NameTable | None = None

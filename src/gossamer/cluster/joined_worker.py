@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 
@@ -11,12 +10,10 @@ from gossamer.cluster.membership import Membership
 from gossamer.cluster.orders import order_for
 from gossamer.cluster.staffing import Staffing, cores
 from gossamer.cluster.worker_handle import Listener, WorkerServices
-from gossamer.cluster.worker_outputs import WorkerOutputs
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
 from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.modules.remote import ServedModules
 from gossamer.plan import steady_clock
-from gossamer.stores.opening import OPTIONS_NOTE
 
 CHECK_EVERY_S = 0.25
 
@@ -31,12 +28,8 @@ class JoinedWorker:
         modules: Sequence[Module],
         listener: Listener,
         launcher: Launcher,
-        outputs: WorkerOutputs | None = None,
     ) -> None:
         self._member = member
-        self._launcher = launcher
-        self._listener = listener
-        self._outputs = outputs
         self._number: int | None = number
         self._context = ModuleContext(
             directory=member.plan.directory,
@@ -57,8 +50,7 @@ class JoinedWorker:
             store=options.store,
             coordinator_hooks=self._runner.hooks if in_here else None,
         )
-        part = 0 if outputs is None else outputs.part
-        order = msgspec.structs.replace(order, identity=member.identity, part=part)
+        order = msgspec.structs.replace(order, identity=member.identity)
         workers = cores() if options.workers is None else max(1, options.workers)
         plan = WorkforcePlan(
             order=order,
@@ -85,16 +77,6 @@ class JoinedWorker:
 
     async def run(self) -> str:
         """Work until the end of the crawl; return what ended it, or `interrupted`."""
-        if self._outputs is None:
-            return await self._work()
-        say = partial(self._listener.say, "warning")
-        async with self._outputs.open(self._launcher, say, on_failure=self.stop):
-            ended_by = await self._work()
-            if await self._member.notes.get(OPTIONS_NOTE) is not None:  # it was not deleted
-                await self._outputs.finish()
-        return ended_by
-
-    async def _work(self) -> str:
         await self._runner.open(self._context)
         work = asyncio.create_task(self._workforce.run())
         stopped = asyncio.create_task(self._stopped.wait())

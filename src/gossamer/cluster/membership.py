@@ -35,8 +35,6 @@ class Membership(msgspec.Struct, frozen=True):
     store: RedisStore
     notes: CrawlNotes
     identity: str
-    has_outputs: bool = False
-    """Whether it writes outputs of its own; if not, those of the plan are the crawl's."""
 
 
 async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
@@ -80,10 +78,7 @@ async def join_crawl(own: CrawlOptions, say: Callable[[str], None]) -> AsyncIter
         store = await open_redis(address.url(), name, None, how)
         try:
             identity = (await notes.get(IDENTITY_NOTE) or b"").decode()
-            options = unpack_options(note, own)
-            if own.output:
-                options = replace(options, output=own.output)
-            yield Membership(Plan(options), store, notes, identity, bool(own.output))
+            yield Membership(Plan(unpack_options(note, own)), store, notes, identity)
         finally:
             await store.close()
 

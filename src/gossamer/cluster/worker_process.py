@@ -164,7 +164,6 @@ class WorkerProcess:
                 note=self._note,
                 address_locks=self._locks,
                 number=order.number,
-                part=order.part,
             )
             self._role = WorkerRole(
                 order.number,

@@ -19,7 +19,6 @@ from gossamer.coordinator.outputs import (
     OutputSite,
     check_outputs,
     finish_outputs,
-    finished_parts,
     open_outputs,
 )
 from gossamer.coordinator.processes import ProcessSetting, open_processes
@@ -103,7 +102,6 @@ class Crawl:
             plan.name,
             [one.name for one in modules],
             is_of_records=any(one.extracts for one in modules),
-            part=0 if kind_of(plan.options.store).shared else None,
         )
 
     def retry(self, request: RetryRequest) -> None:
@@ -219,7 +217,6 @@ class Crawl:
             max_page_bytes=self._plan.options.max_page_bytes,
             scorer=await read_report(store),
             outputs=written,
-            parts=await finished_parts(opened, is_over=ended_by != "interrupted"),
         )
 
     async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:

@@ -13,7 +13,6 @@ from gossamer.coordinator.bookmark import Bookmark, BookmarkKeeper
 from gossamer.coordinator.outputs import own_state_folder
 from gossamer.errors import UsageError
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.parts import read_parts
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.plan.stored_options import read_options
@@ -93,14 +92,11 @@ class Export:
         stored = read_options(await reader.note(OPTIONS_NOTE), reader.where)
         if stored is None:
             raise UsageError(f"{reader.where} has not begun: there is nothing to export")
-        part = self._wishes.part
-        if part is not None and not 0 < part <= len(await read_parts(reader.note)):
-            raise UsageError(f"{reader.where} has no part {part}: gossamer status lists its parts")
         wishes = msgspec.structs.replace(
             self._wishes, modules=stored.module, crawl=reader.name or reader.where
         )
         specs = wishes.specs(folder)
-        check_places(specs, of_worker=part is not None)
+        check_places(specs)
         self._writer = writer = OutputWriter(specs, stored.analysis_rules(), start=start)
         writer.stopped = self._stopped
         return writer

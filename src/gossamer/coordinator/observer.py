@@ -13,7 +13,6 @@ from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import Event, Snapshot
 from gossamer.modules import ModuleReport
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.parts import PartReport
 from gossamer.stores.figures import HostView, WorkerView
 
 __all__ = [
@@ -57,8 +56,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     max_page_bytes: int | None = None
     """The size beyond which a page is too large."""
     outputs: Sequence[OutputReport] = ()
-    parts: Sequence[PartReport] = ()
-    """What workers write of their own."""
     scorer: ScorerReport | None = None
     """How many URLs the scorer could not rank, and why; None: it has ranked all."""
 

@@ -12,7 +12,6 @@ from gossamer.cluster.crawl_outputs import CrawlOutputs, OutputsAtWork
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.output_process import FOLLOW_EVERY_S, OutputOrder
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.parts import PartReport, read_parts, reports_of
 from gossamer.outputs.state import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
@@ -21,9 +20,6 @@ from gossamer.plan.origin import ORIGIN_NOTE, read_origin
 from gossamer.stores.opening import OpenedCrawl
 from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
 from gossamer.stores.reading import CrawlReader
-
-SILENCE_S = 3.0
-"""How long a worker may give no sign before its part is not waited for."""
 
 
 class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,22 +122,6 @@ async def finish_outputs(
         await show(max(0, last - written))
 
     return await outputs.finish(meanwhile)
-
-
-async def finished_parts(opened: OpenedCrawl, *, is_over: bool) -> list[PartReport]:
-    """Return what workers write of their own.
-
-    When the crawl is over they are finishing it: that is waited for while they give signs.
-    """
-    loop = asyncio.get_running_loop()
-    parts, give_up_at = await read_parts(opened.store.note), loop.time() + SILENCE_S
-    while is_over and loop.time() < give_up_at and not all(one.finished for one in parts):
-        await asyncio.sleep(FOLLOW_EVERY_S)
-        await opened.keep()
-        before, parts = parts, await read_parts(opened.store.note)
-        if parts != before:
-            give_up_at = loop.time() + SILENCE_S
-    return reports_of(parts)
 
 
 def _begin(

@@ -108,7 +108,7 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
     crawl: str
     """The name of the crawl."""
     identity: str = ""
-    """What tells the crawl from all others, also after it has moved to another store."""
+    """What tells the crawl from all others, also after it has started over."""
     worker: int
     """The number of the worker; 0 in the coordinator's process."""
     options: Mapping[str, str] = {}

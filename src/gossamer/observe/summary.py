@@ -22,7 +22,6 @@ from gossamer.observe.reasons import (
     sitemap_words,
 )
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.parts import PartReport
 
 MAX_WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""
@@ -31,10 +30,6 @@ LABELS_WIDTH = 18
 """The room to the left of sentences, of which the longest label takes all but one column."""
 LEFT_OUT = {"max_pages", "max_bytes", "max_page_bytes", "pages_before"}
 NO_SEED = "no seed could be fetched"
-PARTS_IN_PROGRESS = (
-    "workers finish their parts themselves; one that is gone goes on with its part when it is "
-    "started again"
-)
 
 
 def summary_record(summary: Summary) -> dict[str, object]:
@@ -136,7 +131,6 @@ def _subjects(summary: Summary, width: int) -> Iterator[tuple[str, Sequence[str]
     seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
     yield "Modules", [line for module in summary.modules for line in _module(module, seen, width)]
     yield "Outputs", [*_outputs(summary.outputs, width)]
-    yield "Parts", [*_parts(summary.parts, width)]
     yield "Scorer", _wrapped(scorer_words(summary.scorer), width) if summary.scorer else []
     yield "Ended", _wrapped(ending(summary), width)
     # Not wrapped, so that they can be copied.
@@ -188,15 +182,6 @@ def _outputs(outputs: Sequence[OutputReport], width: int) -> Iterator[str]:
     for one, extent in zip(outputs, extents, strict=True):
         yield f"{extent:<{longest}}  {printable(one.target)}"
         yield from (f"  {line}" for line in _wrapped(one.note, width))
-
-
-def _parts(parts: Sequence[PartReport], width: int) -> Iterator[str]:
-    """Yield where workers write outputs of their own."""
-    for one in parts:
-        state = "finished" if one.finished else "in progress"
-        yield f"{one.part}, {state}: {printable(one.target)} ({printable(one.machine)})"
-    if not all(one.finished for one in parts):
-        yield from _wrapped(PARTS_IN_PROGRESS, width)
 
 
 def _module(module: ModuleReport, seen: str, width: int) -> Iterator[str]:

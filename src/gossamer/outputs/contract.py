@@ -44,8 +44,6 @@ class OutputSpec(msgspec.Struct, frozen=True, kw_only=True):
     csv_safe: bool = False
     warc_size: int = 1_000_000_000
     """How large a file of an archive may get."""
-    part: int | None = None
-    """Whose results it holds (`Result.part`); None: all."""
 
     @property
     def is_uploaded(self) -> bool:

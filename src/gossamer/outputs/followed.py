@@ -72,7 +72,7 @@ class FollowedOutput:
             found = self._file.read() or self._state
             if self._may_switch and found.holds == "records":
                 self._spec = msgspec.structs.replace(self._spec, holds="records")
-            meant = {name: getattr(self._spec, name) for name in ("holds", "fields", "part")}
+            meant = {name: getattr(self._spec, name) for name in ("holds", "fields")}
             if any(getattr(found, name) != one for name, one in meant.items()):
                 found = msgspec.structs.replace(found, marks=())  # other rows were written
             # From now on the file of that name may be ours, and on its way to become another.
@@ -107,21 +107,17 @@ class FollowedOutput:
 
     def wants_page(self, result: Result) -> bool:
         """Tell whether it needs the page of a result."""
-        is_written = self._is_ours(result) and not self._switches_at(result)
-        return is_written and self._made.wants_page(result)
-
-    def _is_ours(self, result: Result) -> bool:
-        return self._spec.part in {None, result.part}
+        return not self._switches_at(result) and self._made.wants_page(result)
 
     def _switches_at(self, result: Result) -> bool:
         is_first = result.records is not None and self._spec.holds == "pages"
         return self._may_switch and is_first
 
     def take(self, result: Result, page: Page | None) -> None:
-        """Take the next result; one of another part is not written.
+        """Take the next result.
 
         With the first record, even one that was refused, a table of pages becomes one of records:
-        no result before had any. That is so for the tables of all parts.
+        no result before had any.
         """
         with self._explained():
             if self._switches_at(result):
@@ -130,8 +126,7 @@ class FollowedOutput:
                 self._state = msgspec.structs.replace(self._state, holds="records")
                 self._output = make_output(self._spec)
                 self._start_over()
-            if self._is_ours(result):
-                self._made.write(result, page)
+            self._made.write(result, page)
         self._last, self.number = result, result.number
 
     def skip(self, result: Result) -> None:

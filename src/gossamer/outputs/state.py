@@ -66,15 +66,6 @@ class OutputState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what has its name is this output, or may be."""
     stamp: Stamp | None = None
     """That of the file when it was finished; None: it goes on, or is a directory."""
-    part: int | None = None
-    """Whose results it holds (`Result.part`); None: all."""
-    token: str = ""
-    """By which the part of a worker is known to be the same (`PartNote`)."""
-
-    @property
-    def is_of_worker(self) -> bool:
-        """Whether it is the part of a worker."""
-        return bool(self.part)
 
     @property
     def written(self) -> int:

@@ -13,7 +13,7 @@ from gossamer.errors import UsageError
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.placing import in_progress
 from gossamer.outputs.registry import check_library, kind_of_output
-from gossamer.outputs.state import OutputState, Stamp, StateFile, key_of
+from gossamer.outputs.state import Stamp, StateFile, key_of
 from gossamer.stores.object_store import S3_SCHEME
 
 WITHOUT_RECORDS = frozenset({"noop", "save", "stats"})
@@ -32,8 +32,6 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
     is_of_records: bool = False
     """Whether tables are of records, also if none come: there is a module that extracts them."""
     crawl: str = ""
-    part: int | None = None
-    """Whose results they hold (`Result.part`); None: all."""
 
     @classmethod
     def of(
@@ -43,7 +41,6 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
         modules: Sequence[str],
         *,
         is_of_records: bool = False,
-        part: int | None = None,
     ) -> Self:
         """Return the wishes of a crawl; relative paths are those of this process."""
         return cls(
@@ -54,7 +51,6 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
             modules=tuple(modules),
             is_of_records=is_of_records and not options.fields,
             crawl=crawl,
-            part=part,
         )
 
     @property
@@ -82,7 +78,6 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
                 names_modules=len(named) > 1,
                 csv_safe=self.csv_safe,
                 warc_size=self.warc_size,
-                part=self.part,
             )
             for target in self.targets
         ]
@@ -106,54 +101,31 @@ def check_endings(targets: Sequence[str]) -> None:
         seen.add(one)
 
 
-def check_directories(targets: Sequence[str]) -> None:
-    """Refuse outputs that have no directory, or one that cannot be written to."""
-    for target in targets:
-        path = Path(absolute(target))
-        if target.startswith(S3_SCHEME):
-            continue
-        if not path.parent.is_dir():
-            raise UsageError(
-                f"there is no directory {path.parent} for the output {path.name}: make it first"
-            )
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise UsageError(
-                f"the directory {path.parent} cannot be written to: name another for {path.name}"
-            )
-
-
-def check_places(specs: Sequence[OutputSpec], *, of_worker: bool = False) -> None:
+def check_places(specs: Sequence[OutputSpec]) -> None:
     """Refuse outputs that cannot be written, or would replace what this crawl did not write.
 
-    Nobody notes what an export with `--new` has written, so that it is not replaced either. The
-    part of a worker is replaced by nobody else.
+    Nobody notes what an export with `--new` has written, so that it is not replaced either.
     """
-    check_directories([spec.target for spec in specs])
     for spec in specs:
-        state = StateFile(spec.folder, spec.key).read()
-        if state is not None:
-            _check_whose(spec, state, of_worker=of_worker)
         if spec.is_uploaded:
             from gossamer.outputs.s3 import check_upload  # noqa: PLC0415 -- only where it is used
 
             check_upload(spec)
             continue
-        for complaint in _complaints(spec, state):
+        for complaint in _complaints(spec):
             raise UsageError(complaint)
 
 
-def _check_whose(spec: OutputSpec, state: OutputState, *, of_worker: bool) -> None:
-    is_other = bool(spec.part) and spec.part != state.part
-    if is_other or state.is_of_worker != of_worker:
-        whose = "the part of a worker" if state.is_of_worker else "an output of the whole crawl"
-        raise UsageError(f"{spec.target} is {whose}, and is left alone: name another output")
-
-
-def _complaints(spec: OutputSpec, state: OutputState | None) -> Iterator[str]:
+def _complaints(spec: OutputSpec) -> Iterator[str]:
     path, part = spec.path, in_progress(spec.path)
+    if not path.parent.is_dir():
+        yield f"there is no directory {path.parent} for the output {path.name}: make it first"
+    elif not os.access(path.parent, os.W_OK | os.X_OK):
+        yield f"the directory {path.parent} cannot be written to: name another for {path.name}"
     for one in (path, part):
         if one.is_symlink():
             yield f"{one} is a symbolic link, which Gossamer does not follow: remove it"
+    state = StateFile(spec.folder, spec.key).read()
     leave = "move it away, or name another output"
     if path.exists() and (state is None or not state.is_placed):
         unknown = "this crawl has no note of writing it, and an export with --new leaves none"
@@ -161,5 +133,5 @@ def _complaints(spec: OutputSpec, state: OutputState | None) -> Iterator[str]:
     elif path.exists() and state and state.stamp and state.stamp != Stamp.of(path):
         yield f"{path} was changed since this crawl wrote it, and is left alone: {leave}"
     if state is None and part.exists():
-        others = "another crawl or worker is writing it, or was killed"
+        others = "another crawl is writing it, or was killed"
         yield f"{part} is there and is left alone ({others}): {leave}"

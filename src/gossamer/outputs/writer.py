@@ -40,7 +40,6 @@ class OutputWriter:
     ) -> None:
         """Prepare; kept pages are read by the rules. New outputs begin after the result `start`."""
         self._outputs = [FollowedOutput(spec, start) for spec in specs]
-        self._part = specs[0].part  # that of all
         self._rules = rules
         self._clock = clock
         self._keep_at = clock() + KEEP_EVERY_S
@@ -71,10 +70,7 @@ class OutputWriter:
         for one in self._outputs:
             await one.check(reader)
         limit = BATCH
-        while not self.stopped:
-            results = await reader.results(self.number, limit, self._part)
-            if not results:
-                break
+        while not self.stopped and (results := await reader.results(self.number, limit)):
             for result in results:
                 await self._hand_over(result, reader)
             read = sum(len(one.row or b"") for one in results)

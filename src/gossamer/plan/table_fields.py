@@ -11,9 +11,8 @@ def check_given_fields(given: Mapping[str, object], options: CrawlOptions) -> No
     """Refuse fields that were given to a crawl without a table.
 
     Those that are stored with it, or set for all crawls of a file, are there for when it has one.
-    Workers of a shared crawl may have tables of their own.
     """
-    if given.get("fields") and not options.store.is_shared:
+    if given.get("fields"):
         check_fields(options.fields, options.output)
 
 

@@ -121,8 +121,6 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     records: Sequence[Record] | None = None
     """What modules have extracted: it is in the log of results if this is how the URL ends. None:
     they gave nothing; empty: what they gave was refused."""
-    part: int = 0
-    """Whose outputs the result belongs to (`Result.part`)."""
     row: bytes | None = None
     """What outputs of the crawl want of the page (`outputs/carried.py`)."""
 
@@ -254,8 +252,8 @@ class Store(Protocol):
         (`Settled.unread`).
         """
 
-    async def drop_rows(self, upto: int, part: int = 0) -> None:
-        """Forget the rows of a part's results up to a number: whoever wanted them has them."""
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number: the outputs have them."""
 
     async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:
         """Let failed URLs wait again, of at most `RETRIED_AT_ONCE` from an id on.

@@ -1,9 +1,9 @@
 """Whose a directory and its files are: a crawl replaces and removes only what it wrote itself.
 
 A crawl has an identity, drawn when it begins and kept in its store as a note. It stays the same
-when the crawl goes on, starts over (`--fresh`) or moves to another store. The folder `.gossamer` in
-a directory of results says which crawl they belong to, and has an empty file for each entry of the
-directory that this crawl made: any other is somebody else's.
+when the crawl goes on or starts over (`--fresh`). The folder `.gossamer` in a directory of results
+says which crawl they belong to, and has an empty file for each entry of the directory that this
+crawl made: any other is somebody else's.
 """
 
 import secrets

@@ -220,12 +220,8 @@ class CrawlReader(Protocol):
 
     # -- the log of results ----------------------------------------------------------------------
 
-    async def results(self, after: int, limit: int, part: int | None = None) -> list[Result]:
-        """Return the first results of the log that come after a number, in their order.
-
-        For whoever wants one part, those of the others come without their rows, and with no
-        records instead of some.
-        """
+    async def results(self, after: int, limit: int) -> list[Result]:
+        """Return the first results of the log that come after a number, in their order."""
 
     async def last_result(self) -> int:
         """Return the number of the last result; 0 when there is none."""

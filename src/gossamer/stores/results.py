@@ -5,12 +5,8 @@ extracted records. So what is in the log was settled, and is there once.
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 import msgspec
-
-PART_ROWS_NOTE: Final = "part-rows:"
-"""Followed by a part: the note that tells up to which result its rows were dropped."""
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -35,18 +31,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     it had written last."""
     records: tuple[Record, ...] | None = None
     """None: no module gave any; empty: what modules gave was refused."""
-    part: int = 0
-    """Whose outputs it belongs to: 0, the crawl's; another number, those of a worker."""
     row: bytes | None = None
     """What outputs want of the page, such as its row in a table, made while the page was at hand.
     It is dropped when the outputs of the crawl have it, and can be made again from the page."""
-
-    def seen_by(self, part: int | None) -> "Result":
-        """Return it as whoever wants one part sees it: of others, whether there are records."""
-        if part is None or part == self.part:
-            return self
-        records = None if self.records is None else ()
-        return msgspec.structs.replace(self, records=records, row=None)
 
 
 class ReplayedPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,1 +1,1 @@
-"""The copying of a crawl from one kind of store to another, to move it or to check it."""
+"""The copying of a shared crawl into tables, to check it, and its deletion."""

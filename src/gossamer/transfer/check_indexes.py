@@ -13,7 +13,7 @@ from gossamer.stores.embedded.sqlite.queries import read_reasons
 from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.url_record import UrlState
 from gossamer.transfer.copied_crawl import CopiedCrawl
-from gossamer.transfer.tables import portions
+from gossamer.transfer.export import cut
 
 HOSTS_AT_ONCE = 500
 
@@ -120,7 +120,7 @@ async def _copy_queues(crawl: CrawlClient, connection: sqlite3.Connection) -> No
         [(int(url_id), UrlState.UNSCORED) for url_id in line],
     )
     hosts = [host for (host,) in connection.execute("SELECT id FROM hosts ORDER BY id")]
-    for some in portions(hosts, HOSTS_AT_ONCE):
+    for some in cut(hosts, HOSTS_AT_ONCE):
         for name in ("queued", "assigned"):  # what was assigned waits again when all are gone
             async with crawl.client.pipeline(transaction=False) as pipe:
                 for host in some:

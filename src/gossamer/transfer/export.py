@@ -9,7 +9,7 @@ little older or newer. Nobody waits for the copy; it costs each step that change
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import astuple
@@ -25,7 +25,6 @@ from gossamer.stores.redis.records import (
     read_host,
     read_listing,
     read_result,
-    read_samples,
     read_url,
 )
 from gossamer.stores.redis.unpack import unpack_page
@@ -43,27 +42,17 @@ WATCH_S = 60
 """How long the scripts note changes after the last word of who copies."""
 NOTED_S = 3600
 """How long changes are kept after the last one."""
-_NAME_BYTES = 5
-"""How long the name of a page in a band is."""
 
 
 async def export(
-    crawl: CrawlClient,
-    rules: StoreRules,
-    connection: sqlite3.Connection,
-    *,
-    sketches: bool = True,
-    tell: Callable[[int, int], None] = lambda _done, _all: None,
+    crawl: CrawlClient, rules: StoreRules, connection: sqlite3.Connection
 ) -> CopiedCrawl:
-    """Copy a crawl into the empty tables of a connection; return its counters.
-
-    `tell` is told how many URLs are copied, and how many there are.
-    """
+    """Copy a crawl into empty tables, without sketches of its pages; return its counters."""
     importer = SqliteImporter(connection, rules.scheduler.queues)
-    copy = _Copy(crawl, importer, sketches=sketches)
+    copy = _Copy(crawl, importer)
     watching = asyncio.create_task(copy.stay())
     try:
-        await copy.begin(tell)
+        await copy.begin()
         state = await copy.catch_up(rules)
     finally:
         watching.cancel()
@@ -82,34 +71,32 @@ async def export(
 class _Copy:
     """One copy under way: `begin`, then `catch_up`, then `end`."""
 
-    def __init__(self, crawl: CrawlClient, importer: SqliteImporter, *, sketches: bool) -> None:
+    def __init__(self, crawl: CrawlClient, importer: SqliteImporter) -> None:
         self._crawl = crawl
         self._client = crawl.client
         self._key = crawl.key
         self._prefix = crawl.prefix
         self._importer = importer
-        self._sketches = sketches
         self._since = 0
         self._unreadable: list[str] = []
 
-    async def begin(self, tell: Callable[[int, int], None]) -> None:
+    async def begin(self) -> None:
         """Copy URLs and pages as they are by and by."""
         self._since = await self._watch()
         urls = await self._counted("urls")
-        for numbers in _cut(range(1, urls + 1), URLS_AT_ONCE):
+        for numbers in cut(range(1, urls + 1), URLS_AT_ONCE):
             await self._copy_urls(numbers)
-            tell(numbers[-1], urls)
         async for found in self._scan("pages"):
             await self._copy_pages(map(int, found))
 
     async def end(self, rules: SchedulerRules, results: int) -> None:
         """Copy what nothing depends on, or what only grows."""
-        for numbers in _cut(range(1, results + 1), URLS_AT_ONCE):
+        for numbers in cut(range(1, results + 1), URLS_AT_ONCE):
             await self._copy_results(numbers)
         async for found in self._scan("given_scores"):
             self._importer.add_given_scores((float(one), int(url)) for url, one in found.items())
         last_host = await self._counted("hosts")
-        for hosts in _cut(range(1, last_host + 1), URLS_AT_ONCE):
+        for hosts in cut(range(1, last_host + 1), URLS_AT_ONCE):
             await self._copy_hosts(hosts, rules)
         credit: Any = await self._client.hgetall(self._key("credits"))
         self._importer.add("domains", ((one.decode(), float(credit[one])) for one in credit))
@@ -120,8 +107,6 @@ class _Copy:
                     self._importer.add("listings", [(int(name), *astuple(listing))])
         async for found in self._scan("known"):
             self._importer.add_keys((name, read_found(one)) for name, one in found.items())
-        if self._sketches:
-            await self._copy_bands()
 
     async def _watch(self) -> int:
         """Have changes noted from now on; return the number of the step before the first."""
@@ -148,7 +133,7 @@ class _Copy:
             if len(answer) > 2:
                 await self._copy_pages(self._take_urls(ids, *answer[2:4]))
                 return read_state(answer[4:], rules, self._unreadable)
-            for some in _cut(ids, URLS_AT_ONCE):
+            for some in cut(ids, URLS_AT_ONCE):
                 await self._copy_pages(await self._copy_urls(some))
 
     async def _copy_urls(self, ids: Sequence[int]) -> list[int]:
@@ -180,16 +165,19 @@ class _Copy:
 
         One that is visited again while the copy is under way is copied once more.
         """
-        for some in _cut([*numbers], BODIES_AT_ONCE):
+        for some in cut([*numbers], BODIES_AT_ONCE):
             # Of one page everything is read at once: the next version may come at any moment.
             async with self._client.pipeline(transaction=True) as pipe:
                 pipe.hmget(self._key("pages"), [*map(str, some)])
-                for name in ("content", "sample") if self._sketches else ("content",):
-                    pipe.mget([f"{self._key(name)}{number}" for number in some])
-                records, *belongings = await pipe.execute()
+                pipe.mget([f"{self._key('content')}{number}" for number in some])
+                records, bodies = await pipe.execute()
             fetched_at = self._take_pages(some, records)
             self._importer.forget_contents(some)
-            self._take_bodies(some, fetched_at, *belongings)
+            kept = zip(some, bodies, strict=True)
+            self._importer.add(
+                "contents",
+                ((page, fetched_at[page], one) for page, one in kept if one and page in fetched_at),
+            )
 
     def _take_pages(
         self, numbers: Sequence[int], records: Sequence[bytes | None]
@@ -203,25 +191,6 @@ class _Copy:
                 self._importer.add_page(number, page.fetched_at, page.url_id, page.note)
                 fetched_at[number] = page.fetched_at
         return fetched_at
-
-    def _take_bodies(
-        self,
-        numbers: Sequence[int],
-        fetched_at: Mapping[int, float],
-        bodies: Sequence[bytes | None],
-        samples: Sequence[bytes | None] = (),
-    ) -> None:
-        """Take in what is kept of pages under keys of their own."""
-
-        def of_pages(found: Sequence[bytes | None]) -> Iterator[tuple[int, float, bytes]]:
-            for number, one in zip(numbers, found, strict=True):
-                if one and number in fetched_at:
-                    yield number, fetched_at[number], one
-
-        self._importer.add("contents", of_pages(bodies))
-        if samples:
-            rows = ((number, at, b"", *read_samples(one)) for number, at, one in of_pages(samples))
-            self._importer.add("sketches", rows)
 
     async def _copy_hosts(self, numbers: Sequence[int], rules: SchedulerRules) -> None:
         packed: Any = await self._client.hmget(self._key("hosts"), [*map(str, numbers)])
@@ -238,24 +207,12 @@ class _Copy:
             self._key("results"), numbers[0] - 1, numbers[-1] - 1
         )
         results = [
-            (number, url_id, page or None, settled_at, records or None, part)
+            (number, url_id, page or None, settled_at, records or None)
             for number, one in zip(numbers, packed, strict=False)
             if (found := self._read(read_result, one, f"result {number}"))
-            for url_id, page, settled_at, records, part in [found]
+            for url_id, page, settled_at, records in [found]
         ]
         self._importer.add("results", results)
-
-    async def _copy_bands(self) -> None:
-        """Copy which bands pages have, out of which pages bands have."""
-        start = self._key("band").encode()
-        cursor = 0
-        while True:
-            answer: Any = await self._client.scan(cursor, match=start + b"*", count=URLS_AT_ONCE)
-            cursor, names = answer
-            values: Any = await self._client.mget(names) if names else []
-            self._importer.add("bands", _bands(start, names, values))
-            if not cursor:
-                return
 
     async def _scan(self, name: str) -> AsyncIterator[dict[bytes, bytes]]:
         """Yield the fields of a hash in parts."""
@@ -278,15 +235,6 @@ class _Copy:
         return int((await read_counters(self._crawl))[name])
 
 
-def _cut(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+def cut(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Return the numbers in runs of that size."""
     return (numbers[first : first + size] for first in range(0, len(numbers), size))
-
-
-def _bands(
-    start: bytes, names: Sequence[bytes], values: Sequence[bytes | None]
-) -> Iterator[tuple[int, int, bytes]]:
-    """Yield page, position and band for each page that has one of these bands."""
-    for name, pages in zip(names, values, strict=True):
-        position, band = name[len(start)], name[len(start) + 1 :]
-        for at in range(0, len(pages or b""), _NAME_BYTES):
-            yield int.from_bytes((pages or b"")[at : at + _NAME_BYTES], "big"), position, band

@@ -1,14 +1,13 @@
 """The tables into which a crawl from Redis is copied: those of a crawl in a file.
 
-What is read again replaces the earlier row. Attempts, which are to be in the order of time, and the
-bands of pages lie in tables of their own until `finish`.
+What is read again replaces the earlier row. Attempts, which are to be in the order of time, lie in
+a table of their own until `finish`.
 """
 
 import math
 import sqlite3
 from array import array
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 
 from gossamer.frontier import QueueTable, SchedulerRules
 from gossamer.stores.embedded.sqlite.pages import EXPIRED_NOTE
@@ -31,9 +30,6 @@ CREATE TEMP TABLE tries (
     url, number, moment, at, outcome, cause, detail, status, PRIMARY KEY (url, number)
 ) WITHOUT ROWID
 """
-_BANDS = """
-CREATE TEMP TABLE bands (page, position, band, PRIMARY KEY (page, position)) WITHOUT ROWID
-"""
 _ATTEMPTS = """
 INSERT INTO attempts SELECT url, at, outcome, cause, detail, status FROM tries
 ORDER BY moment, url, number
@@ -55,7 +51,6 @@ class SqliteImporter:
         self._db = connection
         self._queue_of = QueueTable(queues).queue_of
         self._db.execute(_TRIES)
-        self._db.execute(_BANDS)
 
     def add(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Take rows into a table; one that was there is replaced."""
@@ -150,7 +145,6 @@ class SqliteImporter:
         """Forget the contents of pages, before they are taken in again."""
         rows = [(number,) for number in numbers]
         self._db.executemany("DELETE FROM contents WHERE page = ?", rows)
-        self._db.executemany("DELETE FROM sketches WHERE page = ?", rows)
 
     def note_expired(self, before: float) -> None:
         """Note that the server has forgotten the contents of all pages fetched up to a moment."""
@@ -174,11 +168,6 @@ class SqliteImporter:
         yet: it is taken to be one more than the new one.
         """
         self._db.execute(_ATTEMPTS)
-        rows = self._db.execute("SELECT page, band FROM bands ORDER BY page, position")
-        for page, group in groupby(rows, lambda row: row[0]):
-            bands = b"".join(band for _, band in group)
-            self._db.execute("UPDATE sketches SET bands = ? WHERE page = ?", (bands, page))
-        self._db.execute("DELETE FROM sketches WHERE bands = x''")
         self._db.execute(_REPORTED)
         pending = [(number,) for number in pending_depth_changes]
         self._db.executemany(
@@ -189,4 +178,3 @@ class SqliteImporter:
         self._db.execute(_HOST_URLS)
         self.add("notes", [(REASONS_NOTE, pack_reason_counts(read_reasons(self._db)))])
         self._db.execute("DROP TABLE temp.tries")
-        self._db.execute("DROP TABLE temp.bands")

@@ -22,7 +22,7 @@ async def copy_crawl(crawl: StoredCrawl) -> AsyncIterator[tuple[SqliteReader, li
     try:
         make_tables(connection)
         connection.execute("BEGIN")
-        copied = await export(source.crawl, source.rules, connection, sketches=False)
+        copied = await export(source.crawl, source.rules, connection)
         reader = SqliteReader(
             connection,
             where=source.where,

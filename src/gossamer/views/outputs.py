@@ -6,12 +6,11 @@ import msgspec
 
 from gossamer.coordinator.outputs import own_state_folder
 from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.parts import read_parts, reports_of
 from gossamer.outputs.state import OutputState, key_of, read_states
 from gossamer.stores.reading import CrawlReader
 
 
-class OutputStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OutputStatus(msgspec.Struct, frozen=True, kw_only=True):
     """An output that a crawl has written, or is writing."""
 
     target: str
@@ -22,23 +21,14 @@ class OutputStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Up to which result it is written for good."""
     results: int
     """The number of the last result of the crawl."""
-    part: int = 0
-    """The part of a worker that it is; 0: it is of the whole crawl."""
-    machine: str = ""
-    """Where that worker is, or was."""
 
 
 async def output_statuses(reader: CrawlReader) -> list[OutputStatus]:
-    """Return the outputs of a crawl: those in its directory if that is here, and of workers."""
-    results = await reader.last_result()
-    return [*await _of_directory(reader, results), *await _of_workers(reader, results)]
-
-
-async def _of_directory(reader: CrawlReader, results: int) -> list[OutputStatus]:
     """Return the outputs of a crawl whose directory is on this machine, those of exports too."""
     folder = await own_state_folder(reader)
     if folder is None:
         return []
+    results = await reader.last_result()
     return [
         OutputStatus(
             target=one.target,
@@ -47,21 +37,6 @@ async def _of_directory(reader: CrawlReader, results: int) -> list[OutputStatus]
             results=max(results, one.written),  # the states may be newer than what we read
         )
         for one in read_states(folder)
-        if not one.is_of_worker
-    ]
-
-
-async def _of_workers(reader: CrawlReader, results: int) -> list[OutputStatus]:
-    return [
-        OutputStatus(
-            target=one.target,
-            finished=one.finished,
-            written=one.written,
-            results=max(results, one.written),
-            part=one.part,
-            machine=one.machine,
-        )
-        for one in reports_of(await read_parts(reader.note))
     ]
 
 

@@ -49,8 +49,6 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None = None
     lease_s: float = 120.0
     """How long a lease holds without being renewed."""
-    part: int = 0
-    """Whose outputs its results belong to (`Result.part`)."""
     retries: int = RETRIES
     """How often a failure that may pass is tried again."""
     rows: PageRows = msgspec.field(default_factory=PageRows)

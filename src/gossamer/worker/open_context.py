@@ -40,8 +40,6 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
     """Those that workers of other processes have too."""
     number: int = 0
     """That of its worker, or of the first."""
-    part: int = 0
-    """Whose outputs its results belong to (`Result.part`)."""
 
 
 async def open_worker_context(
@@ -75,7 +73,6 @@ async def open_worker_context(
         max_depth=options.depth,
         retries=options.retries,
         lease_s=own.lease_s,
-        part=own.part,
         similar_links=options.similar_links == "follow",
         bodies=await open_body_writer(plan, store, own.number, stack),
         traps=TrapWatch(store) if options.traps == "on" else None,

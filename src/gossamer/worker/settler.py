@@ -56,7 +56,7 @@ class Settler:
             await store.commit()
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
-        """Tell with each visit what was received, whose it is, and which pause its host asked for.
+        """Tell with each visit what was received, and which pause its host asked for.
 
         A store may forget that pause. Why the host failed is remembered here.
         """
@@ -65,9 +65,7 @@ class Settler:
         delay_s = self._context.robots.known_delay_s(settlement.task.url)
         if feedback is not None and delay_s is not None and feedback.crawl_delay_s is None:
             feedback = msgspec.structs.replace(feedback, crawl_delay_s=delay_s)
-        return msgspec.structs.replace(
-            settlement, received=received, feedback=feedback, part=self._context.part
-        )
+        return msgspec.structs.replace(settlement, received=received, feedback=feedback)
 
     async def _follow_up(self, feedback: HostFeedback | None, settled: Settled) -> None:
         """Make durable what the host has asked for, and tell modules which pages are nearer."""

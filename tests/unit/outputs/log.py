@@ -33,16 +33,14 @@ class ScriptedLog:
         self._add(number, None, row or msgspec.json.encode(made))
         return number
 
-    def add_records(self, *records: object, source: str = "books", part: int = 0) -> None:
+    def add_records(self, *records: object, source: str = "books") -> None:
         """Settle a page that a module has extracted records from."""
         number = len(self.all) + 1
         self.found[number] = 0
         found = tuple(Record(source, msgspec.json.encode(one)) for one in records)
-        self._add(number, found, b'{"url":"http://a.test/"}', part)
+        self._add(number, found, b'{"url":"http://a.test/"}')
 
-    def _add(
-        self, number: int, records: tuple[Record, ...] | None, row: bytes, part: int = 0
-    ) -> None:
+    def _add(self, number: int, records: tuple[Record, ...] | None, row: bytes) -> None:
         self.all.append(
             Result(
                 number=number,
@@ -50,7 +48,6 @@ class ScriptedLog:
                 page_id=number,
                 settled_at=float(number),
                 records=records,
-                part=part,
                 row=self.carried(row),
             )
         )
@@ -63,8 +60,8 @@ class ScriptedLog:
         """Forget the last results, as a server that fails over."""
         del self.all[-count:]
 
-    async def results(self, after: int, limit: int, part: int | None = None) -> list[Result]:
-        return [one.seen_by(part) for one in self.all if one.number > after][:limit]
+    async def results(self, after: int, limit: int) -> list[Result]:
+        return [one for one in self.all if one.number > after][:limit]
 
     async def last_page(self) -> int:
         return max(self.found, default=0)

@@ -188,17 +188,6 @@ def test_with_the_first_record_a_table_is_one_of_records(tmp_path: Path, kept: b
     assert (report.items, report.unit) == (3, "record")
 
 
-def test_records_of_another_part_make_it_one_of_records_too(tmp_path: Path) -> None:
-    bench = OutputBench(tmp_path, part=0)
-    bench.log.add_page()
-    bench.log.add_records({"price": 5}, part=3)
-    bench.log.add_page()
-    assert bench.run().items == 0
-    bench.log.add_records({"price": 7})
-    bench.run()
-    assert json_rows(bench.path.read_bytes()) == [{"price": 7}]
-
-
 def test_fields_that_are_asked_for_make_rows_of_pages(tmp_path: Path) -> None:
     bench = OutputBench(tmp_path, fields=("id", "url"))
     bench.log.add_records({"price": 5})

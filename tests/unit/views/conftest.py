@@ -13,14 +13,25 @@ import pytest
 from crawled import crawl_into
 from tests.unit.views.reading import in_directory, in_redis
 
-from gossamer.config import StoreAddress
+from gossamer.coordinator import crawl
 from gossamer.modules import Save
 from gossamer.stores.reading import ReadRequest
+from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.notes import CrawlNotes
 from gossamer.testing import Reply, Web
-from gossamer.transfer.ends import migration_end
-from gossamer.transfer.migrate import migrate
 
 SEED = "http://a.test/"
+KEPT = {
+    "max_pages": 100,
+    "max_bytes": 1_000_000,
+    "max_page_bytes": 1000,
+    "revisit_s": 3600.0,
+    "queues": 10,
+    "url_queue": 10_000,
+    "similarity": 0.9,
+    "module": ["save"],
+}
+"""The options in the note that is kept with it."""
 
 
 def describe(web: Web) -> None:
@@ -62,26 +73,35 @@ def finished_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     assert crawled.summary.ended_by == "complete"
     assert crawled.outcome("http://a.test/flaky") == "fetched"
-    keep_options(
-        directory,
-        max_pages=100,
-        max_bytes=1_000_000,
-        max_page_bytes=1000,
-        revisit_s=3600.0,
-        queues=10,
-        url_queue=10_000,
-        similarity=0.9,
-        module=["save"],
-    )
+    keep_options(directory, **KEPT)
     return directory
 
 
 @pytest.fixture(scope="session")
-def finished_in_redis(finished_crawl: Path, redis_url: str) -> ReadRequest:
-    """That crawl, moved to Redis."""
+def finished_in_redis(redis_url: str) -> ReadRequest:
+    """The same crawl in Redis."""
     name = f"finished-{secrets.token_hex(4)}"
-    file, redis = StoreAddress("sqlite", finished_crawl), StoreAddress("redis", url=redis_url)
-    migrate(migration_end(file, None), migration_end(redis, name), lambda *_: None)
+
+    async def make() -> None:
+        with Web() as web:
+            describe(web)
+            host, port = web.address
+            summary = await crawl(
+                SEED,
+                store=redis_url,
+                name=name,
+                depth=3,
+                delay="0s",
+                queues=10,
+                allow_network=[f"{host}:{port}"],
+                dns=web.dns,
+            )
+        assert summary.ended_by == "complete"
+        async with CrawlNotes(parse_address(redis_url), name) as notes:
+            kept = msgspec.json.decode(await notes.get("options") or b"")
+            await notes.put("options", msgspec.json.encode({**kept, **KEPT}))
+
+    asyncio.run(make())
     return in_redis(redis_url, name)
 
 

@@ -56,9 +56,6 @@ class ReaderWithWorkers:
     async def workers(self, now: float) -> list[WorkerView]:
         return WORKERS
 
-    async def last_result(self) -> int:
-        return 1
-
 
 def status_of(counts: CrawlCounts) -> CrawlStatus:
     crawl = StoredCrawl(cast("CrawlReader", ReaderWithWorkers(counts)), None)

@@ -113,14 +113,13 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         (
             "results",
             "/1 has 1 visits, and 2 results",
-            "INSERT INTO results "
-            "SELECT 77, url, page, settled_at, NULL, 0 FROM results WHERE url = 2",
+            "INSERT INTO results SELECT 77, url, page, settled_at, NULL FROM results WHERE url = 2",
         ),
         ("results", "result 1 of page 77", "UPDATE results SET page = 77 WHERE number = 1"),
         (
             "results",
             "result 77",
-            "INSERT INTO results SELECT 77, id, NULL, 0.5, NULL, 0 FROM urls WHERE id = 6",
+            "INSERT INTO results SELECT 77, id, NULL, 0.5, NULL FROM urls WHERE id = 6",
         ),
         ("results", "row of result 77", "INSERT INTO result_rows VALUES (77, x'7B7D')"),
         ("types", "row 1 of results", "UPDATE results SET records = 'x' WHERE number = 1"),

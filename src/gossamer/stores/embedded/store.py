@@ -287,8 +287,8 @@ class EmbeddedStore:
         return self._state.add_listed(task.url_id, links, now)
 
     @atomic
-    async def drop_rows(self, upto: int, part: int = 0) -> None:
-        """Forget the rows of a part's results up to a number."""
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number."""
         self._memory.pages.drop_rows(upto)
 
     @atomic

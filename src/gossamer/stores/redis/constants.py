@@ -11,7 +11,7 @@ from types import ModuleType
 from gossamer.frontier import hosts, queues, scheduler, scheduler_rules
 from gossamer.model import Outcome
 from gossamer.policy import auto_delay, cookies, rests
-from gossamer.stores import claim, contract, keeping, listing, results, retrying
+from gossamer.stores import claim, contract, keeping, listing, retrying
 from gossamer.stores import cookies as stored_cookies
 from gossamer.stores.embedded import host_registry, lsh_index, store
 from gossamer.stores.redis import alive, records
@@ -37,7 +37,6 @@ CONSTANTS: Mapping[str, int | float | str] = {
     **_of(keeping, "SAME_CONTENT"),
     **_of(listing, "MAX_SITEMAPS"),
     **_of(retrying, "RETRIED_AT_ONCE"),
-    **_of(results, "PART_ROWS_NOTE"),
     **_of(records, "RECORD_VERSION", "SCORED", "REDIRECT", "GIVEN_SCORE", "LISTED"),
     **_of(records, "MOST_HOPS", "MOST_LINKS"),
     **_of(alive, "AT_WORK", "IN_ORDER"),

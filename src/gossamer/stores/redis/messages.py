@@ -202,7 +202,6 @@ def settle_message(settlement: Settlement, links: LinksMessage) -> bytes:
         "feedback": settlement.feedback,
         "page_id": page.page_id if page else None,
         "fetched_at": page.fetched_at if page else 0.0,
-        "part": settlement.part,
         **asdict(links),
         # the domains of all links, each followed by how many there are
         "domains": [part for pair in counted.items() for part in pair],

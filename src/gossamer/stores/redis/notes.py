@@ -59,11 +59,6 @@ class CrawlNotes:
         """Keep a note, in place of one of the same name."""
         await self._ask(lambda client: client.hset(self._key("notes"), name, value))
 
-    async def put_new(self, name: str, value: bytes) -> bool:
-        """Keep a note of a new name; False if there is one."""
-        added = await self._ask(lambda client: client.hsetnx(self._key("notes"), name, value))
-        return bool(added)
-
     async def say(self, message: ProcessMessage) -> None:
         """Tell a message to whoever coordinates the crawl; the last ones are kept."""
         fields: Any = {"message": msgspec.msgpack.encode(message)}

@@ -188,10 +188,10 @@ class RedisReader:
 
     # -- the log of results ----------------------------------------------------------------------
 
-    async def results(self, after: int, limit: int, part: int | None = None) -> list[Result]:
+    async def results(self, after: int, limit: int) -> list[Result]:
         """Return the first results of the log that come after a number, in their order."""
         try:
-            return await read_results(self.crawl, after, limit, part)
+            return await read_results(self.crawl, after, limit)
         except UNREADABLE as error:
             self._records().complain(f"its log of results cannot be read ({error})")
 

@@ -25,22 +25,15 @@ LAST_STATE = max(UrlState)
 PARTS = 10**SHARE_DIGITS
 """A similarity is stored in this many parts."""
 
-NOBODY = bytes(5)
-"""The name in place of the URL that claims a content or a sample, once its page is kept."""
-
 RECORD = struct.Struct(">BBBIdI5sHBBd5s5sHHd3s")
 PAGE = struct.Struct(">d5s")
 """How a record of a page begins: when it was fetched, and its URL."""
-RESULT = struct.Struct(">5s5sdH")
+RESULT = struct.Struct(">5s5sd")
 """How a result begins: its URL, its page and when it was settled; its records follow."""
-CLAIM = struct.Struct(">5sB")
-"""What a page is compared by: its number and the length of its digest; digest and bands follow."""
 FOUND = struct.Struct(">5sIB")
 """What is kept under the key of a URL: its id, and its depth and hops when it was found."""
 MOST_LINKS = 2**17
 """More than any page has."""
-_SAMPLES = struct.Struct(">5sH")
-"""How the samples of a page begin: who claims it, and the size of the first sample."""
 _ARRAY_16 = b"\xdc"
 """How msgpack begins an array whose length is given in two bytes."""
 
@@ -130,13 +123,6 @@ def write_targets(ids: Sequence[int]) -> bytes:
     return _encode([after - before for before, after in pairwise([0, *ids])])
 
 
-def read_samples(packed: bytes) -> tuple[bytes, bytes | None]:
-    """Return the samples of a page's text and of its own content; None if that was not read."""
-    _, size = _SAMPLES.unpack_from(packed)
-    own = packed[_SAMPLES.size + size :]
-    return packed[_SAMPLES.size : _SAMPLES.size + size], own[1:] if own else None
-
-
 def packed_listing(listing: Listing) -> PackedListing:
     """Return what a sitemap says of a URL, as the server takes it."""
     lastmod, priority, sitemap_of = astuple(listing)
@@ -157,24 +143,9 @@ def read_listing(packed: bytes) -> Listing:
     return unpacked_listing(_read_listing(packed))
 
 
-def write_listing(listing: Listing) -> bytes:
-    """Return what a sitemap says of a URL, packed."""
-    return _encode(packed_listing(listing))
-
-
-def write_samples(sample: bytes, own: bytes | None) -> bytes:
-    """Return the samples of a kept page, packed as in `lua/sketches.lua`."""
-    return _SAMPLES.pack(NOBODY, len(sample)) + sample + (b"" if own is None else b"+" + own)
-
-
 def name_of(url_id: int) -> bytes:
     """Return how a URL is named in the queues, and a page in the bands."""
     return url_id.to_bytes(5, "big")
-
-
-def write_found(row: UrlRow, url_id: int) -> bytes:
-    """Return what is kept under the key of a URL."""
-    return FOUND.pack(name_of(url_id), row.depth, min(row.hops, MOST_HOPS))
 
 
 def read_found(packed: bytes) -> int:
@@ -182,16 +153,8 @@ def read_found(packed: bytes) -> int:
     return int.from_bytes(FOUND.unpack(packed)[0])
 
 
-def place_in_line(depth: int, hops: int, done: int) -> float:
-    """Return where a URL stands among those whose links are to be followed: nearest first.
-
-    Behind the point is how many of its links are done.
-    """
-    return depth * (MOST_HOPS + 1) + min(hops, MOST_HOPS) + done / MOST_LINKS
-
-
 def links_done(place: float) -> int:
-    """Return how many links of a URL are done that has this place in line."""
+    """Return how many links of a URL are done, from its place among those still to be followed."""
     return round(place % 1 * MOST_LINKS)
 
 
@@ -237,11 +200,6 @@ def write_host(host: HostRow) -> bytes:
     return _encode(host)
 
 
-def write_page(fetched_at: float, url_id: int, note: bytes) -> bytes:
-    """Return the packed record of a page."""
-    return PAGE.pack(fetched_at, name_of(url_id)) + note
-
-
 class ResultRow(NamedTuple):
     """A result of the log, without its number."""
 
@@ -251,17 +209,10 @@ class ResultRow(NamedTuple):
     settled_at: float
     records: bytes
     """Packed."""
-    part: int
 
 
 def read_result(packed: bytes) -> ResultRow:
     """Return a result of the log."""
-    url_id, page_id, settled_at, part = RESULT.unpack_from(packed)
+    url_id, page_id, settled_at = RESULT.unpack_from(packed)
     numbers = (int.from_bytes(url_id), int.from_bytes(page_id))
-    return ResultRow(*numbers, settled_at, packed[RESULT.size :], part)
-
-
-def write_result(row: ResultRow) -> bytes:
-    """Return a packed result, as in `lua/results.lua`."""
-    names = (name_of(row.url_id), name_of(row.page_id))
-    return RESULT.pack(*names, row.settled_at, row.part) + row.records
+    return ResultRow(*numbers, settled_at, packed[RESULT.size :])

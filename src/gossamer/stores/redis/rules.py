@@ -6,10 +6,8 @@ from msgspec.structs import asdict
 from gossamer.errors import CrawlError
 from gossamer.stores.rules import StoreRules
 
-VERSION = 7
+VERSION = 8
 """The version of the format in which crawls are stored."""
-PLACEHOLDER = b"being restored"
-"""What stands in place of the rules while a crawl is being restored."""
 
 
 class StoredRules(msgspec.Struct, frozen=True, kw_only=True):

@@ -203,9 +203,9 @@ class RedisStore:
         new = messages.read_moment(await self._ask("add_listed", now, message, b"".join(keys)))
         return None if isinstance(new, bool) else int(new)
 
-    async def drop_rows(self, upto: int, part: int = 0) -> None:
-        """Forget the rows of a part's results up to a number, some at a time."""
-        while messages.read_truth(await self._ask("drop_rows", None, [upto, part])):
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number, some at a time."""
+        while messages.read_truth(await self._ask("drop_rows", None, [upto])):
             pass
 
     async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:

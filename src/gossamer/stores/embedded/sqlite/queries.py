@@ -123,9 +123,7 @@ def read_page(db: sqlite3.Connection, number: int) -> PageRecord | None:
     return read_record(db, PageRecord, f"{_PAGE} WHERE pages.id = ?", number)
 
 
-def read_results(
-    db: sqlite3.Connection, after: int, limit: int, part: int | None = None
-) -> list[Result]:
+def read_results(db: sqlite3.Connection, after: int, limit: int) -> list[Result]:
     """Return the first results of the log that come after a number."""
     rows = db.execute(
         "SELECT results.number, url, page, settled_at, records, row FROM results "
@@ -133,9 +131,7 @@ def read_results(
         "WHERE results.number > ? ORDER BY results.number LIMIT ?",
         (after, limit),
     )
-    return [
-        record(Result, (*row, unpack_records(records), 0, more)) for *row, records, more in rows
-    ]
+    return [record(Result, (*row, unpack_records(records), more)) for *row, records, more in rows]
 
 
 def read_last_result(db: sqlite3.Connection) -> int:

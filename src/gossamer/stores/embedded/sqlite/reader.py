@@ -196,9 +196,9 @@ class SqliteReader:
 
     # -- the log of results ----------------------------------------------------------------------
 
-    async def results(self, after: int, limit: int, part: int | None = None) -> list[Result]:
+    async def results(self, after: int, limit: int) -> list[Result]:
         """Return the first results of the log that come after a number, in their order."""
-        return queries.read_results(self.connection, after, limit, part)
+        return queries.read_results(self.connection, after, limit)
 
     async def last_result(self) -> int:
         """Return the number of the last result; 0 when there is none."""

@@ -91,7 +91,7 @@ _COLUMNS = {
     "fetched_at:real reported_depth:integer",
     "contents": "fetched_at:real content:blob",
     "sketches": "fetched_at:real bands:blob sample:blob own:blob?",
-    "results": "url:integer page:integer? settled_at:real records:blob? part:integer",
+    "results": "url:integer page:integer? settled_at:real records:blob?",
     "result_rows": "row:blob",
 }
 """The types of the columns; a question mark allows NULL."""

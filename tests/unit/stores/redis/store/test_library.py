@@ -23,7 +23,7 @@ STEPS = {path.name.removesuffix(".lua"): path.read_text() for path in (LUA / "st
 EVERYTHING = "\n".join([*MODULES.values(), *STEPS.values()])
 READING = {
     *("catch_up", "get_note", "has_room", "pending_depth_changes", "snapshot"),
-    *("read_hosts", "read_part", "read_workers", "ready_hosts", "stored_body"),
+    *("read_hosts", "read_workers", "ready_hosts", "stored_body"),
 }
 """The steps that a replica may carry out."""
 NOW = 1_000_000.0

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from gossamer.errors import CrawlError
 from gossamer.stores.redis import Opening, RedisStore, sliced_links
 from gossamer.stores.redis.counters import unpack_counters
-from gossamer.transfer.ends import SharedStoreEnd
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
@@ -160,19 +158,3 @@ def test_a_page_that_is_visited_again_loses_none_of_them(stage: "Stage") -> None
         await store.close()
 
     asyncio.run(story())
-
-
-def test_a_crawl_is_not_copied_without_them(stage: "Stage") -> None:
-    async def story() -> None:
-        store = await stage.open()
-        await stage.add_seeds(store, "a/")
-        await settle_and_die(stage, store)
-        await store.let_go()
-
-    asyncio.run(story())
-    source = SharedStoreEnd(stage.address, stage.crawl, allow_insecure=False)
-    with (
-        pytest.raises(CrawlError, match="continue it for a moment first"),
-        source.tables(lambda *_: None, is_idle=True),
-    ):
-        pass

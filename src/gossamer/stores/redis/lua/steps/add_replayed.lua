@@ -12,7 +12,7 @@ steps.register('add_replayed', function(keys, args)
     local time = call('TIME')
     local ctx = { call = call, prefix = prefix, now = time[1] + time[2] / 1e6 }
     local _, id = struct.unpack('>dI5', call('HGET', prefix .. K.pages, page))
-    results.append(ctx, { id = id }, 0, records, '', 0)
+    results.append(ctx, { id = id }, 0, records, '')
   end
   return 1
 end)

@@ -4,7 +4,7 @@
 -- What is left out of a message.
 local NOTHING = {
   depth = 0, hops = 0, cause = '', detail = '', size = 0, received = 0, similarity = 0,
-  own_similarity = 0, fetched_at = 0, part = 0, hosts = {}, links = {}, urls = {}, host_indexes = {}, scores = {},
+  own_similarity = 0, fetched_at = 0, hosts = {}, links = {}, urls = {}, host_indexes = {}, scores = {},
   listings = {}, domains = {}, retry = false, duplicate = false, redirect = false, again = false,
 }
 local OF_MESSAGE = { __index = NOTHING }
@@ -70,7 +70,7 @@ local function finish(
     growth.nearer[u.page] = u
   end
   keep_page(ctx, message, u, h, claim, is_new, note, content)
-  results.append(ctx, u, message.page_id or 0, records, row, message.part)
+  results.append(ctx, u, message.page_id or 0, records, row)
   local nearer = links.grow(ctx, growth)
   pages.share_credit(ctx, h.domain, message.domains)
   local learnt, finished = links.learnt(ctx, growth, path)
