@@ -119,6 +119,7 @@ def test_a_shorter_path_to_a_page_in_progress_is_reported_when_it_is_settled(
     deep = driver.take_one("a/2")
     assert deep.depth == 2
     driver.keep(tasks["b/"], ["a/2"])
+    driver.keep(deep, ["a/3"])
     ((number, depth),) = driver.pending_depth_changes()
     assert (number, depth) == (driver.records()["a/2"].page_id, 1)
     assert driver.depths()["a/3"] == 2

@@ -35,6 +35,10 @@ LINKS_AT_ONCE = 500
 """How many links of a page are added without letting others have their turn: a few ms."""
 
 
+MOST_READS = 8
+"""How often one step that relaxes asks the database for links, for many URLs each time."""
+
+
 class LinksLeft(msgspec.Struct):
     """The links of a settled page that are still to be added, before the next commit."""
 
@@ -218,21 +222,21 @@ class LinkGraph:
     def relax(self, growth: Growth, *, may_read: bool = True) -> int:
         """Follow the links of URLs that have come nearer, as far as one step goes.
 
-        Links that are not at hand are read ahead, once in a step, or left for another one. Return
-        how much was followed: if they may be read, 0 only if there is nothing to follow.
+        Links that are not at hand are read ahead, a few times in a step, or left for another one.
+        Return how much was followed: if they may be read, 0 only if there is nothing to follow.
         """
         urls, line, left = self._urls, self._line, self._at_once
-        has_read = not may_read
+        reads = MOST_READS if may_read else 0
         while line and left > 0:
             source = line[0]
             if self._in_line.get(source.url_id) is not source:
                 heappop(line)  # it has come even nearer since, or was followed whole
                 continue
             if not urls.has_links_at_hand(source.url_id):
-                if has_read:
+                if not reads:
                     break
                 urls.hold_links(one.url_id for one in nsmallest(left, line))
-                has_read = True
+                reads -= 1
             heappop(line)
             left -= max(1, self._follow(source, left, growth))
         return self._at_once - left

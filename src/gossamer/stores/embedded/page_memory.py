@@ -222,4 +222,4 @@ class PageMemory:
     def drop_rows(self, upto: int) -> None:
         """Forget the rows of results up to a number."""
         changes = self._pending.now
-        changes.rows_dropped = max(changes.rows_dropped, upto)
+        changes.rows_dropped = max(changes.rows_dropped, min(upto, self._last_result))

@@ -45,7 +45,7 @@ class WaitingQueue:
                 heappush(self.head, item)
                 return True
             self.bound = max(self.head, default=FIRST)
-        if item < self.bound:
+        if item <= self.bound:
             heappush(self.head, item)
             return True
         self.beyond += 1
