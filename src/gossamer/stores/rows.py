@@ -273,7 +273,7 @@ class Rows(Protocol):
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
 
     def hosts(self) -> Iterator[HostRow]:
-        """Yield all hosts, in the order of their ids: 1, 2, 3 …"""
+        """Yield all hosts, in the order of their ids: 1, 2, 3 and so on."""
 
     def domains(self) -> Iterator[DomainRow]:
         """Yield all domains of which anything is stored."""

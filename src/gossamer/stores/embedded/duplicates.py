@@ -144,8 +144,7 @@ class DuplicateIndex:
     ) -> list[_Alike]:
         """Return the pages whose whole text is similar, the most similar ones first."""
         holders = {
-            number: self._claims.holder_of_number(number)
-            for number in self._index.candidates(keys)
+            number: self._claims.holder_of_number(number) for number in self._index.candidates(keys)
         }
         kept = [number for number, holder in holders.items() if holder is None]
         sketches = self._pages.sketches(kept, now - self._keep_s) if kept else {}

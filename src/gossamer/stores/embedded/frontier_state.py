@@ -201,15 +201,19 @@ class FrontierState:
 
     def _lease_row(self, url_id: int) -> LeaseRow | None:
         lease = self.scheduler.leases.of_url(url_id)
-        return None if lease is None else LeaseRow(
-            url=url_id,
-            number=lease.number,
-            worker=lease.worker,
-            deadline=lease.deadline,
-            allowed=lease.allowed,
-            shared=lease.shared,
-            unproven=lease.unproven,
-            claim=self.claims.pack(url_id),
+        return (
+            None
+            if lease is None
+            else LeaseRow(
+                url=url_id,
+                number=lease.number,
+                worker=lease.worker,
+                deadline=lease.deadline,
+                allowed=lease.allowed,
+                shared=lease.shared,
+                unproven=lease.unproven,
+                claim=self.claims.pack(url_id),
+            )
         )
 
     # -- moving URLs -----------------------------------------------------------------------------
@@ -247,7 +251,9 @@ class FrontierState:
         memory, credit = self.memory, self.credit
         rows = memory.waiting.first_unscored(limit)
         keys = memory.hosts.keys
-        missing = {keys[row.host] for row in rows if self.scheduler.hosts.find(keys[row.host]) is None}
+        missing = {
+            keys[row.host] for row in rows if self.scheduler.hosts.find(keys[row.host]) is None
+        }
         memory.hosts.fetch(missing)
         found = []
         for row in rows:

@@ -14,7 +14,7 @@ from gossamer.model import HostKey
 from gossamer.stores.embedded.host_memory import HostMemory
 from gossamer.stores.embedded.page_memory import PageMemory
 from gossamer.stores.embedded.pending import Pending
-from gossamer.stores.embedded.records import Figures, read_figures
+from gossamer.stores.embedded.records import read_figures
 from gossamer.stores.embedded.url_memory import UrlMemory
 from gossamer.stores.embedded.waiting import HEAD, WaitingUrls
 from gossamer.stores.rows import LeaseRow, RelaxingUrl, Rows

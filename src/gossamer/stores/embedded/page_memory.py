@@ -164,18 +164,16 @@ class PageMemory:
         gone = {number for changes in self._pending for number in changes.dropped}
         stored = self._rows.read_expired(before, limit + len(gone))
         # A page may have been visited again since it was stored.
-        numbers = [
-            one for one in stored if one not in gone and self._fetched_at[one] <= before
-        ][:limit]
+        numbers = [one for one in stored if one not in gone and self._fetched_at[one] <= before][
+            :limit
+        ]
         if not numbers:
             return []
         sketches = self.sketches(numbers, float("-inf"))
         self._drop_content(numbers)
         changes = self._pending.now
         changes.rows_expired = max(changes.rows_expired, before)
-        return [
-            (one, sketches[one].bands if one in sketches else b"") for one in numbers
-        ]
+        return [(one, sketches[one].bands if one in sketches else b"") for one in numbers]
 
     def _drop_content(self, numbers: Iterable[int]) -> None:
         changes = self._pending.now
@@ -215,9 +213,7 @@ class PageMemory:
         """Append a result to the log."""
         self._last_result = number = self._last_result + 1
         packed = pack_records(records) or None
-        self._pending.now.results.append(
-            ResultRow(number, url_id, page, settled_at, packed, row)
-        )
+        self._pending.now.results.append(ResultRow(number, url_id, page, settled_at, packed, row))
 
     def drop_rows(self, upto: int) -> None:
         """Forget the rows of results up to a number."""

@@ -18,7 +18,15 @@ from gossamer.stores.embedded.id_table import IdTable
 from gossamer.stores.embedded.pending import Pending
 from gossamer.stores.embedded.records import Repetition, UrlPath
 from gossamer.stores.reasons import WITHOUT_CAUSE, Reason
-from gossamer.stores.rows import Changes, KnownUrl, Rows, UrlChange, UrlRow, pack_links, unpack_links
+from gossamer.stores.rows import (
+    Changes,
+    KnownUrl,
+    Rows,
+    UrlChange,
+    UrlRow,
+    pack_links,
+    unpack_links,
+)
 from gossamer.stores.url_record import Attempt, UrlState
 
 MOST_ROWS: Final = 50_000
@@ -243,7 +251,9 @@ class UrlMemory:
     def attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
         count = self.row(url_id).attempts
-        new = [one for changes in (*self._pending,)[::-1] for one in changes.attempts.get(url_id, ())]
+        new = [
+            one for changes in (*self._pending,)[::-1] for one in changes.attempts.get(url_id, ())
+        ]
         stored = self._rows.read_attempts(url_id) if count > len(new) else []
         return [*stored[: count - len(new)], *new]
 

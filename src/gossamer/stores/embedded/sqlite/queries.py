@@ -24,7 +24,7 @@ URL_COLUMNS = f"""
            coalesce(CASE state WHEN 4 THEN detail END, '') AS detail,
            page AS page_id, found_at, finished_at, attempts, duplicate_of,
            similarity, own_similarity
-"""  # noqa: S608 -- our own words
+"""
 """The columns of a `UrlRecord`."""
 _PAGE = """
     SELECT pages.id, urls.url, depth, 'fetched' AS outcome, size AS bytes, content_type, encoding,

@@ -98,7 +98,7 @@ class SqliteRows:
         return self._reading.execute(query, (since,))
 
     def hosts(self) -> Iterator[HostRow]:
-        """Yield all hosts, in the order of their ids: 1, 2, 3 …"""
+        """Yield all hosts, in the order of their ids: 1, 2, 3 and so on."""
         return map(_host, self._reading.execute(f"{_HOSTS} ORDER BY id"))
 
     def domains(self) -> Iterator[DomainRow]:
