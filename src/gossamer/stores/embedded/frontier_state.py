@@ -251,10 +251,8 @@ class FrontierState:
         memory, credit = self.memory, self.credit
         rows = memory.waiting.first_unscored(limit)
         keys = memory.hosts.keys
-        missing = {
-            keys[row.host] for row in rows if self.scheduler.hosts.find(keys[row.host]) is None
-        }
-        memory.hosts.fetch(missing)
+        wanted = {keys[row.host] for row in rows}
+        memory.hosts.fetch(key for key in wanted if self.scheduler.hosts.find(key) is None)
         found = []
         for row in rows:
             domain = memory.hosts.domain_of(row.host)

@@ -32,7 +32,7 @@ from gossamer.stores.url_record import Attempt, UrlState
 MOST_ROWS: Final = 50_000
 """How many rows of waiting URLs are in memory, over all queues, if others are in the database."""
 CACHED_LINKS: Final = 8_000_000
-"""How many bytes of links are kept in memory at least, of those used last; at most twice as many."""
+"""How many bytes of links are kept in memory, of those used last: from this to twice as many."""
 READ_AT_ONCE: Final = 1000
 _HAS_LINKS, _REDIRECT = 1, 2
 _STORED = {UrlState.ASSIGNED: UrlState.QUEUED, UrlState.LEASED: UrlState.QUEUED}

@@ -155,7 +155,7 @@ class WaitingUrls:
         self._queue(row.host, row.queue).remove((row.score, row.id))
 
     def take(self, host: int, queue: int, count: int) -> list[Item]:
-        """Take the first URLs out of a priority queue, which has as many; their rows are at hand."""
+        """Take the first URLs out of a queue, which has so many; have their rows at hand."""
         waiting, taken = self._queue(host, queue), []
         while len(taken) < count:
             if not waiting.head:

@@ -36,7 +36,7 @@ class Checkpoints:
                 self._copying.result()
                 self._copying = None
                 self._start("TRUNCATE").result()
-                # What somebody reads cannot be emptied. It is tried again when there is as much more.
+                # What somebody reads cannot be emptied: it is tried when there is as much more.
                 self._due_at = self._log_size() + self._log_bytes
         elif self._log_size() >= self._due_at:
             self._copying = self._start("PASSIVE")

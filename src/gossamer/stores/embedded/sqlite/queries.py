@@ -16,7 +16,8 @@ from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-STATE = "CASE WHEN state = 1 AND EXISTS (SELECT 1 FROM leases WHERE url = urls.id) THEN 3 ELSE state END"
+_LEASED = "EXISTS (SELECT 1 FROM leases WHERE leases.url = urls.id)"
+STATE = f"CASE WHEN state = 1 AND {_LEASED} THEN 3 ELSE state END"
 """The state of a URL: one in progress is stored as queued, with a lease."""
 URL_COLUMNS = f"""
     SELECT urls.id, urls.url, hosts.key AS host, domain, {STATE}, depth, parent, score, queue,

@@ -130,7 +130,7 @@ class SqliteRows:
         found = {}
         for row in self._reading.execute(
             f"SELECT {_URL_COLUMNS} FROM urls LEFT JOIN listings ON listings.url = urls.id "
-            "WHERE urls.id IN (SELECT value FROM json_each(?))",
+            "WHERE urls.id IN (SELECT value FROM json_each(?))",  # noqa: S608 -- our own names
             (_packed(ids),),
         ):
             url = UrlRow(*row)
@@ -162,7 +162,7 @@ class SqliteRows:
 
     def read_hosts(self, ids: Sequence[int]) -> list[HostRow]:
         """Return stored hosts, in this order."""
-        query = f"{_HOSTS} WHERE id IN (SELECT value FROM json_each(?))"
+        query = f"{_HOSTS} WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 -- as above
         found = {row[0]: _host(row) for row in self._reading.execute(query, (_packed(ids),))}
         return [found[host] for host in ids]
 

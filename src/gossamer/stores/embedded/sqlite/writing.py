@@ -1,4 +1,4 @@
-"""Changes as statements on the tables of a crawl: each table is written once, with all of its rows."""
+"""Changes as statements on the tables of a crawl: each table is written once."""
 
 import sqlite3
 from operator import attrgetter
