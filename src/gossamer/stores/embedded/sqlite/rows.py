@@ -130,7 +130,7 @@ class SqliteRows:
         found = {}
         for row in self._reading.execute(
             f"SELECT {_URL_COLUMNS} FROM urls LEFT JOIN listings ON listings.url = urls.id "
-            "WHERE urls.id IN (SELECT value FROM json_each(?))",  # noqa: S608 -- our own names
+            "WHERE urls.id IN (SELECT value FROM json_each(?))",
             (_packed(ids),),
         ):
             url = UrlRow(*row)
