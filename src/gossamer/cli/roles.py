@@ -30,6 +30,7 @@ from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.summary import module_failures
 from gossamer.outputs.targets import check_directories, check_endings
+from gossamer.urls import shown
 
 WORKERS = or_none(integer(1, 1000), "auto")
 
@@ -133,10 +134,12 @@ def worker(
 
 def _count(workers: str | None) -> int | None:
     """Return how many workers are wanted; None: as many as there is work for."""
+    if workers is None:
+        return 1
     try:
-        return 1 if workers is None else WORKERS.take(workers)
+        return WORKERS.take(workers)
     except BadValueError as error:
-        raise UsageError(f"--workers: {error}") from error
+        raise UsageError(f"--workers {shown(workers)}: {error}") from error
 
 
 def _run(

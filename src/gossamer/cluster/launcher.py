@@ -178,13 +178,12 @@ class Launcher:
     def let_go(self) -> None:
         """End it, from outside the event loop; nothing happens if it has ended."""
         self._control.close()
-        if self._is_dead:  # and perhaps not yet replaced
+        if not _collect(self._pid) or self._is_dead:  # it has left the others behind
             give_up_at = time.monotonic() + ENDED_WITHIN_S
             for one in self._processes.values():
                 one.kill()
             while self._are_there() and time.monotonic() < give_up_at:
                 time.sleep(_LOOK_EVERY_S)
-        _collect(self._pid)
         for one in self._processes.values():
             one.close()
         self._processes.clear()
@@ -261,7 +260,7 @@ class Launcher:
             if asyncio.get_running_loop().time() > now + ENDED_WITHIN_S:
                 self._fail(_CANNOT_BE_ENDED)
                 return
-        for pid in self._orphaned:
+        for pid in list(self._processes):
             self._note_end(ProcessEnded(pid, -signal.SIGKILL, was_orphaned=True))
         if len(self._deaths) == MOST_DEATHS and now - self._deaths[0] < DEATHS_WITHIN_S:
             self._fail(_KEEPS_DYING)
@@ -308,10 +307,11 @@ def _spawn() -> tuple[socket.socket, int]:
     return ours, process.pid
 
 
-def _collect(pid: int) -> None:
-    """Wait for the end of a launcher, if nobody has yet."""
+def _collect(pid: int) -> bool:
+    """Wait for the end of a launcher, if nobody has yet; tell whether that was in order."""
     with suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+        return os.waitpid(pid, 0)[1] == 0
+    return True
 
 
 def _lines(buffer: bytearray) -> Iterator[bytes]:

@@ -164,6 +164,7 @@ class LauncherProcess:
 
 def become_launcher(control: socket.socket, other: socket.socket | None = None) -> NoReturn:
     """Be the launcher, in a process that is one now."""
+    code = 1
     try:
         if other is not None:
             other.close()
@@ -171,8 +172,9 @@ def become_launcher(control: socket.socket, other: socket.socket | None = None) 
             os.setsid()  # Ctrl-C is for whoever we work for, who then tells the workers
         _load()
         LauncherProcess(control).serve()
+        code = 0
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _load() -> None:

@@ -216,8 +216,9 @@ def test_closed_while_it_is_replaced_it_leaves_nobody() -> None:
         started = [await launcher.start() for _ in range(3)]
         os.kill(started[0][0], signal.SIGSTOP)
         os.kill(launcher._pid, signal.SIGKILL)
-        while launcher._replacing is None:
-            await asyncio.sleep(0)
+        asking = asyncio.create_task(launcher.start())
+        await asyncio.sleep(0)
+        asking.cancel()
         await launcher.close()
         assert [pid for pid in (launcher._pid, *(one for one, _ in started)) if is_alive(pid)] == []
         for _, end in started:
