@@ -1,4 +1,4 @@
-"""The outputs of a worker of a shared crawl: one part of the results, those that it settles."""
+"""The outputs of a command that has joined a shared crawl: the results that its workers settle."""
 
 import secrets
 import socket
@@ -25,9 +25,10 @@ from gossamer.stores.redis.notes import CrawlNotes
 
 
 class WorkerOutputs:
-    """What one worker writes of its own.
+    """What the workers of one command write of their own.
 
-    It has its part before it settles anything, and finds it again when it is started again.
+    They have a part before they settle anything, and find it again when the command is started
+    again.
     """
 
     def __init__(

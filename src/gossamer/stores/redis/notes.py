@@ -117,7 +117,7 @@ class CrawlNotes:
         now = clock[0] + clock[1] / 1e6
         return {int(worker): now - float(moment) for worker, moment in seen}
 
-    async def number_workers_anew(self) -> None:
+    async def restart_worker_numbers(self) -> None:
         """Let the next worker have the number 0: there is none."""
         await self._ask(lambda client: client.hdel(self._key("notes"), _WORKERS))
 
