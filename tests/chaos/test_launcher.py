@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.chaos.conftest import Gossamer, GossamerRun
 
 HOSTS = ("a.test", "b.test", "c.test")
-PAGES = 16
+PAGES = 30
 DELAY_S = 0.2
 COSTS_S = 5.0
 """How long the hosts of the dead may be left alone, beside their usual pause: 2 s on a machine that
