@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import sqlite3
 import time
 from collections import Counter
@@ -111,7 +112,9 @@ def test_workers_killed_at_random_moments_are_replaced(
         os.kill(killed[-1], SIGKILL)
         run.wait_for(lambda: killed[-1] not in run.workers)
     run.succeed()
-    assert run.output.count("died (signal 9) and is replaced") == len(killed)
+    died = re.findall(r"worker (\d+) died \(signal 9\) and is replaced", run.output)
+    assert len(died) == len(killed)
+    assert {*map(int, died)} <= {*range(workers)}, "whoever replaces one has its number"
     asked = Counter(record.path for record in web.requests if record.path != "/robots.txt")
     assert set(asked) == {"/", *paths}
     assert asked.total() <= len(asked) + 4 * len(killed), "what nobody had was not asked for twice"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from process_tree import workers_of, writers_of
+from process_tree import children, workers_of, writers_of
 from redis_servers import RedisServer
 from tests.chaos.conftest import Withheld, was_asked
 from tests.chaos.test_full_disk import mount
@@ -92,6 +92,7 @@ def output_crawl(
 FIND: dict[str, Callable[[int], list[int]]] = {
     "writer": writers_of,
     "worker": workers_of,
+    "launcher": children,
     "command": lambda pid: [pid],
 }
 
@@ -100,11 +101,11 @@ FIND: dict[str, Callable[[int], list[int]]] = {
 def test_killed_at_random_moments_outputs_are_exact(
     output_crawl: OutputCrawl, chaos_seed: int
 ) -> None:
-    """The writer, a worker or the whole command is killed, again and again."""
+    """The writer, a worker, the launcher or the whole command is killed, again and again."""
     rng = random.Random(chaos_seed)  # noqa: S311 -- repeatable, no secret
     names = ("pages.jsonl", "pages.csv")
     run = output_crawl.start(*names)
-    for victim in ("writer", "worker", "writer", "command"):
+    for victim in ("writer", "launcher", "worker", "writer", "command"):
         least = len(output_crawl.web.requests) + rng.randrange(5, 20)
         find = FIND[victim]
         run.wait_for(lambda: len(output_crawl.web.requests) >= least and bool(find(run.pid)))  # noqa: B023

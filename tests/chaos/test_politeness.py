@@ -185,10 +185,14 @@ SERVER_LAG_S = 0.03
 
 
 @pytest.mark.req("B3", "D16")
+@pytest.mark.parametrize("victim", ["worker", "launcher"])
 def test_workers_that_are_killed_again_and_again(
-    chaos_seed: int, gossamer: "Gossamer", web: Web, tmp_path: Path
+    victim: str, chaos_seed: int, gossamer: "Gossamer", web: Web, tmp_path: Path
 ) -> None:
-    """What a host asked for is known to the coordinator, and outlives them."""
+    """What a host asked for is known to the coordinator, and outlives them.
+
+    Those of a launcher that was killed are ended before others ask.
+    """
     host(web, "plain.test")
     host(web, "slow.test", delay_s=0.15)
     host(web, "delay.test")
@@ -204,10 +208,16 @@ def test_workers_that_are_killed_again_and_again(
         run.wait_for(partial(has_seen, web, requests))
         run.wait_for(lambda: len(run.workers) == 2)
         time.sleep(rng.uniform(0, 0.05))
+        workers = run.workers
         kills.append(time.monotonic())
-        os.kill(rng.choice(run.workers), signal.SIGKILL)
+        os.kill(run.launcher if victim == "launcher" else rng.choice(workers), signal.SIGKILL)
+        run.wait_for(lambda: run.workers != workers)  # noqa: B023
+        if victim == "launcher":  # its workers did not die with it
+            kills.append(time.monotonic())
     run.succeed()
-    assert run.output.count("died (signal 9) and is replaced") == len(kills)
+    words = "died (signal 9) and is replaced" if victim == "worker" else "workers died: it is repl"
+    assert run.output.count(words) == 4
+    assert run.output.count("is replaced") == 4
 
     def was_cut(record: RequestRecord) -> bool:
         return any(record.started - MOMENT_S <= kill <= record.ended + MOMENT_S for kill in kills)

@@ -8,21 +8,27 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import uvloop
 
 from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, option
 from gossamer.cli.signals import run_until_signalled
 from gossamer.cluster.frontier_role import FrontierProcess
-from gossamer.cluster.joined_worker import JoinedWorker
+from gossamer.cluster.joined_workers import JoinedWorkers, JoinPlan
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import Membership
 from gossamer.cluster.participant import Participant, Role
 from gossamer.cluster.shared_log import SharedLog
 from gossamer.config import CrawlOptions, load
+from gossamer.config.kinds import BadValueError, or_none
+from gossamer.config.quantities import integer
 from gossamer.errors import ExitCode, UsageError
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.summary import module_failures
+from gossamer.urls import shown
+
+WORKERS = or_none(integer(1, 1000), "auto")
 
 
 def frontier(
@@ -58,6 +64,14 @@ def worker(
     number: Annotated[
         int | None, option("--id", "The number of this worker; by default the next free one.")
     ] = None,
+    workers: Annotated[
+        str | None,
+        option(
+            "--workers",
+            "How many worker processes to run, by default 1; auto starts one, and more while there "
+            "is work for them, up to the number of cores.",
+        ),
+    ] = None,
     directory: Annotated[
         Path | None,
         option("--dir", "The directory for results; auto names it after the seed."),
@@ -67,29 +81,47 @@ def worker(
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
-    A worker may join at any time. Ctrl-C or SIGTERM finishes what is in progress and leaves. For a
-    crawl on this machine with a Redis of its own its directory is enough (--dir). The
-    outputs of the crawl (-o of gossamer crawl) have its pages too.
+    Workers may join at any time. A process that dies is replaced by one with the same number.
+    Ctrl-C or SIGTERM finishes what is in progress and leaves. For a crawl on this machine with a
+    Redis of its own its directory is enough (--dir). The outputs of the crawl (-o of gossamer
+    crawl) have their pages too.
     """
     if number is not None and number < 0:
         raise UsageError(f"the number of a worker cannot be {number}: give 0 or more")
+    count = _count(workers)
+    if number is not None and count != 1:
+        raise UsageError("--id is the number of one worker: leave it or --workers out")
+    own = () if number is None else (number,)
 
     async def make_role(member: Membership, log: SharedLog) -> Role:
+        joining = JoinPlan.of(count, member.plan.options)
         modules = load_modules(member.plan.options.module)
         member.plan.request_rules(os.environ)  # reports a missing secret before it joins
-        me = await member.notes.new_worker() if number is None else number
-        log.role = f"worker {me}"
-        log.say("info", f"{log.role} joins the crawl {member.plan.name}")
-        return JoinedWorker(member, me, modules, log, launcher)
+        new = [await member.notes.new_worker() for _ in range(joining.staffing.least - len(own))]
+        joining = msgspec.structs.replace(joining, numbers=(*own, *new))
+        log.role = joining.name
+        verb = "joins" if joining.staffing.most == 1 else "join"
+        log.say("info", f"{log.role} {verb} the crawl {member.plan.name}")
+        return JoinedWorkers(member, joining, modules, log, launcher)
 
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    own = {"dir": directory and str(directory), "quiet": quiet or None}
-    options = load({**given, **own}, os.environ).options
+    here = {"dir": directory and str(directory), "quiet": quiet or None}
+    options = load({**given, **here}, os.environ).options
     launcher = Launcher.fork()
     try:
         return _run(options, make_role)
     finally:
         launcher.let_go()
+
+
+def _count(workers: str | None) -> int | None:
+    """Return how many workers are wanted; None: as many as there is work for."""
+    if workers is None:
+        return 1
+    try:
+        return WORKERS.take(workers)
+    except BadValueError as error:
+        raise UsageError(f"--workers {shown(workers)}: {error}") from error
 
 
 def _run(own: CrawlOptions, make_role: Callable[[Membership, SharedLog], Awaitable[Role]]) -> int:

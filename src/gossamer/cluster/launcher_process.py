@@ -5,7 +5,8 @@ Whoever writes the outputs is forked from it too.
 A worker that starts by itself takes longer to load its libraries than to fetch a page; a forked one
 begins at once, and shares the memory of what was loaded. The launcher has one thread and no event
 loop, so it can fork at any time. It tells how its workers ended, and which pages they had in hand;
-when whoever it works for is gone, it ends them, and itself.
+when whoever it works for is gone, it ends them, and itself. If it dies, whoever it works for ends
+them, and starts another one (`cluster/launcher.py`).
 """
 
 import gc
@@ -43,7 +44,7 @@ class ProcessStarted(msgspec.Struct, tag=True, frozen=True):
 
 
 class ProcessEnded(msgspec.Struct, tag=True, frozen=True):
-    """A worker process has ended."""
+    """A process has ended."""
 
     pid: int
     code: int
@@ -52,6 +53,8 @@ class ProcessEnded(msgspec.Struct, tag=True, frozen=True):
     """The URLs whose pages it had in hand."""
     received: int = 0
     """How many bytes it had received for tasks that it has not settled."""
+    was_orphaned: bool = False
+    """It was ended because its launcher had died: what it had in hand is not known."""
 
 
 LauncherEvent = ProcessStarted | ProcessEnded
@@ -133,11 +136,12 @@ class LauncherProcess:
         with suppress(ChildProcessError):
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = found
+                code = os.waitstatus_to_exitcode(status)
                 if pid in self._writers:
                     self._writers.remove(pid)
+                    self._tell(ProcessEnded(pid, code))
                     continue
                 note = self._workers.pop(pid)
-                code = os.waitstatus_to_exitcode(status)
                 in_hand = note.suspects() if code else []
                 self._tell(ProcessEnded(pid, code, in_hand, note.received))
 
@@ -160,14 +164,17 @@ class LauncherProcess:
 
 def become_launcher(control: socket.socket, other: socket.socket | None = None) -> NoReturn:
     """Be the launcher, in a process that is one now."""
+    code = 1
     try:
         if other is not None:
             other.close()
-        os.setsid()  # Ctrl-C is for whoever we work for, who then tells the workers
+        if os.getsid(0) != os.getpid():
+            os.setsid()  # Ctrl-C is for whoever we work for, who then tells the workers
         _load()
         LauncherProcess(control).serve()
+        code = 0
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _load() -> None:
@@ -216,4 +223,5 @@ def _forget_children() -> None:
 
 
 if __name__ == "__main__":
+    sys.path[:] = sys.argv[2:]  # modules are found where whoever we work for has found them
     become_launcher(socket.socket(fileno=int(sys.argv[1])))

@@ -46,6 +46,8 @@ class OutputHandle:
             try:
                 return await self._write(channel)
             except ChannelClosedError:
+                if self._launcher.has_orphaned(pid):
+                    continue  # it was ended for no fault of its own, and the launcher has told so
                 self._deaths += 1
                 if self._deaths > MOST_DEATHS:
                     words = "the process that writes the outputs keeps dying: see what it said"

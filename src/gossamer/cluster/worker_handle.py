@@ -83,6 +83,7 @@ class WorkerHandle:
     ) -> None:
         """Start the process, and tell it what to do."""
         self.pid, end = await launcher.start(self._services.lock)
+        self.started = self.heard_at = self._services.clock()  # a launcher may have to load first
         self._channel = await Channel.open(
             end,
             CONTRACTS,

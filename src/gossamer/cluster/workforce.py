@@ -1,6 +1,7 @@
 """The worker processes of a crawl on this machine: started, watched, replaced, and seen off."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -52,9 +53,9 @@ class WorkforcePlan(msgspec.Struct, frozen=True, kw_only=True):
 class Workforce:
     """The workers of a crawl as processes.
 
-    Who dies is replaced, and so is who is silent for too long: a page that hangs its worker costs
-    it its life, like one that crashes it. What the dead had is taken back at once, and `dismiss`
-    tells the store which pages they had in hand.
+    Who dies is replaced by one with the same number, and so is who is silent for too long: a page
+    that hangs its worker costs it its life, like one that crashes it. What the dead had is taken
+    back at once, and `dismiss` tells the store which pages they had in hand.
     """
 
     def __init__(
@@ -72,11 +73,14 @@ class Workforce:
         self._services = services
         self._on_news = on_news
         self._workers: dict[int, WorkerHandle] = {}
-        self._reports: dict[int, list[ModuleReport]] = {}
+        self._reports: list[ModuleReport] = []
+        """The counts of the modules in workers that have ended."""
         self._changing = asyncio.Lock()
         """Held while the set of workers changes."""
-        self._unseen: ProcessEnded | None = None
+        self._unseen: deque[ProcessEnded] = deque()
         """Who has ended and is not yet seen off."""
+        self._missing: deque[int] = deque()
+        """The numbers of the dead whose successors count already, and are still to be started."""
         self._adding: asyncio.Task[None] | None = None
         self._add_at = 0.0
         self._has_begun = False
@@ -101,8 +105,8 @@ class Workforce:
 
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules, over all workers, the dead ones too."""
-        lists = [*self._reports.values(), *(one.module_reports for one in self._workers.values())]
-        return _sums([report for reports in lists for report in reports])
+        there = [report for one in self._workers.values() for report in one.module_reports]
+        return _sums([*self._reports, *there])
 
     async def run(self) -> None:
         """Work until stopped; break off what is in progress if cancelled."""
@@ -112,7 +116,7 @@ class Workforce:
             helpers += [asyncio.create_task(self._collect()), asyncio.create_task(self._check())]
             for one in helpers:
                 one.add_done_callback(lambda _: self._changed.set())
-            while not (self._stopping and not self._workers):
+            while not (self._stopping and not self._workers and not self._missing):
                 self._changed.clear()
                 for one in helpers:
                     if one.done():
@@ -171,30 +175,43 @@ class Workforce:
     async def _collect(self) -> None:
         """See off the workers that end, and replace those that should not have."""
         while True:
-            self._unseen = ended = await self._launcher.next_end()
-            async with self._changing:
-                worker = self._workers[ended.pid]
-                await self._see_off(worker)
-                # Its successor counts before its URLs are assigned again: what killed or hung it
-                # must not go to those that have other hosts.
-                is_missed = worker.failure is None and await self._is_missed(ended)
-                successor = await self._new_number() if is_missed else None
-                await self._dismiss(worker, ended)
-                del self._workers[ended.pid]
-                self._unseen = None
-            if worker.failure is not None:
-                raise worker.failure
-            if successor is not None:
-                self._note_fall(worker, ended)
-                slots = shares(self._plan.connections, len(self._workers) + 1)[0]
-                await self._start(successor, slots)
+            self._unseen.append(await self._launcher.next_end())
+            while self._unseen:  # what all of them had is taken back before any successor starts
+                await self._take_leave(self._unseen[0])
+                self._unseen.extend(self._launcher.more_ends())
+            while self._missing:
+                count = len(self._workers) + len(self._missing)
+                await self._start(self._missing[0], shares(self._plan.connections, count)[0])
+                self._missing.popleft()
             self._on_news()
             self._changed.set()
+
+    async def _take_leave(self, ended: ProcessEnded) -> None:
+        """See off one that has ended; its successor counts from now on if it is missed."""
+        async with self._changing:
+            worker = self._workers[ended.pid]
+            await self._see_off(worker)
+            is_missed = worker.failure is None and await self._is_missed(ended)
+            if is_missed:
+                # The number counts again before anybody assigns URLs, as both calls go out
+                # together: what killed or hung a worker must not go to those with other hosts.
+                joining = self._store.join(worker.number, self._services.clock())
+                await asyncio.gather(self._dismiss(worker, ended), joining)
+                self._missing.append(worker.number)
+            else:
+                await self._dismiss(worker, ended)
+            del self._workers[ended.pid]
+            self._unseen.popleft()
+        if worker.failure is not None:
+            raise worker.failure
+        if is_missed and not ended.was_orphaned:  # the launcher has told of those
+            self._note_fall(worker, ended)
 
     async def _see_off(self, worker: WorkerHandle) -> None:
         """Take in what it had sent before it ended."""
         await worker.see_off()
-        self._reports[worker.number] = list(worker.module_reports)
+        self._reports = _sums([*self._reports, *worker.module_reports])
+        worker.module_reports = ()
 
     async def _dismiss(self, worker: WorkerHandle, ended: ProcessEnded) -> None:
         """Give everything that it had back to the store."""
@@ -230,15 +247,15 @@ class Workforce:
         give_up_at = loop.time() + LEAVE_WITHIN_S + DISMISS_WITHIN_S
         try:
             while self._workers:
-                ended = self._unseen or await self._launcher.next_end()
-                self._unseen = None
+                unseen = self._unseen
+                ended = unseen.popleft() if unseen else await self._launcher.next_end()
                 if ended.pid in self._workers:  # else it was never ours: we were interrupted
                     worker = self._workers.pop(ended.pid)
                     with suppress(CrawlError, TimeoutError):
                         await self._see_off(worker)
                         async with asyncio.timeout_at(give_up_at):
                             await self._dismiss(worker, ended)
-        except CrawlError:  # the launcher is gone, and took them with it
+        except CrawlError:  # there is no launcher any more, and nobody whom it had started
             self._workers.clear()
         finally:
             killing.cancel()
@@ -276,7 +293,8 @@ class Workforce:
         if self._stopping or now < self._add_at:
             return False
         busy = [worker.busy for worker in self._workers.values()]
-        if len(busy) >= self._plan.staffing.most or not await self._is_under_way(now):
+        count = len(busy) + len(self._missing)
+        if count >= self._plan.staffing.most or not await self._is_under_way(now):
             return False
         return self._plan.staffing.wants_more(busy, await self._store.ready_hosts(now))
 
@@ -288,7 +306,8 @@ class Workforce:
 
     async def _add(self) -> None:
         """Start one more worker, when the others have made room for its requests."""
-        *others, own = shares(self._plan.connections, len(self._workers) + 1)
+        count = len(self._workers) + len(self._missing) + 1
+        *others, own = shares(self._plan.connections, count)
         there = list(self._workers.values())
         await asyncio.gather(
             *(worker.set_slots(slots) for worker, slots in zip(there, others, strict=False))

@@ -145,6 +145,7 @@ class Crawl:
         """Return the launcher, which is there from its first use to the end of the crawl."""
         if self._launcher is None:
             self._launcher = (self._make_launcher or Launcher.spawn)()
+            self._launcher.say = partial(self._observer.say, "warning")
         return self._launcher
 
     def _request(self) -> OpenRequest:

@@ -110,7 +110,7 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
     identity: str = ""
     """What tells the crawl from all others, also after it has started over."""
     worker: int
-    """The number of the worker; 0 in the coordinator's process."""
+    """The number of the worker, and of one that replaces it; 0 in the coordinator's process."""
     options: Mapping[str, str] = {}
     """Those of the module, as they were written after its name, with underscores in their names."""
     resumed_from: int = 0

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import time
 from itertools import pairwise
@@ -45,7 +46,9 @@ def test_workers_that_are_killed_at_random_moments(
         starts = sorted(record.started for record in crawl.web.requests_to(host))
         assert max(later - before for before, later in pairwise(starts)) < LONG_LEASE_S / 3
     # Whoever is killed when the crawl is just over is not missed any more.
-    assert said.count("died (signal 9) and is replaced") >= 3
+    died = re.findall(r"worker (\d+) died \(signal 9\) and is replaced", said)
+    assert len(died) >= 3
+    assert {*map(int, died)} <= {0, 1, 2}, "whoever replaces one has its number"
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()

@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from process_tree import is_alive
 
-from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.launcher import MOST_DEATHS, Launcher
 from gossamer.cluster.launcher_process import ProcessEnded
 from gossamer.errors import CrawlError
 
@@ -66,14 +67,6 @@ def run(story: Callable[[Launcher], Awaitable[None]]) -> None:
 async def first_line(end: socket.socket) -> int:
     end.setblocking(False)
     return int(await asyncio.get_running_loop().sock_recv(end, 100))
-
-
-def is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(
@@ -153,31 +146,104 @@ def test_closed_it_ends_within_two_seconds_with_all_workers(*, stubborn: bool) -
         await launcher.close()
         assert time.monotonic() - begun < (2.0 if stubborn else 0.5)
         pids = [launcher._pid, *(pid for pid, _ in started)]
-        assert [pid for pid in pids if is_there(pid)] == []
+        assert [pid for pid in pids if is_alive(pid)] == []
         for _, end in started:
             end.close()
 
     run(story)
 
 
-def test_if_it_dies_everybody_who_waits_is_told() -> None:
+def test_one_that_dies_is_replaced_and_whoever_waits_gets_a_process_of_the_next() -> None:
+    """Those that it has started are gone before, also one that stands still."""
+
     async def story(launcher: Launcher) -> None:
-        _, end = await launcher.start()
+        said: list[str] = []
+        launcher.say = said.append
+        started = [await launcher.start() for _ in range(3)]
+        os.kill(started[0][0], signal.SIGSTOP)
         os.kill(launcher._pid, signal.SIGSTOP)
         waiting = [asyncio.create_task(launcher.start()) for _ in range(3)]
-        ended = asyncio.create_task(launcher.next_end())
         await asyncio.sleep(0)
-        os.kill(launcher._pid, signal.SIGKILL)
-        heard = await asyncio.gather(*waiting, ended, return_exceptions=True)
-        assert {type(one) for one in heard} == {CrawlError}
-        assert {str(one) for one in heard if "has died" not in str(one)} == set()
-        with pytest.raises(CrawlError, match="has died"):
-            await launcher.start()
-        with pytest.raises(CrawlError, match="has died"):
-            await launcher.next_end()
-        end.close()
+        dead = launcher._pid
+        os.kill(dead, signal.SIGKILL)
+        ends = [await launcher.next_end()]
+        assert [pid for pid, _ in started if is_alive(pid)] == []
+        ends += launcher.more_ends()
+        assert ends == [ProcessEnded(pid, -9, was_orphaned=True) for pid, _ in started]
+        assert all(launcher.has_orphaned(pid) for pid, _ in started)
+        successors = await asyncio.gather(*waiting)
+        assert launcher._pid != dead
+        assert len(said) == 1
+        assert "is replaced" in said[0]
+        for pid, end in successors:
+            end.close()
+            assert await launcher.next_end() == ProcessEnded(pid, 1)
+            assert not launcher.has_orphaned(pid)
+        for _, end in started:
+            end.close()
 
     run(story)
+
+
+def test_one_that_dies_before_anything_was_asked_of_it_is_replaced() -> None:
+    async def story(launcher: Launcher) -> None:
+        os.kill(launcher._pid, signal.SIGKILL)
+        pid, end = await launcher.start()
+        end.close()
+        assert await launcher.next_end() == ProcessEnded(pid, 1)
+
+    run(story)
+
+
+def test_one_that_keeps_dying_is_not_replaced_for_ever() -> None:
+    async def story(launcher: Launcher) -> None:
+        for _ in range(MOST_DEATHS):
+            pid, end = await launcher.start()
+            os.kill(launcher._pid, signal.SIGKILL)
+            assert (await launcher.next_end()).pid == pid
+            end.close()
+        for _ in range(2):
+            with pytest.raises(CrawlError, match="keeps dying"):
+                await launcher.start()
+            with pytest.raises(CrawlError, match="keeps dying"):
+                await launcher.next_end()
+
+    run(story)
+
+
+def test_closed_while_it_is_replaced_it_leaves_nobody() -> None:
+    async def story(launcher: Launcher) -> None:
+        started = [await launcher.start() for _ in range(3)]
+        os.kill(started[0][0], signal.SIGSTOP)
+        os.kill(launcher._pid, signal.SIGKILL)
+        asking = asyncio.create_task(launcher.start())
+        await asyncio.sleep(0)
+        asking.cancel()
+        await launcher.close()
+        assert [pid for pid in (launcher._pid, *(one for one, _ in started)) if is_alive(pid)] == []
+        for _, end in started:
+            end.close()
+
+    run(story)
+
+
+def test_a_writer_of_outputs_goes_with_its_launcher() -> None:
+    async def program() -> None:
+        launcher = Launcher.spawn()
+        try:
+            async with asyncio.timeout(20):
+                writer, writers_end = await launcher.start_writer()
+                os.kill(launcher._pid, signal.SIGKILL)
+                worker, workers_end = await launcher.start()
+                assert launcher.has_orphaned(writer)
+                assert not is_alive(writer)
+                workers_end.close()
+                writers_end.close()
+                assert await launcher.next_end() == ProcessEnded(worker, 1)
+        finally:
+            await launcher.close()
+
+    asyncio.run(program())
 
 
 def test_a_real_worker_ends_when_its_coordinator_is_gone() -> None:

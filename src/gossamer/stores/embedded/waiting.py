@@ -156,7 +156,8 @@ class WaitingUrls:
 
     def take(self, host: int, queue: int, count: int) -> list[Item]:
         """Take the first URLs out of a queue, which has so many; have their rows at hand."""
-        waiting, taken = self._queue(host, queue), []
+        waiting = self._queue(host, queue)
+        taken: list[Item] = []
         while len(taken) < count:
             if not waiting.head:
                 self._refill(host, queue, waiting)
@@ -182,7 +183,8 @@ class WaitingUrls:
     def _refill(self, host: int, queue: int, waiting: WaitingQueue) -> None:
         """Read the next URLs of a queue, of which none is in memory."""
         assert waiting.beyond, "the scheduler counts the URLs of each queue"
-        after, found = waiting.bound, []
+        after = waiting.bound
+        found: list[Item] = []
         # Those in memory alone count as far as all that is stored has been seen.
         unwritten = {item for item in self._unwritten(host, queue) if item > after}
         while not found:

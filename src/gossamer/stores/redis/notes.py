@@ -112,6 +112,10 @@ class CrawlNotes:
         now = clock[0] + clock[1] / 1e6
         return {int(worker): now - float(moment) for worker, moment in seen}
 
+    async def restart_worker_numbers(self) -> None:
+        """Let the next worker have the number 0: there is none."""
+        await self._ask(lambda client: client.hdel(self._key("notes"), _WORKERS))
+
     async def new_worker(self) -> int:
         """Return a number that no other worker has."""
         taken = await self.silence_s()

@@ -140,6 +140,8 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
             )
             store = await open_redis(address.url(), request.name, request.rules, how)
             try:
+                if is_alone:
+                    await notes.restart_worker_numbers()
                 if identity is None:
                     identity = new_identity().encode()
                     await notes.put(IDENTITY_NOTE, identity)

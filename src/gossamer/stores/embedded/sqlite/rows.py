@@ -116,8 +116,8 @@ class SqliteRows:
         rows = self._reading.execute(
             "SELECT url, number, worker, deadline, allowed, shared, unproven, claim FROM leases"
         )
-        for *row, shared, unproven, claim in rows:
-            yield LeaseRow(*row, bool(shared), bool(unproven), claim)
+        for row in rows:
+            yield msgspec.convert(row, LeaseRow, strict=False)
 
     def last_result(self) -> int:
         """Return the number of the last result; 0 when there is none."""

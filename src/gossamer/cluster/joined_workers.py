@@ -1,7 +1,10 @@
-"""A worker that joins a shared crawl from anywhere: a process that is replaced when it dies."""
+"""Workers that join a shared crawl from anywhere: processes that are replaced when they die."""
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
+from functools import partial
+from typing import Self
 
 import msgspec
 
@@ -11,6 +14,8 @@ from gossamer.cluster.orders import order_for
 from gossamer.cluster.staffing import Staffing, cores
 from gossamer.cluster.worker_handle import Listener, WorkerServices
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
+from gossamer.config import CrawlOptions
+from gossamer.errors import UsageError
 from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.modules.remote import ServedModules
 from gossamer.plan import steady_clock
@@ -18,26 +23,61 @@ from gossamer.plan import steady_clock
 CHECK_EVERY_S = 0.25
 
 
-class JoinedWorker:
-    """One worker of a shared crawl, and this process beside it, which replaces it."""
+class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How many workers a command has that joins, and how many requests they may have under way."""
+
+    staffing: Staffing
+    connections: int
+    numbers: tuple[int, ...] = ()
+    """Those of the workers that there are from the beginning."""
+
+    @property
+    def name(self) -> str:
+        """What these workers are called."""
+        numbers = ", ".join(map(str, self.numbers))
+        if self.staffing.most == 1:
+            return f"worker {numbers}"
+        return f"workers {numbers}{' …' * (self.staffing.least < self.staffing.most)}"
+
+    @classmethod
+    def of(cls, workers: int | None, options: CrawlOptions) -> Self:
+        """Return it for the command's own option and the options of the crawl.
+
+        Each worker has as many connections as one of the crawl's own, and all of them together
+        never more than a crawl may have; a UsageError if that is not one for each.
+        """
+        own = cores() if options.workers is None else max(1, options.workers)
+        most = cores() if workers is None else workers
+        connections = max(1, options.connections * min(most, own) // own)
+        if workers is not None and connections < workers:
+            raise UsageError(
+                f"the {connections} connections that the crawl gives to a command cannot be shared "
+                f"by {workers} workers, each of which needs one: give --workers {connections}"
+            )
+        return cls(staffing=Staffing.of(workers, connections), connections=connections)
+
+
+class JoinedWorkers:
+    """The workers of one command in a shared crawl, and this process, which replaces them."""
 
     def __init__(
         self,
         member: Membership,
-        number: int,
+        joining: JoinPlan,
         modules: Sequence[Module],
         listener: Listener,
         launcher: Launcher,
     ) -> None:
         self._member = member
-        self._number: int | None = number
+        self._numbers = deque(joining.numbers)
         self._context = ModuleContext(
             directory=member.plan.directory,
             crawl=member.plan.name,
             identity=member.identity,
-            worker=number,
+            worker=joining.numbers[0],
             shared=True,
         )
+        launcher.say = partial(listener.say, "warning")
         in_here = [one for one in modules if one.in_coordinator]
         in_worker = [one for one in modules if not one.in_coordinator]
         self._runner = ModuleRunner(in_here)
@@ -51,11 +91,10 @@ class JoinedWorker:
             coordinator_hooks=self._runner.hooks if in_here else None,
         )
         order = msgspec.structs.replace(order, identity=member.identity)
-        workers = cores() if options.workers is None else max(1, options.workers)
         plan = WorkforcePlan(
             order=order,
-            staffing=Staffing(1, 1),
-            connections=max(1, options.connections // workers),
+            staffing=joining.staffing,
+            connections=joining.connections,
             new_worker=self._next_number,
         )
         services = WorkerServices(
@@ -72,7 +111,7 @@ class JoinedWorker:
         self._stopped.set()
 
     def report(self) -> list[ModuleReport]:
-        """Return the counts of the modules, in this process and in the worker's."""
+        """Return the counts of the modules, in this process and in the workers'."""
         return [*self._workforce.report(), *self._runner.report()]
 
     async def run(self) -> str:
@@ -97,6 +136,5 @@ class JoinedWorker:
         return ended_by or "interrupted"
 
     async def _next_number(self) -> int:
-        """Return the number of this worker; one that replaces it gets a new one."""
-        number, self._number = self._number, None
-        return await self._member.notes.new_worker() if number is None else number
+        """Return the number of one more worker."""
+        return self._numbers.popleft() if self._numbers else await self._member.notes.new_worker()
