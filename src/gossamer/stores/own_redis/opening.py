@@ -50,8 +50,8 @@ async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[opening.Re
     async with _coordinating(request) as (directory, address):
         there = replace(request, address=address, fresh=False)
         async with opening.open_redis_crawl(there) as crawl:
-            where, lock = str(directory.path), directory.worker_lock
-            yield replace(crawl, where=where, worker_lock=lock)
+            where = str(directory.path)
+            yield replace(crawl, where=where, worker_lock=directory.worker_lock)
             is_over = await crawl.store.ended_by() is not None
         with suppress(TimeoutError):  # whoever has joined is to learn that it is over
             async with asyncio.timeout(LEAVE_WITHIN_S), _client(directory.path) as client:
@@ -135,8 +135,8 @@ async def _coordinating(
             await client.delete(f"{leader}coordinator", f"{leader}frontier")
             has_joined = (folder / JOINED).exists() and await client.zcount(seen, "(0", "+inf")
             if names and not has_joined and isinstance(request, OpenRequest):
-                counts = {**await counters.read_counters(crawl), "server": 0}
-                counts["closed"] = alive.AT_WORK
+                forgotten = {"server": 0, "closed": alive.AT_WORK}
+                counts = await counters.read_counters(crawl) | forgotten
                 await client.set(key, counters.pack_counters(counts))
             yield directory, StoreAddress("redis", url=address.url())
 
@@ -163,7 +163,8 @@ async def _started(directory: Path) -> AsyncIterator[None]:
             while not await _does(directory, "PING"):
                 if process.poll() is not None:
                     log = directory / FOLDER / "log"
-                    raise CrawlError(f"the Redis of this crawl did not start: see {log}")
+                    why = log.read_text(errors="replace").rpartition(" # ")[2].strip()
+                    raise CrawlError(f"the Redis of this crawl did not start ({why}): see {log}")
                 await asyncio.sleep(CHECK_EVERY_S)
             yield
         finally:
@@ -196,14 +197,17 @@ def _place_socket(directory: Path) -> Path:
 
 def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
-    is_linux, kept = sys.platform == "linux", partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG)
+    command = [_find_program(), "--save", "", *SETTINGS.split(), str(socket)]
+    kept, first = list[int](), None
+    if sys.platform == "linux":
+        kept, first = [lock], partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
     return subprocess.Popen(  # noqa: S603 -- found on the PATH
-        [_find_program(), "--save", "", *SETTINGS.split(), str(socket)],
+        command,
         cwd=folder,
         umask=0o077,
         start_new_session=True,
-        pass_fds=[lock] if is_linux else [],
-        preexec_fn=partial(kept, signal.SIGTERM) if is_linux else None,  # noqa: PLW1509 -- one call
+        pass_fds=kept,
+        preexec_fn=first,  # noqa: PLW1509
     )
 
 
