@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gossamer.stores.bodies.segment import ENDING, HEAD_BYTES, INDEX_ENDING, read_index
+from gossamer.stores.bodies.segment import ENDING, INDEX_ENDING, read_index
 from gossamer.testing import Web
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def torn_bytes(folder: Path) -> int:
     for segment in folder.glob(f"*{ENDING}"):
         index = read_index(segment.with_suffix(INDEX_ENDING).read_bytes())
         assert index is not None
-        last = index.records[-1] if index.records else None
-        head = segment.read_bytes().index(b"\n", 20) + 1
-        torn += segment.stat().st_size - (last.offset + HEAD_BYTES + last.length if last else head)
+        torn += segment.stat().st_size - index.end
     return torn
 
 

@@ -23,7 +23,7 @@ from tests.perf.redis_cost import Cost, CostPair, Memory, cost_table, joined, me
 from tests.perf.redis_figures import Stopwatch, bytes_by_kind, used_bytes
 
 from gossamer.codings import ContentPacker
-from gossamer.stores.bodies.reference import BodyReference
+from gossamer.stores.bodies.segment import BodyReference
 from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.nodes import connect

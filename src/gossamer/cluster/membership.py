@@ -55,7 +55,7 @@ async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
 
 async def _own_server(options: CrawlOptions) -> RedisAddress:
     directory = find_crawl(options.dir, Path())
-    address = await await_running(directory)
+    address = await await_running(directory, to_join=True)
     if address is None:
         raise CrawlError(
             f"no crawl with a Redis of its own is running in {directory}: begin it there with "

@@ -38,7 +38,8 @@ class CrawlBodies:
         check_change(read_place(await store.note(BODIES_NOTE)), place, opened.identity)
         if place is None:
             return cls(None, store, keep_s, observer)
-        folder = take_folder(place, CrawlOwner(opened.identity, plan.name))
+        owner = CrawlOwner(opened.identity, plan.name)
+        folder = take_folder(place, owner, plan.directory, first=True)
         upkeep = SegmentUpkeep(place, folder, opened.identity)
         await asyncio.to_thread(upkeep.claim_prefix)
         if options.fresh:

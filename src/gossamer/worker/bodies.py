@@ -8,7 +8,7 @@ import msgspec
 from gossamer.config import keep_seconds
 from gossamer.plan import Plan
 from gossamer.stores.bodies.place import BODIES_NOTE, read_place
-from gossamer.stores.bodies.upkeep import SegmentUpkeep, folder_of_worker
+from gossamer.stores.bodies.upkeep import SegmentUpkeep, take_folder
 from gossamer.stores.bodies.writer import BodyWriter, WriterRules
 from gossamer.stores.contract import Settlement, Store
 from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner
@@ -23,7 +23,7 @@ async def open_body_writer(
         return None
     options = plan.options
     identity = (await store.note(IDENTITY_NOTE) or b"").decode()
-    folder = folder_of_worker(place, CrawlOwner(identity, plan.name), plan.directory)
+    folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
     keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
     rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
     if not place.bucket:

@@ -6,8 +6,14 @@ from collections.abc import Awaitable, Callable
 
 from gossamer.codings import CodingError
 from gossamer.stores.bodies.place import BODIES_NOTE, BodyPlace, read_place
-from gossamer.stores.bodies.reference import BodyReference
-from gossamer.stores.bodies.segment import ENDING, HEAD_BYTES, content_of, is_segment_name
+from gossamer.stores.bodies.segment import (
+    ENDING,
+    HEAD_BYTES,
+    MARK,
+    BodyReference,
+    content_of,
+    is_segment_name,
+)
 from gossamer.stores.object_store import NoObjectError, ObjectStore
 
 
@@ -16,12 +22,9 @@ class SegmentReader:
 
     def __init__(self, place: BodyPlace) -> None:
         self._place = place
-        self._objects: ObjectStore | None = None
-
-    @property
-    def are_far(self) -> bool:
+        self.are_far = bool(place.bucket)
         """Whether to read one takes as long as a request."""
-        return bool(self._place.bucket)
+        self._objects: ObjectStore | None = None
 
     def read(self, stored: bytes) -> bytes:
         """Return the content that a store has, or that it refers to; CodingError."""
@@ -31,24 +34,18 @@ class SegmentReader:
         if not is_segment_name(reference.segment):
             raise CodingError(f"it refers to {reference.segment!r}, which is no segment")
         record = self._from_folder(reference)
-        if record is None:
-            record = self._from_bucket(reference)
-        return content_of(record, reference)
+        return content_of(self._from_bucket(reference) if record is None else record, reference)
 
     def _from_folder(self, reference: BodyReference) -> bytes | None:
         path = f"{self._place.folder}/{reference.segment}{ENDING}"
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            with os.fdopen(descriptor, "rb"):
+                return os.pread(descriptor, HEAD_BYTES + reference.length, reference.offset)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise CodingError(f"{path} cannot be read: {error.strerror}") from error
-        try:
-            return os.pread(descriptor, HEAD_BYTES + reference.length, reference.offset)
-        except OSError as error:
-            raise CodingError(f"{path} cannot be read: {error.strerror}") from error
-        finally:
-            os.close(descriptor)
 
     def _from_bucket(self, reference: BodyReference) -> bytes:
         address = self._place.address
@@ -75,8 +72,7 @@ class BodyReader:
 
     async def read(self, stored: bytes) -> bytes:
         """Return the content that a store has, or that it refers to; CodingError."""
-        reference = BodyReference.unpack(stored)
-        if reference is None:
+        if not stored.startswith(MARK):
             return stored
         segments = await self.segments()
         if segments.are_far:  # others have their turn meanwhile

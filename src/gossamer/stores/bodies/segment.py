@@ -2,7 +2,11 @@
 
 It begins with the identity of its crawl. A record is a head of fixed size and the content of a
 page, packed as a store would keep it (`codings/kept.py`). A process that dies while it writes
-leaves a torn record at the end, to which nothing refers: it is left out of the index.
+leaves a torn record at the end, to which nothing refers.
+
+A store keeps a reference in place of the content: where in which segment it is. Neither needs a
+column of its own: a packed content is an array of msgpack, and a reference begins with a byte that
+msgpack never uses.
 """
 
 import os
@@ -10,15 +14,16 @@ import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import msgspec
 import xxhash
 
 from gossamer.codings import CodingError
-from gossamer.stores.bodies.reference import BodyReference
+from gossamer.stores.atomic_files import write_file
 
 ENDING, INDEX_ENDING = ".bodies", ".index"
+MARK: Final = b"\xc1"
 _NAME: Final = re.compile(r"[0-9]+-[0-9a-f]{12}-[0-9]+")
 """Of a segment: the number of its worker, a word that is drawn at its start, and a number."""
 
@@ -41,31 +46,46 @@ class RecordHead(NamedTuple):
     """Of the content, packed."""
 
 
-class SegmentRecord(msgspec.Struct, frozen=True, array_like=True):
-    """One record of a finished segment."""
+class BodyReference(msgspec.Struct, frozen=True, array_like=True):
+    """Where the content of a page is."""
 
+    segment: str
     offset: int
+    """Where its record begins."""
     length: int
-    url_id: int
-    fetched_at: float
-    digest: bytes
+    """How long the content is, packed."""
+    checksum: int
+    """Of the content, packed: xxh3, 64 bits."""
+
+    def pack(self) -> bytes:
+        """Return the reference as it is stored."""
+        return MARK + msgspec.msgpack.encode(self)
+
+    @classmethod
+    def unpack(cls, stored: bytes) -> Self | None:
+        """Return the reference that is stored; None: it is the content itself; CodingError."""
+        if not stored.startswith(MARK):
+            return None
+        try:
+            return msgspec.msgpack.decode(stored[len(MARK) :], type=cls)
+        except msgspec.MsgspecError as error:
+            raise CodingError(f"it is no reference to a body: {error}") from error
 
 
 class SegmentIndex(msgspec.Struct, frozen=True, array_like=True):
-    """What is in a finished segment."""
+    """What lies beside a finished segment."""
 
     identity: str
     """Of the crawl that it belongs to (`stores/ownership.py`)."""
-    records: list[SegmentRecord]
+    end: int
+    """Where its last record ends: anything behind that is torn."""
+    newest: float
+    """When the last of its pages was fetched."""
 
-    @property
-    def newest(self) -> float:
-        """When the last of its pages was fetched."""
-        return max((one.fetched_at for one in self.records), default=0.0)
-
-    def pack(self) -> bytes:
-        """Return the index as it is stored."""
-        return msgspec.msgpack.encode(self)
+    def write(self, segment: Path) -> None:
+        """Write the index of a segment, which is finished then."""
+        name = f"{segment.stem}{INDEX_ENDING}"
+        write_file(str(segment.parent), name, (msgspec.msgpack.encode(self),), durable=True)
 
 
 def read_index(packed: bytes) -> SegmentIndex | None:
@@ -89,10 +109,8 @@ def file_head(identity: str) -> bytes:
 def make_record(content: bytes, url_id: int, fetched_at: float, digest: bytes) -> tuple[bytes, int]:
     """Return the head of a record, and the checksum of its content."""
     checksum = xxhash.xxh3_64_intdigest(content)
-    return (
-        _RECORD.pack(_RECORD_MAGIC, len(content), url_id, fetched_at, digest, checksum),
-        checksum,
-    )
+    head = RecordHead(_RECORD_MAGIC, len(content), url_id, fetched_at, digest, checksum)
+    return _RECORD.pack(*head), checksum
 
 
 def content_of(record: bytes, reference: BodyReference) -> bytes:
@@ -113,18 +131,14 @@ def scan(path: Path) -> SegmentIndex | None:
         identity = file.readline() == _MAGIC and file.readline().strip().decode("ascii", "replace")
         if not identity:
             return None
-        records: list[SegmentRecord] = []
-        offset, size = file.tell(), os.fstat(file.fileno()).st_size
+        end, newest, size = file.tell(), 0.0, os.fstat(file.fileno()).st_size
         while (head := file.read(HEAD_BYTES)) and len(head) == HEAD_BYTES:
             found = RecordHead._make(_RECORD.unpack(head))
-            end = offset + HEAD_BYTES + found.length
-            if found.magic != _RECORD_MAGIC or end > size:
+            behind = file.seek(found.length, os.SEEK_CUR)
+            if found.magic != _RECORD_MAGIC or behind > size:
                 break
-            records.append(
-                SegmentRecord(offset, found.length, found.url_id, found.fetched_at, found.digest)
-            )
-            offset = file.seek(end)
-    return SegmentIndex(identity, records)
+            end, newest = behind, max(newest, found.fetched_at)
+    return SegmentIndex(identity, end, newest)
 
 
 def own_segments(folder: Path, identity: str) -> Iterator[Path]:
@@ -133,6 +147,6 @@ def own_segments(folder: Path, identity: str) -> Iterator[Path]:
     for path in sorted(folder.glob(f"*{ENDING}")):
         if is_segment_name(path.stem) and not path.is_symlink():
             with path.open("rb") as file:
-                is_own = file.read(len(head)) == head
-            if is_own:
+                found = file.read(len(head))
+            if found == head:
                 yield path

@@ -13,13 +13,11 @@ from gossamer.stores.bodies.place import SPOOL, BodyPlace
 from gossamer.stores.bodies.segment import (
     ENDING,
     INDEX_ENDING,
-    SegmentIndex,
     is_segment_name,
     own_segments,
     read_index,
     scan,
 )
-from gossamer.stores.bodies.writer import write_index
 from gossamer.stores.object_store import NoObjectError, ObjectMark, ObjectStore
 from gossamer.stores.ownership import CrawlOwner, ResultDirectory, owner_of
 
@@ -30,34 +28,28 @@ OWNER_OBJECT: Final = "gossamer-crawl"
 LOCK: Final = ".bodies.lock"
 
 
-def take_folder(place: BodyPlace, owner: CrawlOwner) -> Path:
-    """Make the folder of segments that of this crawl; UsageError if it is another's."""
-    if place.bucket:
-        path = place.path
-        return ResultDirectory(path.parent, owner).claim_folder(path.name)
-    found = owner_of(place.path)
-    if found is not None and found.identity != owner.identity:
-        raise UsageError(
-            f"{place} holds the bodies of another crawl, {found.name}: name another directory "
-            "with --bodies, or move this one away"
-        )
-    ResultDirectory(place.path, owner).mark()
-    return place.path
+def take_folder(place: BodyPlace, owner: CrawlOwner, directory: Path, *, first: bool) -> Path:
+    """Return the folder for segments, for a process with that directory; UsageError if not ours.
 
-
-def folder_of_worker(place: BodyPlace, owner: CrawlOwner, directory: Path) -> Path:
-    """Return the folder for the segments of a worker, which may be on another machine.
-
-    The coordinator has marked it: where the mark is missing, it is not the same storage.
+    The first process of a crawl, its coordinator, marks it. Workers may be on other machines: where
+    the mark is missing, it is not the same storage.
     """
     if place.bucket:
         return ResultDirectory(directory, owner).claim_folder(SPOOL)
     found = owner_of(place.path)
-    if found is None or found.identity != owner.identity:
+    is_own = found is not None and found.identity == owner.identity
+    if not first and not is_own:
         raise UsageError(
             f"{place} is not the directory of this crawl's bodies here: it must be storage that "
             "all machines share, mounted at the same path; or use s3://"
         )
+    if found is not None and not is_own:
+        raise UsageError(
+            f"{place} holds the bodies of another crawl, {found.name}: name another directory "
+            "with --bodies, or move this one away"
+        )
+    if first:
+        ResultDirectory(place.path, owner).mark()
     return place.path
 
 
@@ -89,10 +81,9 @@ class SegmentUpkeep:
         """Write the index of segments whose writers have died, and upload what is finished."""
         with self._alone():
             for segment in own_segments(self._folder, self._identity):
-                if not segment.with_suffix(INDEX_ENDING).exists() and not _is_written(segment):
-                    index = scan(segment)
-                    if index is not None:
-                        write_index(self._folder, segment.stem, index)
+                is_finished = segment.with_suffix(INDEX_ENDING).exists()
+                if not is_finished and not _is_written(segment) and (index := scan(segment)):
+                    index.write(segment)
         self.upload()
 
     def upload(self) -> None:
@@ -114,9 +105,11 @@ class SegmentUpkeep:
         before = now - keep_s - SLACK_S
         if math.isinf(before):
             return
-        for segment, index in list(self._local()):
-            if index.newest <= before:
-                _remove(segment)
+        for segment in own_segments(self._folder, self._identity):
+            with contextlib.suppress(FileNotFoundError):
+                index = read_index(segment.with_suffix(INDEX_ENDING).read_bytes())
+                if index is not None and index.newest <= before:
+                    _remove(segment)
         for name, newest in list(self._uploaded()):
             if newest <= before:
                 self._delete(name)
@@ -132,19 +125,9 @@ class SegmentUpkeep:
     def _alone(self) -> Iterator[None]:
         """Keep other processes of this crawl from doing the same in the folder meanwhile."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(self._folder / LOCK, flags, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with os.fdopen(os.open(self._folder / LOCK, flags, 0o666), "r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-        finally:
-            os.close(descriptor)
-
-    def _local(self) -> Iterator[tuple[Path, SegmentIndex]]:
-        for segment in own_segments(self._folder, self._identity):
-            with contextlib.suppress(FileNotFoundError):
-                index = read_index(segment.with_suffix(INDEX_ENDING).read_bytes())
-                if index is not None:
-                    yield segment, index
 
     def _uploaded(self) -> Iterator[tuple[str, float]]:
         """Yield the segments of this crawl in the object store, with the age of their last page."""
@@ -179,12 +162,9 @@ def _remove(segment: Path) -> None:
 
 def _is_written(segment: Path) -> bool:
     """Tell whether a process appends to a segment."""
-    descriptor = os.open(segment, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
+    with segment.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False

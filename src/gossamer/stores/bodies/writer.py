@@ -16,13 +16,11 @@ from typing import Final
 import msgspec
 
 from gossamer.errors import CrawlError, GossamerError
-from gossamer.stores.atomic_files import write_file
-from gossamer.stores.bodies.reference import MARK, BodyReference
 from gossamer.stores.bodies.segment import (
     ENDING,
-    INDEX_ENDING,
+    MARK,
+    BodyReference,
     SegmentIndex,
-    SegmentRecord,
     file_head,
     make_record,
 )
@@ -46,12 +44,11 @@ class WriterRules(msgspec.Struct, frozen=True, kw_only=True):
 class _RunningSegment:
     """The segment that is appended to; its lock says that somebody does."""
 
-    def __init__(self, folder: Path, name: str, identity: str) -> None:
-        self.name = name
-        self.folder = folder
-        self.records: list[SegmentRecord] = []
+    def __init__(self, folder: Path, name: str, identity: str, fetched_at: float) -> None:
+        self.path = folder / f"{name}{ENDING}"
+        self.since, self.newest = fetched_at, fetched_at
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._descriptor = os.open(folder / f"{name}{ENDING}", flags, 0o666)
+        self._descriptor = os.open(self.path, flags, 0o666)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.size = os.write(self._descriptor, file_head(identity))
 
@@ -70,13 +67,8 @@ class _RunningSegment:
     def finish(self, identity: str) -> None:
         """Write the index, and let go of the segment."""
         self.sync()
-        write_index(self.folder, self.name, SegmentIndex(identity, self.records))
+        SegmentIndex(identity, self.size, self.newest).write(self.path)
         os.close(self._descriptor)
-
-
-def write_index(folder: Path, name: str, index: SegmentIndex) -> None:
-    """Write the index of a segment, which is finished then."""
-    write_file(str(folder), f"{name}{INDEX_ENDING}", (index.pack(),), durable=True)
 
 
 class BodyWriter:
@@ -114,10 +106,10 @@ class BodyWriter:
                 f"cannot write a body into {self._folder}: {error.strerror}; make room there, and "
                 "`gossamer resume` continues"
             ) from error
-        segment.records.append(SegmentRecord(offset, len(content), url_id, fetched_at, digest))
+        segment.newest = max(segment.newest, fetched_at)
         if self._syncing is None:
             self._syncing = asyncio.get_running_loop().create_task(self._sync(segment))
-        return BodyReference(segment.name, offset, len(content), checksum).pack()
+        return BodyReference(segment.path.stem, offset, len(content), checksum).pack()
 
     @staticmethod
     def has_written(stored: bytes) -> bool:
@@ -136,15 +128,16 @@ class BodyWriter:
 
     def _segment_for(self, fetched_at: float) -> _RunningSegment:
         segment = self._running
-        if segment is not None and segment.records:
-            is_old = fetched_at - segment.records[0].fetched_at >= self._rules.keep_s
+        if segment is not None:
+            is_old = fetched_at - segment.since >= self._rules.keep_s
             if is_old or segment.size >= self._rules.segment_bytes:
                 self._roll()
                 segment = None
         if segment is None:
             self._count += 1
             name = f"{self._word}-{self._count}"
-            segment = self._running = _RunningSegment(self._folder, name, self._rules.identity)
+            identity = self._rules.identity
+            segment = self._running = _RunningSegment(self._folder, name, identity, fetched_at)
         return segment
 
     def _roll(self) -> None:

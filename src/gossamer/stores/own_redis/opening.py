@@ -1,189 +1,236 @@
-"""Opening a crawl that has a Redis of its own: to coordinate it, to read it, or to take part."""
+"""Opening a crawl that has a Redis of its own: to coordinate it, to read it, or to take part.
+
+The server is found on the PATH and reached through a Unix socket. Whoever works on the crawl, or
+reads it while nobody does, locks its folder and starts it, again if it dies. On Linux the server
+has the lock too, and ends with the thread that started it, also if that is killed; elsewhere the
+one who has the lock next ends what is left of it.
+"""
 
 import asyncio
+import ctypes
+import fcntl
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
+from redis.asyncio import Redis
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
-from gossamer.stores.embedded.directory import CrawlDirectory, find_crawl, is_locked
+from gossamer.stores.embedded.directory import DATABASE, CrawlDirectory, find_crawl, is_locked
 from gossamer.stores.opening import IdleRequest, OpenRequest
-from gossamer.stores.own_redis.folder import OwnFolder, is_own_redis
-from gossamer.stores.own_redis.server import find_program, running_server
+from gossamer.stores.own_redis.folder import FOLDER, is_own_redis, make_folder
 from gossamer.stores.reading import ReadRequest
+from gossamer.stores.redis import alive, counters, crawl_client, nodes, opening, reader
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.counters import pack_counters, read_counters
-from gossamer.stores.redis.crawl_client import CrawlClient, crawl_names
-from gossamer.stores.redis.keys import key
-from gossamer.stores.redis.nodes import Nodes, connect
-from gossamer.stores.redis.opening import (
-    IdleRedisCrawl,
-    RedisCrawl,
-    open_idle_redis_crawl,
-    open_redis_crawl,
+
+SETTINGS = (
+    "--port 0 --unixsocketperm 700 --databases 1 --loglevel warning --logfile log --appendonly yes "
+    "--appendfsync everysec --maxmemory-policy noeviction --unixsocket"
 )
-from gossamer.stores.redis.reader import RedisReader, open_redis_reader
-from gossamer.stores.rules import StoreRules
-
-FREE_WITHIN_S = 60.0
-"""How long another command that reads the crawl, or a server that ends, is waited for."""
-LEAVE_WITHIN_S = 5.0
+JOINED = "was-joined"
+SOCKET_BYTES = 100
+"""How long the path of a Unix socket may be: systems allow 103 to 107."""
+PR_SET_PDEATHSIG = 1
+FREE_WITHIN_S, LEAVE_WITHIN_S, STOP_WITHIN_S = 60.0, 5.0, 20.0
+"""How long whoever has the server, those who have joined, and the server itself are waited for."""
 CHECK_EVERY_S = 0.05
-ROLES = ("coordinator", "frontier")
-"""What another process may have been when it was killed."""
 
 
 @asynccontextmanager
-async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
+async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[opening.RedisCrawl]:
     """Start the server and open the crawl there; it stops when the crawl is closed."""
-    program = find_program()  # before anything is made
-    with CrawlDirectory(request.directory) as directory:
-        if directory.database.exists():
-            raise UsageError(
-                f"{directory.path} holds a crawl in a file ({directory.database.name}): leave out "
-                "--store redis:, or name another directory with --dir"
-            )
-        folder = OwnFolder(directory.path)
-        folder.make()
-        lock = await _await_lock(folder)
-        is_sound = folder.in_order.exists() and not request.fresh
-        if request.fresh:
-            folder.clear()
-        async with running_server(folder, lock, program) as address:
-            await _prepare(address, request.name, directory.path, is_sound=is_sound)
-            there = msgspec.structs.replace(request, address=shared(address), fresh=False)
-            async with open_redis_crawl(there) as crawl:
-                yield msgspec.structs.replace(
-                    crawl, where=str(directory.path), worker_lock=directory.worker_lock
-                )
-                is_over = await crawl.store.ended_by() is not None
-            if is_over:
-                await _see_others_off(address)
+    async with _coordinating(request) as (directory, address):
+        there = replace(request, address=address, fresh=False)
+        async with opening.open_redis_crawl(there) as crawl:
+            where = str(directory.path)
+            yield replace(crawl, where=where, worker_lock=directory.worker_lock)
+            is_over = await crawl.store.ended_by() is not None
+        with suppress(TimeoutError):  # whoever has joined is to learn that it is over
+            async with asyncio.timeout(LEAVE_WITHIN_S), _client(directory.path) as client:
+                while is_over and len(await client.client_list()) > 1:  # noqa: ASYNC110 -- no event
+                    await asyncio.sleep(CHECK_EVERY_S)
 
 
 @asynccontextmanager
-async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleRedisCrawl]:
+async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[opening.IdleRedisCrawl]:
     """Start the server, and keep others from coordinating the crawl there."""
-    with CrawlDirectory(request.directory) as directory:
-        folder = OwnFolder(directory.path)
-        lock = await _await_lock(folder)
-        is_sound = folder.in_order.exists()
-        async with running_server(folder, lock) as address:
-            await _prepare(address, request.name, directory.path, is_sound=is_sound)
-            there = msgspec.structs.replace(request, address=shared(address))
-            async with open_idle_redis_crawl(there) as crawl:
-                yield crawl
-
-
-async def _prepare(address: RedisAddress, name: str, directory: Path, *, is_sound: bool) -> None:
-    """Refuse another crawl; forget who coordinated it, as the lock of the directory is ours.
-
-    If the last server has lost nothing and all workers have ended in order, nobody can be asking
-    a host at this moment: then none needs a rest because this is another server.
-    """
-    if others := {*await crawl_names(Nodes(address))} - {name}:
-        raise UsageError(
-            f"{directory} holds the crawl {min(others)}: give the same seed or --name, name "
-            "another directory with --dir, or start over with --fresh"
-        )
-    async with connect(address) as client:
-        await client.delete(*(f"{key(name, 'leader')}{role}" for role in ROLES))
-        if is_sound and not await client.zcount(key(name, "seen"), "(0", "+inf"):
-            counts = await read_counters(CrawlClient(client, name))
-            await client.set(key(name, "counts"), pack_counters({**counts, "server": 0}))
-
-
-async def _see_others_off(address: RedisAddress) -> None:
-    """Let those who take part in the crawl learn that it is over, before the server is gone."""
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + LEAVE_WITHIN_S
-    async with connect(address) as client:
-        while loop.time() < give_up_at:
-            if len(await client.client_list()) == 1:
-                return
-            await asyncio.sleep(CHECK_EVERY_S)
-
-
-async def _await_lock(folder: OwnFolder) -> int:
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + FREE_WITHIN_S
-    while (lock := folder.try_lock()) is None:
-        if loop.time() >= give_up_at:
-            raise CrawlError(
-                f"another process has used the Redis in {folder.path} for {FREE_WITHIN_S:g} s: "
-                "wait until it has ended"
-            )
-        await asyncio.sleep(CHECK_EVERY_S)
-    return lock
+    async with (
+        _coordinating(request) as (_, address),
+        opening.open_idle_redis_crawl(replace(request, address=address)) as crawl,
+    ):
+        yield crawl
 
 
 @asynccontextmanager
-async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[RedisReader]:
+async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[reader.RedisReader]:
     """Read a crawl, from the server that runs, or from one that is started for that."""
     directory = find_crawl(request.directory, Path())
-    if not is_own_redis(directory):
-        raise UsageError(f"there is no crawl with a Redis of its own in {directory}")
     async with reachable_server(directory) as (address, is_running):
-        there = msgspec.structs.replace(request, address=shared(address), directory=directory)
-        async with open_redis_reader(there) as reader:
-            reader.where = str(directory)
-            if not is_running:
-                reader.rules = _with_nobody_alive(reader.rules)
-            yield reader
-
-
-def _with_nobody_alive(rules: StoreRules) -> StoreRules:
-    """Return the rules of a crawl whose workers are dead, however short ago they were seen."""
-    scheduler = msgspec.structs.replace(rules.scheduler, lease_s=0.0)
-    return msgspec.structs.replace(rules, scheduler=scheduler)
+        store = StoreAddress("redis", url=address.url())
+        there = replace(request, address=store, directory=directory)
+        async with reader.open_redis_reader(there) as crawl:
+            crawl.where = str(directory)
+            if not is_running:  # its workers are dead, however short ago they were seen
+                scheduler = replace(crawl.rules.scheduler, lease_s=0.0)
+                crawl.rules = replace(crawl.rules, scheduler=scheduler)
+            yield crawl
 
 
 @asynccontextmanager
 async def reachable_server(directory: Path) -> AsyncIterator[tuple[RedisAddress, bool]]:
     """Give the server of a crawl, and whether that is running; else it is started for this time."""
-    folder = OwnFolder(directory)
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + FREE_WITHIN_S
-    while loop.time() < give_up_at:
-        if (address := await find_running(directory)) is not None:
-            yield address, True
-            return
-        if (lock := folder.try_lock()) is not None:
-            async with running_server(folder, lock, only_read=True) as address:
-                yield address, False
-            return
-        await asyncio.sleep(CHECK_EVERY_S)
-    raise CrawlError(f"the Redis in {folder.path} is in use and does not answer: see {folder.log}")
+    if not is_own_redis(directory):
+        raise UsageError(f"there is no crawl with a Redis of its own in {directory}")
+    if running := await await_running(directory):
+        yield running, True
+    else:
+        async with _started(directory):
+            yield _address(directory), False
 
 
-async def await_running(directory: Path) -> RedisAddress | None:
+async def await_running(directory: Path, *, to_join: bool = False) -> RedisAddress | None:
     """Return the server of a crawl that is running, or is about to; None: none is."""
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + FREE_WITHIN_S
-    while (address := await find_running(directory)) is None:
-        if not is_locked(directory) or loop.time() >= give_up_at:
-            return None
+    while is_locked(directory) and not (directory / DATABASE).exists():
+        if await _does(directory, "PING"):
+            if to_join:
+                directory.joinpath(FOLDER, JOINED).touch()
+            return _address(directory)
         await asyncio.sleep(CHECK_EVERY_S)
-    return address
+    return None
 
 
-async def find_running(directory: Path) -> RedisAddress | None:
-    """Return the server of a crawl that is running; None: none is, or it is not ready."""
-    socket = OwnFolder(directory).socket()
-    if socket is None or not is_locked(directory):
-        return None
-    address = RedisAddress(socket=str(socket))
-    try:
-        async with asyncio.timeout(1.0), connect(address) as client:
-            await client.ping()
-    except Exception:  # noqa: BLE001 -- whatever it is, it does not answer
-        return None
-    return address
+@asynccontextmanager
+async def _coordinating(
+    request: OpenRequest | IdleRequest,
+) -> AsyncIterator[tuple[CrawlDirectory, StoreAddress]]:
+    """Start the server, and forget who coordinated the crawl: the lock of the directory is ours.
+
+    Our workers are gone, as their lock is free. If those that have joined, if any, have ended in
+    order, nobody can be asking a host at this moment. Then none needs to rest for a lease because
+    this is another server: one full delay is enough, as after any crash, whatever was lost.
+    """
+    _find_program()  # before anything is made
+    with CrawlDirectory(request.directory) as directory:
+        if directory.database.exists():
+            raise UsageError(f"{directory.path} holds a crawl in a file: leave out --store redis:")
+        folder = make_folder(directory.path)
+        if isinstance(request, OpenRequest) and request.fresh:
+            shutil.rmtree(folder / "appendonlydir", ignore_errors=True)
+        async with _started(directory.path), _client(directory.path) as client:
+            address = _address(directory.path)
+            names = await crawl_client.crawl_names(nodes.Nodes(address))
+            if others := {*names} - {request.name}:
+                what = f"{directory.path} holds the crawl {min(others)}"
+                raise UsageError(f"{what}: give its seed or --name, another --dir, or --fresh")
+            crawl = crawl_client.CrawlClient(client, request.name)
+            leader, seen, key = map(crawl.key, ("leader", "seen", "counts"))
+            await client.delete(f"{leader}coordinator", f"{leader}frontier")
+            has_joined = (folder / JOINED).exists() and await client.zcount(seen, "(0", "+inf")
+            if names and not has_joined and isinstance(request, OpenRequest):
+                forgotten = {"server": 0, "closed": alive.AT_WORK}
+                counts = await counters.read_counters(crawl) | forgotten
+                await client.set(key, counters.pack_counters(counts))
+            yield directory, StoreAddress("redis", url=address.url())
 
 
-def shared(address: RedisAddress) -> StoreAddress:
-    """Return the address of the server for those who do not care who has started it."""
-    return StoreAddress("redis", url=address.url())
+@asynccontextmanager
+async def _started(directory: Path) -> AsyncIterator[None]:
+    """Have the server run, and again if it dies."""
+    with directory.joinpath(FOLDER, "lock").open("ab") as lock:
+        await _take(lock.fileno(), directory)
+        await _does(directory, "SHUTDOWN")
+        socket = _place_socket(directory)
+        start = partial(_start, socket, directory / FOLDER, lock.fileno())
+        process = start()
+
+        async def keep() -> None:
+            nonlocal process
+            while True:
+                await asyncio.sleep(1)
+                if process.poll() is not None:
+                    process = start()
+
+        keeping = asyncio.create_task(keep())
+        try:
+            while not await _does(directory, "PING"):
+                if process.poll() is not None:
+                    log = directory / FOLDER / "log"
+                    why = log.read_text(errors="replace").rpartition(" # ")[2].strip()
+                    raise CrawlError(f"the Redis of this crawl did not start ({why}): see {log}")
+                await asyncio.sleep(CHECK_EVERY_S)
+            yield
+        finally:
+            keeping.cancel()
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(process.wait, STOP_WITHIN_S)
+            process.kill()
+            if socket.parent.name != FOLDER:
+                shutil.rmtree(socket.parent, ignore_errors=True)
+
+
+async def _take(lock: int, directory: Path) -> None:
+    """Take the lock; another command that reads the crawl, or a server that ends, may have it."""
+    for _ in range(int(FREE_WITHIN_S / CHECK_EVERY_S)):
+        with suppress(BlockingIOError):
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        await asyncio.sleep(CHECK_EVERY_S)
+    raise CrawlError(f"another process uses the Redis in {directory}: wait until it has ended")
+
+
+def _place_socket(directory: Path) -> Path:
+    """Return where the server is to listen: in its folder, or where a link leads that is short."""
+    socket = directory.resolve() / FOLDER / "socket"
+    socket.unlink(missing_ok=True)
+    if len(str(socket)) > SOCKET_BYTES or not str(socket).isascii():
+        socket.symlink_to(Path(tempfile.mkdtemp(prefix="gossamer-"), "socket"))
+    return socket.resolve()
+
+
+def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
+    command = [_find_program(), "--save", "", *SETTINGS.split(), str(socket)]
+    kept, first = list[int](), None
+    if sys.platform == "linux":
+        kept, first = [lock], partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
+    return subprocess.Popen(  # noqa: S603 -- found on the PATH
+        command,
+        cwd=folder,
+        umask=0o077,
+        start_new_session=True,
+        pass_fds=kept,
+        preexec_fn=first,  # noqa: PLW1509
+    )
+
+
+def _find_program() -> str:
+    if found := shutil.which("redis-server") or shutil.which("valkey-server"):
+        return found
+    why = "there is no redis-server or valkey-server on the PATH: install one"
+    how = "(apt install redis-server, dnf install valkey, brew install redis)"
+    raise CrawlError(f"{why} {how}, or name one that runs: --store redis://HOST")
+
+
+async def _does(directory: Path, command: str) -> bool:
+    """Tell whether the server does it; False: none runs, or it has ended of it."""
+    with suppress(Exception):
+        async with asyncio.timeout(STOP_WITHIN_S), _client(directory) as client:
+            await client.execute_command(command)  # type: ignore[no-untyped-call]
+            return True
+    return False
+
+
+def _address(directory: Path) -> RedisAddress:
+    return RedisAddress(socket=str((directory / FOLDER / "socket").resolve()))
+
+
+def _client(directory: Path) -> Redis:
+    return nodes.connect(_address(directory))
