@@ -245,6 +245,7 @@ class ChannelSetup(SqliteSetup):
         self._proxy = self.run(self._connect())
 
     async def _connect(self) -> Store:
+        self._store.when_durable = lambda tell: tell()  # type: ignore[method-assign] -- who commits is the test
         session = StoreSession(self._store, lambda: 0.0, longest_wait_s=0)
         ours, theirs = socket.socketpair()
         self._ends.append(await Channel.open(ours, [STORE], [session.serve(STORE)]))

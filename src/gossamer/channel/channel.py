@@ -49,6 +49,9 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     """
     may_wait: Callable[[str], bool] = lambda _: False
     """Tells whether the answer to a method may wait for the next message, for a moment."""
+    answer_later: Callable[[str, object, Callable[[], None]], bool] = lambda *_: False
+    """Is given a method, its result, and what sends it; True: it will be called when the time has
+    come. So an answer can wait until what it tells is durable."""
 
 
 def methods_of(contract: Contract[Any], target: object) -> dict[str, Handler]:
@@ -66,14 +69,20 @@ class Channel(asyncio.Protocol):
         *,
         max_message: int = MAX_MESSAGE,
         on_batch: Callable[[], None] = lambda: None,
+        on_taken: Callable[[], None] = lambda: None,
     ) -> None:
-        """Prepare; `on_batch` is called when calls that came together have been carried out."""
+        """Prepare; `on_batch` is called when calls that came together have been carried out.
+
+        And `on_taken` for each frame that needs not be kept any more, in the order in which they
+        came: its call was carried out, or was begun if it may take long.
+        """
         methods = [one for contract in contracts for one in contract.methods.values()]
         self._numbers = {id(method): number for number, method in enumerate(methods)}
         self._methods = methods
         self._handlers = self._find_handlers(served)
         self._max_message = max_message
         self._on_batch = on_batch
+        self._on_taken = on_taken
         self._loop = asyncio.get_running_loop()
         self._encode = msgspec.msgpack.Encoder().encode
         self._transport: asyncio.Transport | None = None
@@ -192,10 +201,12 @@ class Channel(asyncio.Protocol):
                 method = self._methods[number]
                 self._arrived.append((call, number, method.read_arguments(message)))
                 self._news.set()
-            elif call in self._calls:
-                method, answer = self._calls[call]
-                if not answer.done():  # whoever asked may have been cancelled
-                    self._answer(answer, kind, method, message)
+            else:
+                if call in self._calls:
+                    method, answer = self._calls[call]
+                    if not answer.done():  # whoever asked may have been cancelled
+                        self._answer(answer, kind, method, message)
+                self._on_taken()
         except (msgspec.MsgspecError, IndexError, RecursionError, ValueError) as error:
             self._break_off(f"it sent an invalid message: {error}")
 
@@ -243,12 +254,13 @@ class Channel(asyncio.Protocol):
             await self._news.wait()
         arrived, self._arrived = self._arrived, []
         for call, number, arguments in arrived:
-            handler, at_once, may_wait = self._handlers[number]
-            work = self._perform(call, number, handler, arguments, may_wait)
+            handler, at_once, served = self._handlers[number]
+            work = self._perform(call, number, handler, arguments, served)
             if at_once:
                 self._start(work)
             else:
                 await work
+            self._on_taken()
         self._on_batch()
         if self._is_urgent:
             self._flush()
@@ -276,28 +288,33 @@ class Channel(asyncio.Protocol):
         number: int,
         handler: Handler,
         arguments: msgspec.Struct,
-        may_wait: Callable[[str], bool],
+        served: Served | None,
     ) -> None:
         try:
             result = await handler(*msgspec.structs.astuple(arguments))
         except GossamerError as error:
+            result = None
             message, kind = self._encode((type(error).__name__, str(error))), ERROR
         else:
             message, kind = self._encode(result), RESULT
-        if call:
-            self._send(kind, call, 0, message, not may_wait(self._methods[number].name))
+        if call and served is not None:
+            name = self._methods[number].name
+            if not served.answer_later(name, result, partial(self._send, kind, call, 0, message)):
+                self._send(kind, call, 0, message, not served.may_wait(name))
+        elif call:
+            self._send(kind, call, 0, message)
 
     def _find_handlers(
         self, served: Sequence[Served]
-    ) -> dict[int, tuple[Handler, bool, Callable[[str], bool]]]:
-        found = {}
+    ) -> dict[int, tuple[Handler, bool, Served | None]]:
+        found: dict[int, tuple[Handler, bool, Served | None]] = {}
         for one in served:
             for name, method in one.contract.methods.items():
                 if name in one.target:
                     at_once = one.at_once is None or name in one.at_once
-                    found[self._numbers[id(method)]] = one.target[name], at_once, one.may_wait
+                    found[self._numbers[id(method)]] = one.target[name], at_once, one
         return {
-            number: found.get(number, (partial(_refuse, method.name), False, lambda _: False))
+            number: found.get(number, (partial(_refuse, method.name), False, None))
             for number, method in enumerate(self._methods)
         }
 

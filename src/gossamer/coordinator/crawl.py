@@ -317,7 +317,8 @@ class Crawl:
             frontier = FrontierRole(self._plan, store, opened.leadership, scorer)
             return SharedEngine(opened, frontier, tick)
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=scorer.strict)
-        return Engine(store, self._clock, scorer, draw, tick)
+        assert opened.local_store is not None
+        return Engine(opened.local_store, self._clock, scorer, draw, tick)
 
     async def _pass_on(self, opened: OpenedCrawl) -> None:
         """Show what processes that have joined the crawl report."""

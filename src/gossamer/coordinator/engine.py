@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.queues import Draw
 from gossamer.frontier.scorers import Scorer
 from gossamer.modules import ModuleReport
-from gossamer.stores.contract import Store
+from gossamer.stores.opening import LocalStore
 
 COMMIT_EVERY_S = 0.1
-"""How often what was done becomes durable: a killed process may fetch this much again."""
+"""How often what was done becomes durable, if nobody waits for it."""
+COMMIT_PAUSE_S = 0.02
+"""How long a commit waits for more, so that it is for many; answers to workers wait for it."""
 
 REAP_EVERY_S = 5.0
 TICK_EVERY_S = 1.0
@@ -41,7 +44,7 @@ class Engine:
 
     def __init__(
         self,
-        store: Store,
+        store: LocalStore,
         clock: Callable[[], float],
         scorer: Scorer,
         draw: Draw,
@@ -108,7 +111,9 @@ class Engine:
 
     async def _keep_durable(self) -> None:
         while True:
-            await asyncio.sleep(COMMIT_EVERY_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._store.commit_wanted(), COMMIT_EVERY_S)
+            await asyncio.sleep(COMMIT_PAUSE_S)
             await self._store.commit()
 
     async def _reap(self) -> None:

@@ -55,6 +55,12 @@ class LocalStore(Store, Protocol):
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when a host is due of which the worker may lease a URL; None: unknown."""
 
+    def when_durable(self, tell: Callable[[], None]) -> None:
+        """Call something as soon as everything so far is durable."""
+
+    async def commit_wanted(self) -> None:
+        """Wait until somebody waits for a commit."""
+
 
 class OpenedCrawl(Protocol):
     """A crawl that this process, and no other, coordinates."""

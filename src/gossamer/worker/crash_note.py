@@ -11,7 +11,7 @@ suspect is read alone: if that worker dies as well, it was this page.
 import asyncio
 import mmap
 import struct
-from typing import Final
+from typing import Final, Self
 
 _ENTRY: Final = struct.Struct("=q")
 _RECEIVED: Final = struct.Struct("=q")
@@ -117,10 +117,18 @@ class PageInHand:
         self._url_id = url_id
         self._alone = alone
         self._entry: int | None = None
+        self._is_held = False
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> Self:
         self._entry = await self._pages.enter(self._url_id, alone=self._alone)
+        self._is_held = True
+        return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        out_of_memory = kind is not None and issubclass(kind, MemoryError)
-        self._pages.leave(self._entry, alone=self._alone, keep_note=out_of_memory)
+        self.leave(keep_note=kind is not None and issubclass(kind, MemoryError))
+
+    def leave(self, *, keep_note: bool = False) -> None:
+        """Be done with the page, if that is not said already."""
+        if self._is_held:
+            self._is_held = False
+            self._pages.leave(self._entry, alone=self._alone, keep_note=keep_note)

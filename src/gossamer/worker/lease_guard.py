@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from gossamer.download import Allowance
 from gossamer.stores.contract import Store, Task
+from gossamer.worker.crash_note import PageInHand
 
 T = TypeVar("T")
 
@@ -35,6 +36,11 @@ class LeaseGuard:
         self.allowance = Allowance(task.max_bytes, is_last=task.is_last, on_received=on_received)
         self.is_delivering = False
         """Whether its page is at the modules, or beyond."""
+        self.is_settling = False
+        """Whether the store has been told what came of it, and has not answered yet."""
+        self.on_settling: Callable[[], None] | None = None
+        """Wants to know when that begins."""
+        self.page: PageInHand | None = None
         self._until = until
         self._clock = clock
         self._request: asyncio.Timeout | None = None
@@ -48,6 +54,17 @@ class LeaseGuard:
     def lose(self) -> None:
         """Cut off the request that is running; there may be no other."""
         self.extend(NEVER)
+
+    def begin_settling(self, *, is_over: bool = True) -> None:
+        """Note that the store is told what came of it, and that its page is not in hand any more.
+
+        The answer comes when that is durable; meanwhile others may be worked on.
+        """
+        self.is_settling = True
+        if is_over and self.page is not None:
+            self.page.leave()
+        if self.on_settling is not None:
+            self.on_settling()
 
     async def during(self, request: Callable[[], Awaitable[T]]) -> T:
         """Return what came of requests to the host; a `LeaseLostError` if they were cut off."""

@@ -10,6 +10,8 @@ from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard, still_held
 from gossamer.worker.pipeline import Pipeline
 
+MOST_SETTLING = 16
+"""How many tasks that the store was told of, and has not answered, do not count for the slots."""
 RENEWALS = 4
 """How often a lease is renewed in the time that it holds."""
 
@@ -44,7 +46,7 @@ class Worker:
         self._starved = False
 
     def __repr__(self) -> str:
-        return f"<Worker {self.number}: {len(self._tasks)} of {self._slots} slots in use>"
+        return f"<Worker {self.number}: {self._in_progress} of {self._slots} slots in use>"
 
     @property
     def starved(self) -> bool:
@@ -67,7 +69,7 @@ class Worker:
         """
         self._is_leaving = True
         for work, guard in self._tasks.items():
-            if not guard.is_delivering:
+            if not guard.is_delivering and not guard.is_settling:
                 work.cancel()
         self.stop()
 
@@ -75,8 +77,14 @@ class Worker:
         """Change how many tasks it may have in progress; return when it has no more than that."""
         self._slots = slots
         self._news.set()
-        while len(self._tasks) > slots:
+        while self._in_progress > slots:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+
+    @property
+    def _in_progress(self) -> int:
+        """How many slots are in use."""
+        settling = sum(guard.is_settling for guard in self._tasks.values())
+        return len(self._tasks) - min(settling, MOST_SETTLING)
 
     async def run(self) -> None:
         """Work until stopped; give back what is in progress if cancelled."""
@@ -108,7 +116,7 @@ class Worker:
     async def _fill(self) -> float | None:
         """Take what may be begun now; return when there will be more, as far as that is known."""
         store, clock, lease_s = self._context.store, self._context.clock, self._context.lease_s
-        while not self._stopping and (free := self._slots - len(self._tasks)) > 0:
+        while not self._stopping and (free := self._slots - self._in_progress) > 0:
             now = clock()
             hooks = self._context.modules.hooks
             leased = await store.lease(self.number, free, now, hooks.pages or hooks.ends)
@@ -133,6 +141,7 @@ class Worker:
 
     def _begin(self, guard: LeaseGuard) -> None:
         self.begun += 1
+        guard.on_settling = self._news.set
         work = asyncio.create_task(self._pipeline.work(guard))
         self._tasks[work] = guard
         work.add_done_callback(self._ended)

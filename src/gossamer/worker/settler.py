@@ -7,7 +7,7 @@ from gossamer.model import Receipt
 from gossamer.stores.contract import Settled, Settlement
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.hooks import end_of, report_depths
+from gossamer.worker.hooks import end_of
 from gossamer.worker.lease_guard import LeaseGuard
 from gossamer.worker.telling import tell_end
 
@@ -29,10 +29,10 @@ class Settler:
                 records = [*(settlement.records or ()), *more.given]
                 settlement = msgspec.structs.replace(settlement, records=records)
         settlement = self._completed(guard, settlement)
+        guard.begin_settling()
         settled = await context.store.settle(settlement, context.clock())
         if context.watch is not None and settled.accepted and settlement.page is None:
             tell_end(context.watch, settlement, settled)
-        await self._follow_up(settlement.feedback, settled)
         return settled
 
     async def keep(
@@ -40,8 +40,9 @@ class Settler:
     ) -> Settled:
         """Record a page that nobody has to see under its number: it claims that in one call."""
         settlement = self._completed(guard, settlement)
+        guard.begin_settling(is_over=False)  # it may have to be compared with others first
         settled = await self._context.store.keep(settlement, sketch, self._context.clock())
-        await self._follow_up(settlement.feedback, settled)
+        guard.is_settling = False
         return settled
 
     async def release(
@@ -52,8 +53,6 @@ class Settler:
         receipt = Receipt(guard.allowance.received, short and guard.task.is_last)
         store, now = self._context.store, self._context.clock()
         await store.release(guard.task, feedback, now, receipt)
-        if feedback is not None and _asks_for_pause(feedback):
-            await store.commit()
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
         """Tell with each visit what was received, and which pause its host asked for.
@@ -66,17 +65,3 @@ class Settler:
         if feedback is not None and delay_s is not None and feedback.crawl_delay_s is None:
             feedback = msgspec.structs.replace(feedback, crawl_delay_s=delay_s)
         return msgspec.structs.replace(settlement, received=received, feedback=feedback)
-
-    async def _follow_up(self, feedback: HostFeedback | None, settled: Settled) -> None:
-        """Make durable what the host has asked for, and tell modules which pages are nearer."""
-        context = self._context
-        if feedback is not None and _asks_for_pause(feedback):
-            await context.store.commit()
-        if settled.nearer:
-            async with context.reporting_depths:
-                await report_depths(context.store, context.modules, settled.nearer)
-
-
-def _asks_for_pause(feedback: HostFeedback) -> bool:
-    """Tell whether a host wishes for a longer pause: that is durable at once, to outlast us."""
-    return feedback.retry_after_s is not None or feedback.crawl_delay_s is not None

@@ -79,6 +79,9 @@ class EmbeddedStore:
         self._uncommitted = asyncio.Lock()
         """Held while a page is settled of which a part must not become durable alone."""
         self._committing = asyncio.Lock()
+        self._waiting_for_commit: list[Callable[[], None]] = []
+        """Who is to be told when what is collected is durable."""
+        self._wanted = asyncio.Event()
         try:
             memory = CrawlMemory(rows, with_times=not math.isinf(rules.revisit_s))
             self._state = FrontierState(memory, rules, now, takes_over=takes_over)
@@ -424,13 +427,26 @@ class EmbeddedStore:
         """Store a note with the crawl."""
         self._memory.put(name, value)
 
+    def when_durable(self, tell: Callable[[], None]) -> None:
+        """Call something as soon as everything so far is durable."""
+        self._waiting_for_commit.append(tell)
+        self._wanted.set()
+
+    async def commit_wanted(self) -> None:
+        """Wait until somebody waits for a commit."""
+        await self._wanted.wait()
+
     async def commit(self) -> None:
         """Make everything so far durable; wait for pages whose links are being added."""
         async with self._committing:
             async with self._uncommitted:
                 finish = await self._write()
+            waiting, self._waiting_for_commit = self._waiting_for_commit, []
+            self._wanted.clear()
             if finish is not None:
                 await self._make_durable(finish)
+            for tell in waiting:
+                tell()
 
     async def _make_durable(self, finish: Callable[[], None]) -> None:
         is_durable = False

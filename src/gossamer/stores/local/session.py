@@ -21,6 +21,8 @@ LONGEST_WAIT_S = 1.0
 """How long a worker waits for a lease before it is told that there is none: often enough for it to
 notice that it was asked to leave."""
 ASK_AGAIN_S = 0.001
+SETTLING = frozenset({"settle", "keep", "release", "put_cookies", "confirm_depth_changes"})
+"""The methods whose answers say that something is settled."""
 
 
 class StoreSession:
@@ -70,7 +72,19 @@ class StoreSession:
             target=target,
             at_once=frozenset({"lease"}),
             may_wait=self._may_wait,
+            answer_later=self._answer_later,
         )
+
+    def _answer_later(self, method: str, result: object, send: Callable[[], None]) -> bool:
+        """Let an answer about something settled wait until that is durable.
+
+        So nothing that a worker believes to be settled is ever lost. What it has leased need not be
+        durable: if this process dies, so does the worker.
+        """
+        if method not in SETTLING or (isinstance(result, Settled) and not result.accepted):
+            return False
+        self._store.when_durable(send)
+        return True
 
     def _may_wait(self, method: str) -> bool:
         """Tell whether an answer may wait: a worker with room for more tasks is not held up."""

@@ -44,6 +44,10 @@ _URL_COLUMNS = """
     finished_at, attempts, deaths, redirect
 """
 """The fields of a `UrlRow`, in their order."""
+_URLS = (
+    f"SELECT {_URL_COLUMNS} FROM urls LEFT JOIN listings ON listings.url = urls.id "  # noqa: S608 -- our own names
+    "WHERE urls.id IN (SELECT value FROM json_each(?))"
+)
 _HOSTS = f"SELECT {', '.join(HostRow.__struct_fields__)} FROM hosts"  # noqa: S608 -- our own names
 
 
@@ -128,11 +132,7 @@ class SqliteRows:
     def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
         """Return the rows of known URLs, in this order."""
         found = {}
-        for row in self._reading.execute(
-            f"SELECT {_URL_COLUMNS} FROM urls LEFT JOIN listings ON listings.url = urls.id "
-            "WHERE urls.id IN (SELECT value FROM json_each(?))",
-            (_packed(ids),),
-        ):
+        for row in self._reading.execute(_URLS, (_packed(ids),)):
             url = UrlRow(*row)
             url.state, url.redirect = UrlState(url.state), bool(url.redirect)
             found[url.id] = url
