@@ -33,7 +33,7 @@ BODY = secrets.token_bytes(4000)
 SAMPLE = secrets.token_bytes(1000)
 
 
-class GrowingCrawl:
+class DrawnChanges:
     """A crawl that finishes one URL after the other, and finds three with each."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class GrowingCrawl:
             changes.url_changes[number // 2] = UrlChange(2, 0, 1)
 
 
-def measure(server: RedisServer, rows: RedisRows, crawl: GrowingCrawl, pages: int) -> str:
+def measure(server: RedisServer, rows: RedisRows, crawl: DrawnChanges, pages: int) -> str:
     """Return what batches of so many pages cost."""
     batches = max(5, 2000 // pages)
     made = [crawl.changes(pages) for _ in range(batches)]
@@ -111,7 +111,7 @@ def measure(server: RedisServer, rows: RedisRows, crawl: GrowingCrawl, pages: in
     )
 
 
-def fill(rows: RedisRows, crawl: GrowingCrawl, urls: int) -> None:
+def fill(rows: RedisRows, crawl: DrawnChanges, urls: int) -> None:
     """Write URLs of which a third have pages, without contents."""
     while crawl.urls < urls:
         changes = crawl.changes(1000)
@@ -131,7 +131,7 @@ def main() -> None:
         address = parse_address(server.url)
         rows = RedisRows(address, "bench")
         rows.take_lead()
-        crawl = GrowingCrawl()
+        crawl = DrawnChanges()
         for pages in (1, 10, 100, 1000):
             print(measure(server, rows, crawl, pages))
         fill(rows, crawl, urls)

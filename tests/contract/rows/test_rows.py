@@ -10,7 +10,15 @@ from tests.contract.rows.row_model import RowModel
 from tests.contract.rows.setups import RowsSetup
 
 from gossamer.model import HostKey, Url
-from gossamer.stores.rows import Changes, HostRow, UrlRow, pack_links, unpack_links
+from gossamer.stores.rows import (
+    Changes,
+    HostRow,
+    ResultRow,
+    UrlChange,
+    UrlRow,
+    pack_links,
+    unpack_links,
+)
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B1")
@@ -86,12 +94,12 @@ def test_a_queue_of_thousands_with_equal_scores(make_setup: MakeSetup) -> None:
     model.apply(changes)
     write(rows.write(changes))
     changes = Changes()
-    for one in range(3000, 3100):  # these are no more in this queue, but may be where it goes on
+    for one in range(3000, 3150):  # these are no more in this queue, but may be where it goes on
         changes.urls[one] = queued(one, 50.0, queue=1)
     model.apply(changes)
     write(rows.write(changes))
     items = model.queue(1, 0)
-    for after in [(50.0, 2999), (50.0, 3050), (50.0, 3099), (50.0, 0), (50.0, 9999), items[5]]:
+    for after in [(50.0, 2999), (50.0, 3050), (50.0, 3149), (50.0, 0), (50.0, 9999), items[5]]:
         following = [item for item in items if item > after]
         for limit in (1, 100, 7000):
             assert rows.read_queue(1, 0, after, limit) == following[:limit]
@@ -100,6 +108,40 @@ def test_a_queue_of_thousands_with_equal_scores(make_setup: MakeSetup) -> None:
         walked += found
         after = found[-1]
     assert walked == items
+
+
+def test_a_url_that_is_queued_without_its_row_leaves_its_queue_again(make_setup: MakeSetup) -> None:
+    rows, model = make_setup().open(), RowModel()
+    for state, is_row in [
+        (UrlState.TOO_DEEP, True),
+        (UrlState.QUEUED, False),
+        (UrlState.DONE, True),
+        (UrlState.QUEUED, True),
+        (UrlState.UNSCORED, False),
+        (UrlState.QUEUED, False),
+    ]:
+        changes = Changes()
+        changes.hosts[1] = HostRow(id=1, key=HostKey("http://h"), domain="h")
+        if is_row:
+            changes.urls[1] = queued(1, 1.0)
+            changes.urls[1].state = state
+        else:
+            changes.url_changes[1] = UrlChange(1, 0, None, state)
+        model.apply(changes)
+        write(rows.write(changes))
+        model.check_read(rows)
+
+
+def test_rows_that_are_dropped_before_they_are_there(make_setup: MakeSetup) -> None:
+    setup, model = make_setup(), RowModel()
+    rows = setup.open()
+    for number, dropped in [(1, 0), (2, 9), (3, 0), (4, 3)]:
+        changes = Changes()
+        changes.results.append(ResultRow(number, 1, None, 1.0, None, b"row"))
+        changes.rows_dropped = dropped
+        model.apply(changes)
+        write(rows.write(changes))
+        assert setup.read_results() == model.results
 
 
 def test_a_batch_of_many_large_rows(make_setup: MakeSetup) -> None:

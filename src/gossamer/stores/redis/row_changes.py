@@ -41,7 +41,7 @@ class StoredAttempt(msgspec.Struct, array_like=True, frozen=True):
 decode_attempt: Final = msgspec.msgpack.Decoder(StoredAttempt).decode
 
 
-class Numbers(msgspec.Struct):
+class RowNumbers(msgspec.Struct):
     """How far the numbers of rows go."""
 
     url: int = 0
@@ -98,7 +98,7 @@ class PackedChanges:
     """Changes as they are sent; they may be read from here until they are on the server."""
 
     def __init__(
-        self, changes: Changes, keys: RowKeys, queue_of: "array[int]", numbers: Numbers
+        self, changes: Changes, keys: RowKeys, queue_of: "array[int]", numbers: RowNumbers
     ) -> None:
         """Note the last numbers and the queues of the URLs."""
         self._keys = keys
@@ -262,7 +262,7 @@ class PackedChanges:
         out.set_fields(keys.bands, self.bands)
         out.set_fields(keys.samples, self.samples)
 
-    def _write_results(self, changes: Changes, numbers: Numbers) -> None:
+    def _write_results(self, changes: Changes, numbers: RowNumbers) -> None:
         keys, out = self._keys, self._out
         results, rows = {}, {}
         ages: list[Word] = []

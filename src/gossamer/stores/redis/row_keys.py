@@ -1,7 +1,7 @@
 """The names of the keys in which Redis has the rows of a crawl.
 
 All of them carry the hash tag `{crawl}`, so that they lie on one node of a cluster, and begin like
-every key of a crawl, so that whoever deletes it finds them. Numbers in names and in fields are
+every key of a crawl, so that whoever deletes it finds them. RowNumbers in names and in fields are
 decimal; members of sorted sets are 8 bytes, so that equal scores are in the order of numbers.
 """
 
@@ -15,7 +15,7 @@ NAMES: Final = {
     "format": "format",  # string: the number of the format
     "lead": "lead",  # string that runs out: who writes (lead.py)
     "commit": "commit",  # string: how many commits there were, and the token of the last writer
-    "numbers": "numbers",  # hash: how far the numbers of rows go (`row_changes.Numbers`)
+    "numbers": "numbers",  # hash: how far the numbers of rows go (`row_changes.RowNumbers`)
     # the crawl
     "metadata": "metadata",  # hash: name -> value
     "hosts": "hosts",  # hash: id -> HostRow

@@ -19,8 +19,8 @@ from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink, complaint
 from gossamer.stores.redis.lead import LEAD_S, CrawlLead, LeadHolder, ServerForgotError, read_holder
 from gossamer.stores.redis.row_changes import (
-    Numbers,
     PackedChanges,
+    RowNumbers,
     decode_page,
     decode_url,
     read_attempt,
@@ -78,7 +78,7 @@ class RedisRows:
             BlockingLink(address, self._keys.prefix.decode(), self._say, clock) for _ in range(2)
         )
         self._lead = CrawlLead(self._writing, self._keys, self._where, lead_s)
-        self._numbers = Numbers()
+        self._numbers = RowNumbers()
         self._queue_of = array("h")
         self._is_loaded = False
         self._pending: PackedChanges | None = None
@@ -119,7 +119,7 @@ class RedisRows:
         self._format.lay_down(self._writing)
         (stored,) = self._reading.ask(("HGETALL", self._keys.numbers))
         told = {name.decode(): int(value) for name, value in _pairs(stored)}
-        self._numbers = msgspec.convert(told, Numbers)
+        self._numbers = msgspec.convert(told, RowNumbers)
         self._queue_of = array("h")
         self._is_loaded = self._numbers.url == 0
 
