@@ -132,6 +132,13 @@ class PackedChanges:
         self._page_reads = _chunks(changes.reported)
         self.reads = self._pack_reads()
         self._moves: _QueueMoves | None = None
+        self._moved = {
+            one for one, change in changes.url_changes.items() if change.state is not None
+        }
+        self.requeued = [
+            one for one, change in changes.url_changes.items() if change.state == UrlState.QUEUED
+        ]
+        """URLs that come into the queues that their stored rows name."""
 
     # -- what has to be read first ---------------------------------------------------------------
 
@@ -157,7 +164,7 @@ class PackedChanges:
             for url_id, stored in zip(ids, left.pop(0), strict=True):
                 row = self.changed_url(url_id, decode_url(stored))
                 rows[url_id] = encode(row)
-                if self.url_changes[url_id].state is not None:
+                if url_id in self._moved:
                     moves.place(row)
             more.set_fields(keys.urls, rows)
         moves.write(more, keys)
@@ -180,6 +187,10 @@ class PackedChanges:
         """Note what is on the server now."""
         if self._moves is not None:
             self._moves.keep()
+
+    def may_move(self, url_id: int) -> bool:
+        """Tell whether a URL may be in another queue than on the server, or in none."""
+        return url_id in self.urls or url_id in self._moved
 
     def changed_url(self, url_id: int, row: UrlRow) -> UrlRow:
         """Return a stored row with what has changed of it."""

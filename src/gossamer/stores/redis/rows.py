@@ -43,7 +43,7 @@ from gossamer.stores.rows import (
     SketchRow,
     UrlRow,
 )
-from gossamer.stores.url_record import Attempt, UrlState
+from gossamer.stores.url_record import Attempt
 
 log = logging.getLogger("gossamer.store")
 
@@ -79,7 +79,7 @@ class RedisRows:
         )
         self._lead = CrawlLead(self._writing, self._keys, self._where, lead_s)
         self._numbers = RowNumbers()
-        self._queue_of = array("h")
+        self._queue_of = array("b")
         self._is_loaded = False
         self._pending: PackedChanges | None = None
         """What was written and is not on the server yet, or has just got there."""
@@ -120,11 +120,14 @@ class RedisRows:
         (stored,) = self._reading.ask(("HGETALL", self._keys.numbers))
         told = {name.decode(): int(value) for name, value in _pairs(stored)}
         self._numbers = msgspec.convert(told, RowNumbers)
-        self._queue_of = array("h")
+        self._queue_of = array("b")
         self._is_loaded = self._numbers.url == 0
 
     def renew_lead(self) -> None:
-        """Keep the lead when there is nothing to write; raises as what `write` returns does."""
+        """Keep the lead when there is nothing to write; raises as what `write` returns does.
+
+        It has the same connection: they are called one after the other, in whatever thread.
+        """
         self._lead.renew()
 
     def resign(self) -> None:
@@ -209,17 +212,15 @@ class RedisRows:
         key, pending = self._keys.queued(host, queue), self._pending
         if pending is None:
             return read_items(self._reading, key, after, limit)
-        moved = [one for one, change in pending.url_changes.items() if change.state is not None]
         new = [item for item in pending.queued.get((host, queue), ()) if item > after]
-        for row in self.read_urls(moved):
-            is_there = row.state == UrlState.QUEUED and (row.host, row.queue) == (host, queue)
+        for row in self.read_urls(pending.requeued):
+            is_there = (row.host, row.queue) == (host, queue)
             if is_there and row.score is not None and (row.score, row.id) > after:
                 new.append((row.score, row.id))
-        changed = {*pending.urls, *moved}
         items: list[Item] = []
         while len(items) < limit:
             read = read_items(self._reading, key, after, limit)
-            items += [item for item in read if item[1] not in changed]
+            items += [item for item in read if not pending.may_move(item[1])]
             if len(read) < limit:
                 break
             after = read[-1]

@@ -158,10 +158,23 @@ class RowStage:
         send(rows, changes)
         return rows
 
-    def everything(self) -> dict[bytes, bytes | None]:
+    def everything(self) -> dict[str, object]:
         """Return what is in the server, but for the lead."""
-        names = sorted(self.client.scan_iter(count=1000))
-        return {name: self.client.dump(name) for name in names if name != LEAD.encode()}
+        return {name: self._value(name) for name in self.names() if name != LEAD}
+
+    def _value(self, name: str) -> object:
+        match self.client.type(name):
+            case b"hash":
+                return self.client.hgetall(name)
+            case b"zset":
+                return self.client.zrange(name, 0, -1, withscores=True)
+            case b"list":
+                return self.client.lrange(name, 0, -1)
+        return self.client.get(name)
+
+    def dump(self) -> dict[str, bytes | None]:
+        """Return what is in the server, to be restored, but for the lead."""
+        return {name: self.client.dump(name) for name in self.names() if name != LEAD}
 
     def messages(self, name: str) -> list[bytes]:
         """Return the messages of a queue."""

@@ -144,11 +144,10 @@ def test_one_has_the_lead_at_a_time_and_others_see_who(stage: "RowStage") -> Non
 
 def test_a_server_that_was_set_back_is_noticed(stage: "RowStage") -> None:
     rows = stage.begin()
-    before = stage.everything()
+    before, dumps = stage.everything(), stage.dump()
     send(rows, some_changes())
-    names = [*stage.everything()]
-    stage.client.delete(*names)
-    for name, dump in before.items():
+    stage.client.delete(*stage.everything())
+    for name, dump in dumps.items():
         assert dump is not None
         stage.client.restore(name, 0, dump)
     with pytest.raises(ServerForgotError, match="has lost the last writes of the crawl c"):

@@ -1,9 +1,12 @@
 """Rows in servers of every kind, and in none: what is refused, waited for and given up."""
 
 import itertools
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import trustme
 from tests.unit.stores.redis.row_stage import (
     CRAWL,
     PREFIX,
@@ -133,3 +136,23 @@ def test_every_key_has_the_tag_of_the_crawl(stage: "RowStage") -> None:
     send(rows, some_changes())
     assert all(name.startswith(PREFIX) for name in stage.names())
     assert "eval" not in stage.client.info("commandstats")
+
+
+def test_tls_is_spoken_and_a_stranger_refused(
+    start_redis: "StartServer", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    ca, both = str(tmp_path / "ca.pem"), str(tmp_path / "both.pem")
+    authority.cert_pem.write_to_path(ca)
+    issued.private_key_and_cert_chain_pem.write_to_path(both)
+    files = (f"tls-ca-cert-file {ca}", f"tls-cert-file {both}", f"tls-key-file {both}")
+    server = start_redis("tls-auth-clients no", *files, ports=("port", "tls-port"))
+    address = parse_address(f"rediss://127.0.0.1:{server.ports['tls-port']}")
+    with pytest.raises(CrawlError, match="is not trusted"):
+        RedisRows(address, CRAWL)
+    monkeypatch.setenv("SSL_CERT_FILE", ca)
+    with closing(RedisRows(address, CRAWL)) as rows:
+        rows.take_lead()
+        send(rows, Changes())
+        assert rows.metadata() == {}
