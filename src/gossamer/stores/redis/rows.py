@@ -344,7 +344,10 @@ class RedisRows:
         return self._keys.messages(name)
 
     def write(self, changes: Changes) -> Callable[[], None] | None:
-        """Take changes over; return what sends them, in whatever thread."""
+        """Take changes over; return what sends them, in whatever thread.
+
+        If that raises, nothing of them was written, and these rows are of no more use.
+        """
         assert self._pending is None, "changes are sent before others are written"
         assert self._is_loaded, "known_urls says in which queues URLs are, before anything changes"
         pending = PackedChanges(changes, self._keys, self._queue_of, self._numbers)

@@ -1,6 +1,7 @@
 """One process writes the rows of a crawl, each commit goes through once, and nothing in halves."""
 
 import os
+import random
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -53,6 +54,26 @@ def test_an_answer_lost_for_longer_than_the_lead_lasts(stage: "RowStage") -> Non
     stage.proxy.before_exec = lambda: stage.client.pexpire(LEAD, 1)
     send(rows, some_changes())
     check_some_changes(stage, rows)
+
+
+def test_connections_that_are_cut_at_any_moment(stage: "RowStage") -> None:
+    rows, drawn, has_ended = stage.begin(), random.Random(1), threading.Event()  # noqa: S311
+
+    def cut() -> None:
+        while not has_ended.wait(drawn.uniform(0.0, 0.03)):
+            stage.proxy.cut()
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    numbers = [b"%d" % number for number in range(100)]
+    for number in numbers:
+        changes = Changes()
+        changes.sent["down"] = [number]
+        send(rows, changes)
+    has_ended.set()
+    cutting.join()
+    assert stage.told
+    assert stage.messages("down") == numbers
 
 
 def test_who_stood_still_while_another_took_the_lead_writes_nothing(stage: "RowStage") -> None:
