@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from redis_servers import StartServer, redis_program
+from tests.unit.stores.redis.row_stage import ExecProxy, RowStage
 
 
 @pytest.fixture
@@ -14,3 +15,12 @@ def start_redis(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Star
     program = redis_program(getattr(request, "param", "redis-server"))
     with closing(StartServer(tmp_path, program)) as start:
         yield start
+
+
+@pytest.fixture
+def stage(start_redis: StartServer) -> Iterator[RowStage]:
+    """Make a crawl in a Redis of its own."""
+    server = start_redis()
+    stage = RowStage(server, ExecProxy(server))
+    with closing(stage):
+        yield stage

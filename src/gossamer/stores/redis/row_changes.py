@@ -1,0 +1,321 @@
+"""What changes in the rows of a crawl, as commands, and for whoever reads before they are sent."""
+
+import struct
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from gossamer.model import Cause, Outcome
+from gossamer.stores.redis.blocking_link import Word, pack
+from gossamer.stores.redis.packed_commands import MOST_WORDS, PackedCommands
+from gossamer.stores.redis.row_keys import RowKeys, member, number_of
+from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
+from gossamer.stores.url_record import Attempt, UrlState
+
+NO_QUEUE: Final = -1
+FETCHED_AT: Final = struct.Struct("<d")
+"""How the entry of a page's bands begins."""
+
+encode: Final[Callable[[object], bytes]] = msgspec.msgpack.Encoder().encode
+decode_url: Final = msgspec.msgpack.Decoder(UrlRow).decode
+decode_page: Final = msgspec.msgpack.Decoder(PageRow).decode
+decode_sample: Final = msgspec.msgpack.Decoder(tuple[bytes, bytes | None]).decode
+
+Place: TypeAlias = tuple[int, int]
+"""A priority queue of a host."""
+
+
+class StoredAttempt(msgspec.Struct, array_like=True, frozen=True):
+    """An attempt as it is stored."""
+
+    at: float
+    outcome: Outcome
+    cause: Cause | None
+    detail: str
+    status: int | None
+
+
+decode_attempt: Final = msgspec.msgpack.Decoder(StoredAttempt).decode
+
+
+class RowNumbers(msgspec.Struct):
+    """How far the numbers of rows go."""
+
+    url: int = 0
+    host: int = 0
+    page: int = 0
+    result: int = 0
+    rows: int = 0
+    """Up to which result the rows are gone."""
+
+
+class _QueueMoves:
+    """Which URLs come into which priority queues, and which go."""
+
+    def __init__(self, queue_of: "array[int]") -> None:
+        self._queue_of = queue_of
+        self.added: defaultdict[Place, list[Item]] = defaultdict(list)
+        self.removed: defaultdict[Place, list[int]] = defaultdict(list)
+        self.queues: dict[int, int] = {}
+        """The queue of each URL from now on."""
+
+    def place(self, row: UrlRow) -> None:
+        """Move a URL to where its row says."""
+        url_id = row.id
+        queue = NO_QUEUE
+        if row.state == UrlState.QUEUED and row.queue is not None:
+            assert row.score is not None, "a URL in a queue has a score"
+            queue = row.queue
+            self.added[row.host, queue].append((row.score, url_id))
+        before = self._queue_of[url_id] if url_id < len(self._queue_of) else NO_QUEUE
+        if before not in {NO_QUEUE, queue}:
+            self.removed[row.host, before].append(url_id)
+        self.queues[url_id] = queue
+
+    def keep(self) -> None:
+        """Note where the URLs are from now on."""
+        queue_of, last = self._queue_of, max(self.queues, default=0)
+        if last >= len(queue_of):
+            queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
+        for url_id, queue in self.queues.items():
+            queue_of[url_id] = queue
+
+    def write(self, out: PackedCommands, keys: RowKeys) -> None:
+        """Add the commands."""
+        for place, ids in self.removed.items():
+            out.with_words(b"ZREM", keys.queued(*place), [member(one) for one in ids])
+        for place, items in self.added.items():
+            words: list[Word] = [
+                word for score, one in items for word in (repr(score), member(one))
+            ]
+            out.with_words(b"ZADD", keys.queued(*place), words)
+
+
+class PackedChanges:
+    """Changes as they are sent; they may be read from here until they are on the server."""
+
+    def __init__(
+        self, changes: Changes, keys: RowKeys, queue_of: "array[int]", numbers: RowNumbers
+    ) -> None:
+        """Note the last numbers and the queues of the URLs."""
+        self._keys = keys
+        self._queue_of = queue_of
+        self._out = out = PackedCommands()
+        self.urls = {one: encode(row) for one, row in changes.urls.items()}
+        self.url_changes = changes.url_changes
+        self.links = changes.links
+        self.attempts: dict[str, bytes] = {}
+        self.hosts = {one: encode(row) for one, row in changes.hosts.items()}
+        self.host_urls = changes.host_urls | {one: row.urls for one, row in changes.hosts.items()}
+        self.pages = {one: encode(row) for one, row in changes.pages.items()}
+        self.reported = changes.reported
+        self.contents = changes.contents
+        self.bands: dict[int, bytes] = {}
+        self.samples: dict[int, bytes] = {}
+        self.dropped = changes.dropped
+        self._rows_expired = changes.rows_expired
+        self.queued = self._write_urls(changes)
+        self._write_crawl(changes)
+        self._write_pages(changes)
+        self._write_results(changes, numbers)
+        self._write_messages(changes)
+        for name, ids in (("url", changes.urls), ("host", changes.hosts), ("page", changes.pages)):
+            setattr(numbers, name, max(getattr(numbers, name), max(ids, default=0)))
+        told: dict[str, bytes] = {
+            name: b"%d" % number for name, number in msgspec.structs.asdict(numbers).items()
+        }
+        out.set_fields(keys.numbers, told)
+        self._url_reads = _chunks(changes.url_changes)
+        self._page_reads = _chunks(changes.reported)
+        self.reads = self._pack_reads()
+        self._moves: _QueueMoves | None = None
+        self._moved = {
+            one for one, change in changes.url_changes.items() if change.state is not None
+        }
+        self.requeued = [
+            one for one, change in changes.url_changes.items() if change.state == UrlState.QUEUED
+        ]
+        """URLs that come into the queues that their stored rows name."""
+
+    # -- what has to be read first ---------------------------------------------------------------
+
+    def _pack_reads(self) -> list[bytes]:
+        """Return the commands that read what is changed in part only."""
+        keys = self._keys
+        reads = [pack(("HMGET", keys.urls, *ids)) for ids in self._url_reads]
+        reads += [pack(("HMGET", keys.pages, *numbers)) for numbers in self._page_reads]
+        if self._rows_expired > float("-inf"):
+            until = repr(self._rows_expired)
+            reads.append(pack(("ZRANGE", keys.row_ages, "-inf", until, "BYSCORE")))
+        return reads
+
+    def commands(self, answers: Sequence[Any]) -> tuple[bytes, int]:
+        """Return the commands, and how many they are, given the answers of `reads`."""
+        if not answers:
+            return self._out.packed(), self._out.count
+        keys, more = self._keys, PackedCommands()
+        left = list(answers)
+        moves = _QueueMoves(self._queue_of)
+        for ids in self._url_reads:
+            rows = {}
+            for url_id, stored in zip(ids, left.pop(0), strict=True):
+                row = self.changed_url(url_id, decode_url(stored))
+                rows[url_id] = encode(row)
+                if url_id in self._moved:
+                    moves.place(row)
+            more.set_fields(keys.urls, rows)
+        moves.write(more, keys)
+        for numbers in self._page_reads:
+            stored_pages = zip(numbers, left.pop(0), strict=True)
+            pages = {
+                one: encode(self.changed_page(decode_page(stored)))
+                for one, stored in stored_pages
+                if stored is not None and one not in self.pages
+            }
+            more.set_fields(keys.pages, pages)
+        if left:
+            results: list[bytes] = left.pop(0)
+            more.with_words(b"HDEL", keys.result_rows, [number_of(one) for one in results])
+            more.with_words(b"ZREM", keys.row_ages, [*results])
+        self._moves = moves
+        return self._out.packed() + more.packed(), self._out.count + more.count
+
+    def end(self) -> None:
+        """Note what is on the server now."""
+        if self._moves is not None:
+            self._moves.keep()
+
+    def may_move(self, url_id: int) -> bool:
+        """Tell whether a URL may be in another queue than on the server, or in none."""
+        return url_id in self.urls or url_id in self._moved
+
+    def changed_url(self, url_id: int, row: UrlRow) -> UrlRow:
+        """Return a stored row with what has changed of it."""
+        change = self.url_changes.get(url_id)
+        if change is not None:
+            row.depth, row.hops, row.parent = change.depth, change.hops, change.parent
+            if change.state is not None:
+                row.state = change.state
+        return row
+
+    def changed_page(self, page: PageRow) -> PageRow:
+        """Return a stored page with what the modules have learnt of it."""
+        page.reported_depth = self.reported.get(page.number, page.reported_depth)
+        return page
+
+    # -- commands --------------------------------------------------------------------------------
+
+    def _write_urls(self, changes: Changes) -> dict[Place, list[Item]]:
+        """Return what is queued."""
+        keys, out = self._keys, self._out
+        moves = _QueueMoves(self._queue_of)
+        for row in changes.urls.values():
+            moves.place(row)
+        moves.keep()
+        out.set_fields(keys.urls, self.urls)
+        moves.write(out, keys)
+        out.set_fields(keys.links, {one: links for one, links in changes.links.items() if links})
+        gone: list[Word] = [one for one, links in changes.links.items() if not links]
+        out.with_words(b"HDEL", keys.links, gone)
+        bits: list[Word] = []
+        for one, links in changes.links.items():
+            bits += (b"SET", b"u1", b"#%d" % one, 1 if links else 0)
+        out.with_words(b"BITFIELD", keys.linked, bits)
+        for url_id, attempts in changes.attempts.items():
+            first = changes.urls[url_id].attempts - len(attempts)
+            for number, attempt in enumerate(attempts, first):
+                stored = StoredAttempt(**msgspec.structs.asdict(attempt))
+                self.attempts[f"{url_id}:{number}"] = encode(stored)
+        out.set_fields(keys.attempts, self.attempts)
+        return moves.added
+
+    def _write_crawl(self, changes: Changes) -> None:
+        keys, out = self._keys, self._out
+        out.set_fields(keys.hosts, self.hosts)
+        out.set_fields(keys.host_urls, {one: b"%d" % n for one, n in self.host_urls.items()})
+        out.set_fields(keys.domains, {name: encode(row) for name, row in changes.domains.items()})
+        for key, entries in (
+            (keys.metadata, changes.metadata),
+            (keys.leases, changes.leases),
+            (keys.relaxing, changes.relaxing),
+        ):
+            left: dict[Any, bytes] = {
+                name: value if isinstance(value, bytes) else encode(value)
+                for name, value in entries.items()
+                if value is not None
+            }
+            out.set_fields(key, left)
+            gone: list[Word] = [name for name in entries if name not in left]
+            out.with_words(b"HDEL", key, gone)
+
+    def _write_pages(self, changes: Changes) -> None:
+        keys, out = self._keys, self._out
+        gone: list[Word] = [*changes.dropped]
+        for key in (keys.contents, keys.bands, keys.samples):
+            out.with_words(b"HDEL", key, gone)
+        out.with_words(b"ZREM", keys.kept, [*map(member, changes.dropped)])
+        for number in changes.reported:
+            if number in changes.pages:
+                page = msgspec.structs.replace(changes.pages[number])
+                self.pages[number] = encode(self.changed_page(page))
+        out.set_fields(keys.pages, self.pages)
+        out.set_fields(keys.contents, {one: packed for one, (_, packed) in self.contents.items()})
+        ages: list[Word] = [
+            word for one, (at, _) in self.contents.items() for word in (repr(at), member(one))
+        ]
+        out.with_words(b"ZADD", keys.kept, ages)
+        for number, sketch in changes.sketches.items():
+            self.bands[number] = FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
+            self.samples[number] = encode((sketch.sample, sketch.own))
+        out.set_fields(keys.bands, self.bands)
+        out.set_fields(keys.samples, self.samples)
+
+    def _write_results(self, changes: Changes, numbers: RowNumbers) -> None:
+        keys, out = self._keys, self._out
+        results, rows = {}, {}
+        ages: list[Word] = []
+        for result in changes.results:
+            number, at = result.number, result.settled_at
+            stored = ResultRow(number, result.url, result.page, at, result.records, None)
+            results[number] = encode(stored)
+            numbers.result = max(numbers.result, number)
+            is_wanted = number > changes.rows_dropped and at > changes.rows_expired
+            if result.row is not None and is_wanted:
+                rows[number] = result.row
+                ages += (repr(at), member(number))
+        out.set_fields(keys.results, results)
+        out.set_fields(keys.result_rows, rows)
+        out.with_words(b"ZADD", keys.row_ages, ages)
+        until = min(changes.rows_dropped, numbers.result)
+        gone = range(numbers.rows + 1, until + 1)
+        out.with_words(b"HDEL", keys.result_rows, [*gone])
+        out.with_words(b"ZREM", keys.row_ages, [*map(member, gone)])
+        numbers.rows = max(numbers.rows, until)
+
+    def _write_messages(self, changes: Changes) -> None:
+        for name, count in changes.taken.items():
+            self._out.add("LTRIM", self._keys.messages(name), count, -1)
+        for name, messages in changes.sent.items():
+            self._out.append(self._keys.messages(name), messages)
+
+
+def read_sketch(number: int, bands: bytes | None, sample: bytes | None) -> SketchRow | None:
+    """Return a sketch as it was stored; None if there is none."""
+    if bands is None or sample is None:
+        return None
+    size = FETCHED_AT.size
+    (fetched_at,) = FETCHED_AT.unpack(bands[:size])
+    return SketchRow(number, fetched_at, bands[size:], *decode_sample(sample))
+
+
+def read_attempt(stored: bytes) -> Attempt:
+    """Return an attempt as it was stored."""
+    return Attempt(**msgspec.structs.asdict(decode_attempt(stored)))
+
+
+def _chunks(numbers: dict[int, Any]) -> list[list[int]]:
+    every = [*numbers]
+    return [every[first : first + MOST_WORDS] for first in range(0, len(every), MOST_WORDS)]
