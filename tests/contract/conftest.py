@@ -12,18 +12,27 @@ import msgspec
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import sketch_of
-from tests.contract.stores import ChannelSetup, EmbeddedSetup, RedisSetup, SqliteSetup, StoreSetup
+from tests.contract.stores import (
+    ChannelSetup,
+    EmbeddedSetup,
+    RedisRowsSetup,
+    RedisSetup,
+    SqliteSetup,
+    StoreSetup,
+)
 
 from gossamer.content.similarity import Sketch
 from gossamer.frontier import SchedulerRules
 from gossamer.stores import StoreRules
 
-KINDS = ("sqlite", "sqlite with short heads", "channel", "redis")
+KINDS = ("sqlite", "sqlite with short heads", "channel", "redis rows", "redis")
 
 
 def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> StoreSetup:
     if kind == "redis":
         return RedisSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
+    if kind == "redis rows":
+        return RedisRowsSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
     if kind == "memory":
         return EmbeddedSetup()
     if kind == "channel":

@@ -28,7 +28,9 @@ from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.open import delete_crawl
 from gossamer.stores.redis.reader import RedisReader, open_redis_reader
 from gossamer.stores.redis.records import read_url, write_url
+from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import Result, unpack_records
+from gossamer.stores.rows import ResultRow, Rows
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 T = TypeVar("T")
@@ -107,7 +109,7 @@ class EmbeddedSetup:
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         return run_at_once(step)
 
-    def make_rows(self) -> SqliteRows:
+    def make_rows(self) -> Rows:
         return SqliteRows()
 
     def open(self, rules: StoreRules, now: float) -> None:
@@ -158,26 +160,25 @@ class EmbeddedSetup:
         return None if stored is None else run_at_once(read_answer(bodies, stored, page_id))
 
     def results(self, after: int, limit: int) -> list[Result]:
-        rows, changes = self._store.rows, self.memory.pending.now
-        assert isinstance(rows, SqliteRows)
+        changes = self.memory.pending.now
         stored = [
             one
             if one.number > changes.rows_dropped and one.settled_at > changes.rows_expired
             else msgspec.structs.replace(one, row=None)
-            for one in read_results(rows.connection, 0, 10**9)
+            for one in self.stored_results()
         ]
         collected = [
-            Result(
-                number=one.number,
-                url_id=one.url,
-                page_id=one.page,
-                settled_at=one.settled_at,
-                records=unpack_records(one.records),
-                row=one.row if one.number > changes.rows_dropped else None,
-            )
+            as_result(one)
+            if one.number > changes.rows_dropped
+            else msgspec.structs.replace(as_result(one), row=None)
             for one in changes.results
         ]
         return [one for one in [*stored, *collected] if one.number > after][:limit]
+
+    def stored_results(self) -> list[Result]:
+        rows = self._store.rows
+        assert isinstance(rows, SqliteRows)
+        return read_results(rows.connection, 0, 10**9)
 
     def last_result(self) -> int:
         return max((one.number for one in self.results(0, 10**9)), default=0)
@@ -208,7 +209,7 @@ class SqliteSetup(EmbeddedSetup):
         path.parent.mkdir()
         return path
 
-    def make_rows(self) -> SqliteRows:
+    def make_rows(self) -> Rows:
         return SqliteRows(self._path)
 
     def open(self, rules: StoreRules, now: float) -> None:
@@ -220,6 +221,37 @@ class SqliteSetup(EmbeddedSetup):
         for suffix in ("", "-wal"):
             shutil.copyfile(f"{before}{suffix}", f"{self._path}{suffix}")
         self._store.rows.close()
+
+
+class RedisRowsSetup(EmbeddedSetup):
+    """A store over rows in Redis; a crash leaves there what was committed."""
+
+    forgets_the_uncommitted = True
+
+    def __init__(self, url: str, crawl: str) -> None:
+        self._url, self._crawl = url, crawl
+        self._rows: RedisRows | None = None
+
+    def make_rows(self) -> Rows:
+        if self._rows is not None:
+            self._rows.close()
+        self._rows = RedisRows(parse_address(self._url), self._crawl)
+        self._rows.take_lead()
+        return self._rows
+
+    def crash(self) -> None:
+        assert self._rows is not None
+        self._rows.resign()  # as if its time were over
+        self._rows.close()
+
+    def stored_results(self) -> list[Result]:
+        assert self._rows is not None
+        return [as_result(one) for one in self._rows.read_results(0, 1000)]
+
+    def close(self) -> None:
+        assert self._rows is not None
+        self._rows.close()
+        asyncio.run(delete_crawl(parse_address(self._url), self._crawl))
 
 
 class ChannelSetup(SqliteSetup):
@@ -360,6 +392,17 @@ class RedisSetup:
         self._let_go()
         self.run(delete_crawl(parse_address(self._url), self._crawl))
         self._runner.close()
+
+
+def as_result(row: ResultRow) -> Result:
+    return Result(
+        number=row.number,
+        url_id=row.url,
+        page_id=row.page,
+        settled_at=row.settled_at,
+        records=unpack_records(row.records),
+        row=row.row,
+    )
 
 
 async def listed(items: AsyncIterator[T]) -> list[T]:

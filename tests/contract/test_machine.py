@@ -322,7 +322,13 @@ class StoreMachine(RuleBasedStateMachine):
 @pytest.mark.req("B1", "B2", "B3", "B9", "D6", "D11", "D14", "D16")
 @pytest.mark.parametrize(
     ("kind", "examples"),
-    [("sqlite", 30), ("sqlite with short heads", 15), ("channel", 6), ("redis", 12)],
+    [
+        ("sqlite", 30),
+        ("sqlite with short heads", 15),
+        ("channel", 6),
+        ("redis rows", 12),
+        ("redis", 12),
+    ],
 )
 @pytest.mark.parametrize("strict", [False, True], ids=["drawn", "strict"])
 def test_any_history(
