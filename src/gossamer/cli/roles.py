@@ -3,30 +3,41 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
-import msgspec
 import uvloop
 
 from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, option
 from gossamer.cli.signals import run_until_signalled
-from gossamer.cluster.frontier_role import FrontierProcess
-from gossamer.cluster.joined_workers import JoinedWorkers, JoinPlan
+from gossamer.cluster.joined_workers import JoiningCommand
 from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.membership import Membership
-from gossamer.cluster.participant import Participant, Role
-from gossamer.cluster.shared_log import SharedLog
 from gossamer.config import CrawlOptions, load
 from gossamer.config.kinds import BadValueError, or_none
 from gossamer.config.quantities import integer
+from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.standby import StandbyFrontier
 from gossamer.errors import ExitCode, UsageError
-from gossamer.modules import load_modules
+from gossamer.modules import ModuleReport
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.observe.summary import module_failures
 from gossamer.urls import shown
+
+
+class Role(Protocol):
+    """What a process does in a crawl that others coordinate."""
+
+    async def run(self) -> str:
+        """Work until the end of the crawl; return what ended it, or `interrupted`."""
+
+    def stop(self) -> None:
+        """Leave soon."""
+
+    def report(self) -> list[ModuleReport]:
+        """Return the counts of the modules that ran here."""
+
 
 WORKERS = or_none(integer(1, 1000), "auto")
 
@@ -46,15 +57,15 @@ def frontier(
     insecure_store: Insecure = False,
     quiet: Quiet = False,
 ) -> int:
-    """Score the URLs of a shared crawl and assign them to workers. A second frontier stands by."""
+    """Stand by for a shared crawl, and be its frontier while no gossamer crawl is.
 
-    async def make_role(member: Membership, log: SharedLog) -> Role:
-        log.role = "a frontier"
-        return FrontierProcess(member.plan, member.store, member.notes, log.say)
-
+    The frontier scores the URLs and assigns them to workers. One process leads at a time; when it
+    dies, another one that stands by goes on within seconds.
+    """
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     given |= {"pagerank_key": pagerank_key, "quiet": quiet or None}
-    return _run(load(given, os.environ).options, make_role)
+    options = load(given, os.environ).options
+    return _run(options, lambda observer: StandbyFrontier(options, observer))
 
 
 def worker(
@@ -91,25 +102,12 @@ def worker(
     count = _count(workers)
     if number is not None and count != 1:
         raise UsageError("--id is the number of one worker: leave it or --workers out")
-    own = () if number is None else (number,)
-
-    async def make_role(member: Membership, log: SharedLog) -> Role:
-        joining = JoinPlan.of(count, member.plan.options)
-        modules = load_modules(member.plan.options.module)
-        member.plan.request_rules(os.environ)  # reports a missing secret before it joins
-        new = [await member.notes.new_worker() for _ in range(joining.staffing.least - len(own))]
-        joining = msgspec.structs.replace(joining, numbers=(*own, *new))
-        log.role = joining.name
-        verb = "joins" if joining.staffing.most == 1 else "join"
-        log.say("info", f"{log.role} {verb} the crawl {member.plan.name}")
-        return JoinedWorkers(member, joining, modules, log, launcher)
-
     given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
     here = {"dir": directory and str(directory), "quiet": quiet or None}
     options = load({**given, **here}, os.environ).options
     launcher = Launcher.fork()
     try:
-        return _run(options, make_role)
+        return _run(options, lambda log: JoiningCommand(options, log, launcher, count, number))
     finally:
         launcher.let_go()
 
@@ -124,18 +122,18 @@ def _count(workers: str | None) -> int | None:
         raise UsageError(f"--workers {shown(workers)}: {error}") from error
 
 
-def _run(own: CrawlOptions, make_role: Callable[[Membership, SharedLog], Awaitable[Role]]) -> int:
+def _run(own: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
     display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         say = partial(observer.say, "info")
-        participant = Participant(own, observer, make_role)
+        role = make_role(observer)
         try:
-            ended_by = uvloop.run(run_until_signalled(participant, say))
+            ended_by = uvloop.run(run_until_signalled(role, say))
         except asyncio.CancelledError:
             return ExitCode.INTERRUPTED
         say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
-        failures = module_failures(participant.report())
+        failures = module_failures(role.report())
         for words in failures:
             observer.say("error", words)
         return ExitCode.MODULE_FAILED if failures else ExitCode.DONE

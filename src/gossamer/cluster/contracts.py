@@ -13,6 +13,9 @@ from gossamer.modules.remote import PAGE_MODULES
 from gossamer.stores.figures import WorkerReport
 from gossamer.stores.local import STORE
 
+MODULES_NOTE = "coordinator-hooks"
+"""The note of which hooks the modules of the coordinator have, for workers elsewhere."""
+
 StreamName = Literal["stdout", "stderr"]
 Level = Literal["info", "warning", "error"]
 
@@ -34,6 +37,8 @@ class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
     wants_events: bool
     clock_offset_s: float
     lease_s: float
+    has_joined: bool = False
+    """Whether it reaches the frontier through queues, and not through who started it."""
     identity: str = ""
     """That of the crawl, by which modules know its results."""
     resumed_from: int = 0
@@ -76,7 +81,20 @@ class WorkerFeed(Protocol):
         """Tell why the crawl cannot go on; the worker ends."""
 
 
+class Joining(Protocol):
+    """What a process that has joined a crawl from elsewhere asks its frontier, beside the store."""
+
+    async def new_worker(self) -> int:
+        """Return the number of a worker that counts from now on."""
+
+    async def say(self, level: Level, words: str) -> None:
+        """Pass on a message."""
+
+
 CONTROL: Contract[WorkerControl] = Contract(WorkerControl)
 FEED: Contract[WorkerFeed] = Contract(WorkerFeed)
 CONTRACTS: Sequence[Contract[Any]] = (CONTROL, FEED, STORE, PAGE_MODULES)
 """Both ends of a worker's channel know these, in this order."""
+JOINING: Contract[Joining] = Contract(Joining)
+JOINED_CONTRACTS: Sequence[Contract[Any]] = (STORE, JOINING, PAGE_MODULES)
+"""Both ends of the queues of a process that has joined know these, in this order."""

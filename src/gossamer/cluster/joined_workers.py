@@ -1,26 +1,29 @@
 """Workers that join a shared crawl from anywhere: processes that are replaced when they die."""
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
+from gossamer.cluster.contracts import MODULES_NOTE
 from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.membership import Membership
+from gossamer.cluster.membership import MemberLog, Membership, join_crawl
 from gossamer.cluster.orders import order_for
 from gossamer.cluster.staffing import Staffing, cores
 from gossamer.cluster.worker_handle import Listener, WorkerServices
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
 from gossamer.config import CrawlOptions
 from gossamer.errors import UsageError
-from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
-from gossamer.modules.remote import ServedModules
-from gossamer.plan import steady_clock
+from gossamer.modules import Module, ModuleReport, load_modules
+from gossamer.modules.hooks import Hooks
 
-CHECK_EVERY_S = 0.25
+INTERRUPTED = "interrupted"
+SAY_AFTER_S = 5.0
+"""How long a frontier may take for its first answer before it is said that none is there."""
 
 
 class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,84 +60,120 @@ class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
         return cls(staffing=Staffing.of(workers, connections), connections=connections)
 
 
-class JoinedWorkers:
+class JoiningCommand:
     """The workers of one command in a shared crawl, and this process, which replaces them."""
 
     def __init__(
         self,
-        member: Membership,
-        joining: JoinPlan,
-        modules: Sequence[Module],
+        own: CrawlOptions,
         listener: Listener,
         launcher: Launcher,
+        workers: int | None,
+        number: int | None,
     ) -> None:
-        self._member = member
-        self._numbers = deque(joining.numbers)
-        self._context = ModuleContext(
-            directory=member.plan.directory,
-            crawl=member.plan.name,
-            identity=member.identity,
-            worker=joining.numbers[0],
-            shared=True,
-        )
-        launcher.say = partial(listener.say, "warning")
-        in_here = [one for one in modules if one.in_coordinator]
-        in_worker = [one for one in modules if not one.in_coordinator]
-        self._runner = ModuleRunner(in_here)
-        clock = steady_clock()
+        """Prepare; `workers` is None if there may be more and more of them, by need."""
+        self._own = own
+        self._log = MemberLog(listener)
+        self._launcher = launcher
+        self._workers = workers
+        self._number = number
+        self._workforce: Workforce | None = None
+        self._running: asyncio.Task[str] | None = None
+        self._stopped = asyncio.Event()
+        launcher.say = partial(self._log.say, "warning")
+
+    def stop(self) -> None:
+        """Finish what is in progress and leave, or do not join at all."""
+        self._stopped.set()
+        if self._workforce is None and self._running is not None:
+            self._running.cancel()
+
+    def report(self) -> list[ModuleReport]:
+        """Return the counts of the modules."""
+        return [] if self._workforce is None else self._workforce.report()
+
+    async def run(self) -> str:
+        """Work until the end of the crawl; return what ended it, or `interrupted`."""
+        self._running = asyncio.ensure_future(self._run())
+        try:
+            return await self._running
+        except asyncio.CancelledError:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+            if self._stopped.is_set() and self._workforce is None:
+                return INTERRUPTED
+            raise
+
+    async def _run(self) -> str:
+        name = "a worker" if self._workers == 1 else "workers"
+        async with join_crawl(self._own, self._log, name) as member:
+            joining = JoinPlan.of(self._workers, member.plan.options)
+            member.plan.request_rules(os.environ)  # reports a missing secret before it joins
+            modules = [
+                one for one in load_modules(member.plan.options.module) if not one.in_coordinator
+            ]
+            own = () if self._number is None else (self._number,)
+            new = [await self._new_number(member) for _ in range(joining.staffing.least - len(own))]
+            joining = msgspec.structs.replace(joining, numbers=(*own, *new))
+            verb = "joins" if joining.staffing.most == 1 else "join"
+            self._log.say("info", f"{joining.name} {verb} the crawl {member.plan.name}")
+            self._workforce = self._make_workforce(member, joining, modules)
+            return await self._work(member, self._workforce)
+
+    async def _new_number(self, member: Membership) -> int:
+        """Return the number of one more worker; say so if nobody is there to give it."""
+        asking = asyncio.ensure_future(member.frontier.new_worker())
+        try:
+            await asyncio.wait([asking], timeout=SAY_AFTER_S)
+            if not asking.done():
+                name = member.plan.name
+                words = f"nobody leads the crawl {name}: waiting for gossamer crawl or frontier"
+                self._log.say("info", words)
+            return await asking
+        finally:
+            asking.cancel()
+
+    def _make_workforce(
+        self, member: Membership, joining: JoinPlan, modules: Sequence[Module]
+    ) -> Workforce:
         options = member.plan.options
+        note = member.metadata.get(MODULES_NOTE)
         order = order_for(
             member.plan,
-            in_worker,
-            clock,
+            modules,
+            member.clock,
             store=options.store,
-            coordinator_hooks=self._runner.hooks if in_here else None,
+            coordinator_hooks=None if note is None else msgspec.json.decode(note, type=Hooks),
         )
-        order = msgspec.structs.replace(order, identity=member.identity)
+        order = msgspec.structs.replace(order, identity=member.identity, has_joined=True)
+        numbers = deque(joining.numbers)
+
+        async def next_number() -> int:
+            return numbers.popleft() if numbers else await member.frontier.new_worker()
+
         plan = WorkforcePlan(
             order=order,
             staffing=joining.staffing,
             connections=joining.connections,
-            new_worker=self._next_number,
+            new_worker=next_number,
         )
         services = WorkerServices(
-            listener=listener,
-            clock=clock,
-            modules=ServedModules(self._runner) if in_here else None,
-            max_body_bytes=options.max_body_bytes,
+            listener=self._log, clock=member.clock, max_body_bytes=options.max_body_bytes
         )
-        self._workforce = Workforce(launcher, member.store, plan, services, lambda: None)
-        self._stopped = asyncio.Event()
+        return Workforce(self._launcher, member.store, plan, services, lambda: None)
 
-    def stop(self) -> None:
-        """Finish what is in progress and leave."""
-        self._stopped.set()
-
-    def report(self) -> list[ModuleReport]:
-        """Return the counts of the modules, in this process and in the workers'."""
-        return [*self._workforce.report(), *self._runner.report()]
-
-    async def run(self) -> str:
-        """Work until the end of the crawl; return what ended it, or `interrupted`."""
-        await self._runner.open(self._context)
-        work = asyncio.create_task(self._workforce.run())
+    async def _work(self, member: Membership, workforce: Workforce) -> str:
+        """Have the workers work until the crawl is over, or this process is to leave."""
+        over = member.client.over
+        work = asyncio.create_task(workforce.run())
         stopped = asyncio.create_task(self._stopped.wait())
-        ended_by = None
         try:
-            while not work.done() and not stopped.done() and ended_by is None:
-                ended_by = await self._member.store.ended_by()
-                await asyncio.wait(
-                    [work, stopped], timeout=CHECK_EVERY_S, return_when=asyncio.FIRST_COMPLETED
-                )
-            self._workforce.stop()
+            ends: list[asyncio.Future[Any]] = [work, stopped, over]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            workforce.stop()
             await work
         finally:
             for one in (work, stopped):
                 one.cancel()
             await asyncio.gather(work, stopped, return_exceptions=True)
-            await self._runner.close()
-        return ended_by or "interrupted"
-
-    async def _next_number(self) -> int:
-        """Return the number of one more worker."""
-        return self._numbers.popleft() if self._numbers else await self._member.notes.new_worker()
+        return over.result() if over.done() else INTERRUPTED

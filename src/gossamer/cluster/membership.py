@@ -1,40 +1,82 @@
-"""Joining a crawl that is in the store already."""
+"""Joining a crawl that is in the store already, from any machine."""
 
 import asyncio
+import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
+from typing import Final, Literal
 
 import msgspec
 
+from gossamer.channel.channel import PROTOCOL
+from gossamer.channel.queues import Hello, QueueClient
+from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, Joining, Level
+from gossamer.cluster.worker_handle import Listener
 from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
 from gossamer.errors import CrawlError, UsageError
+from gossamer.model import Event
+from gossamer.plan.clock import SteadyClock
 from gossamer.plan.plan import Plan
 from gossamer.plan.stored_options import unpack_options
+from gossamer.stores.contract import Store
 from gossamer.stores.embedded.directory import find_crawl
+from gossamer.stores.local import STORE
 from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.own_redis.opening import await_running
 from gossamer.stores.ownership import IDENTITY_NOTE
-from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name
-from gossamer.stores.redis.notes import CrawlNotes
-from gossamer.stores.redis.open import Opening
+from gossamer.stores.redis.message_queues import JoinedQueues
+from gossamer.stores.redis.opening import checked_address, clock_offset_s, open_rows
+from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.registry import address_in
 
-PATIENCE_S = 60.0
+PATIENCE_S: Final = 60.0
 """How long a process waits for a crawl that is not there yet: it may have been started first."""
-ASK_EVERY_S = 0.2
+ASK_EVERY_S: Final = 0.2
+CLOSE_WITHIN_S: Final = 2.0
 
 
 class Membership(msgspec.Struct, frozen=True):
     """What a process needs to take part."""
 
     plan: Plan
-    store: RedisStore
-    notes: CrawlNotes
+    client: QueueClient
+    """Its end of the queues to the frontier."""
+    store: Store
+    frontier: Joining
+    clock: SteadyClock
+    metadata: dict[str, bytes]
     identity: str
+
+
+class MemberLog:
+    """A listener that also sends warnings and errors to the frontier."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self.client: QueueClient | None = None
+
+    def event(self, event: Event) -> None:
+        """Take one step of the crawl."""
+        self._listener.event(event)
+
+    def say(self, level: Level, message: str, **fields: str | float) -> None:
+        """Take a message."""
+        self._listener.say(level, message, **fields)
+        if level != "info":
+            self.send(level, message)
+
+    def send(self, level: Literal["warning", "error"], words: str) -> None:
+        """Send a message to the frontier, without waiting for it."""
+        if self.client is not None:
+            self.client.notify(JOINING.methods["say"], level, words)
 
 
 async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
@@ -55,7 +97,7 @@ async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
 
 async def _own_server(options: CrawlOptions) -> RedisAddress:
     directory = find_crawl(options.dir, Path())
-    address = await await_running(directory, to_join=True)
+    address = await await_running(directory)
     if address is None:
         raise CrawlError(
             f"no crawl with a Redis of its own is running in {directory}: begin it there with "
@@ -65,33 +107,74 @@ async def _own_server(options: CrawlOptions) -> RedisAddress:
 
 
 @asynccontextmanager
-async def join_crawl(own: CrawlOptions, say: Callable[[str], None]) -> AsyncIterator[Membership]:
-    """Take part in a crawl; `own` says where it is and what it is called."""
+async def found_crawl(
+    own: CrawlOptions, say: Callable[[Level, str], None]
+) -> AsyncIterator[tuple[RedisAddress, RedisRows, Plan, dict[str, bytes]]]:
+    """Find a crawl, waiting for it to begin; `own` says where it is and what it is called."""
     address, name = await find_shared_crawl(own)
-    own = replace(own, store=StoreAddress("redis", url=address.url()), name=name)
-    async with CrawlNotes(address, name) as notes:
-        note = await notes.get(OPTIONS_NOTE)
-        if note is None:
-            say(f"waiting for the crawl {name} to begin")
-            note = await _wait_for_options(notes, address, name)
-        how = Opening(allow_insecure=own.insecure_store, tell=say)
-        store = await open_redis(address.url(), name, None, how)
-        try:
-            identity = (await notes.get(IDENTITY_NOTE) or b"").decode()
-            yield Membership(Plan(unpack_options(note, own)), store, notes, identity)
-        finally:
-            await store.close()
+    store = StoreAddress("redis", url=address.url())
+    own = replace(own, store=store, name=name)
+    await checked_address(store, name, say, allow_insecure=own.insecure_store)
+    async with open_rows(address, name, say) as rows:
+        metadata = await _metadata(rows, name, address, say)
+        yield address, rows, Plan(unpack_options(metadata[OPTIONS_NOTE], own)), metadata
 
 
-async def _wait_for_options(notes: CrawlNotes, address: RedisAddress, name: str) -> bytes:
-    """Return the options of the crawl as soon as it is there."""
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + PATIENCE_S
-    while loop.time() < give_up_at:
+async def _metadata(
+    rows: RedisRows, name: str, address: RedisAddress, say: Callable[[Level, str], None]
+) -> dict[str, bytes]:
+    """Return what is stored with the crawl as soon as it has begun."""
+    give_up_at, is_said = time.monotonic() + PATIENCE_S, False
+    while True:
+        await asyncio.to_thread(rows.check_format)
+        metadata = await asyncio.to_thread(rows.metadata)
+        if OPTIONS_NOTE in metadata:
+            return metadata
+        if not is_said:
+            is_said = True
+            say("info", f"waiting for the crawl {name} to begin")
+        if time.monotonic() >= give_up_at:
+            raise CrawlError(
+                f"there is no crawl {name} in {address}: begin it with gossamer crawl, or see "
+                "whether the name is right"
+            )
         await asyncio.sleep(ASK_EVERY_S)
-        if (note := await notes.get(OPTIONS_NOTE)) is not None:
-            return note
-    raise CrawlError(
-        f"there is no crawl {name} in {address}: begin it with gossamer crawl, or see whether the "
-        "name is right"
-    )
+
+
+@asynccontextmanager
+async def join_crawl(own: CrawlOptions, log: MemberLog, who: str) -> AsyncIterator[Membership]:
+    """Take part in a crawl."""
+    async with found_crawl(own, log.say) as (address, rows, plan, metadata):
+        clock = SteadyClock(await asyncio.to_thread(clock_offset_s, rows))
+        client, queues = open_client(address, plan.name, None, who, partial(log.say, "warning"))
+        log.client = client
+        try:
+            yield Membership(
+                plan=plan,
+                client=client,
+                store=STORE.proxy(client),
+                frontier=JOINING.proxy(client),
+                clock=clock,
+                metadata=metadata,
+                identity=metadata.get(IDENTITY_NOTE, b"").decode(),
+            )
+        except CrawlError as error:
+            log.send("error", str(error))
+            raise
+        finally:
+            await client.close(CLOSE_WITHIN_S)
+            await queues.close()
+
+
+def open_client(
+    address: RedisAddress,
+    crawl: str,
+    worker: int | None,
+    who: str,
+    tell: Callable[[str], None],
+) -> tuple[QueueClient, JoinedQueues]:
+    """Open the queues of a process to the frontier of a crawl."""
+    kind = "command" if worker is None else f"worker-{worker}"
+    queues = JoinedQueues(address, RowKeys(crawl), f"{kind}-{token_hex(4)}", tell)
+    name = f"{who} on {socket.gethostname()}"
+    return QueueClient(JOINED_CONTRACTS, queues, Hello(PROTOCOL, worker, name)), queues

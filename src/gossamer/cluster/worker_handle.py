@@ -47,6 +47,8 @@ class WorkerServices(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
     store: LocalStore | None = None
     """The store, where workers reach it through this process only."""
+    outlives: bool = False
+    """Whether another process may take over that store while the workers live."""
     follows_depths: bool = True
     """Whether a module, here or in a worker, wants to know of shorter paths."""
     modules: ServedModules | None = None
@@ -74,7 +76,10 @@ class WorkerHandle:
         self._session = None
         if services.store is not None:
             self._session = StoreSession(
-                services.store, services.clock, follows_depths=services.follows_depths
+                services.store,
+                services.clock,
+                follows_depths=services.follows_depths,
+                outlives=services.outlives,
             )
         self._channel: Channel | None = None
 

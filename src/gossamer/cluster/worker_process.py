@@ -15,6 +15,7 @@ import uvloop
 
 from gossamer.channel import Channel, Served
 from gossamer.channel.channel import methods_of
+from gossamer.channel.contract import Caller
 from gossamer.cluster.contracts import CONTRACTS, CONTROL, FEED, WorkerOrder
 from gossamer.cluster.printed import EventFeed, printing_to
 from gossamer.cluster.vital_signs import VitalSigns, resident_bytes
@@ -30,10 +31,8 @@ from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModu
 from gossamer.plan import Plan, clock_at
 from gossamer.plan.stored_options import unpack_options
 from gossamer.plugins import describe
-from gossamer.stores.away import PATIENCE_S
 from gossamer.stores.contract import Store
 from gossamer.stores.local import STORE
-from gossamer.stores.registry import kind_of, open_to_join
 from gossamer.worker.crash_note import CrashNote
 from gossamer.worker.open_context import ProcessContext, open_worker_context
 from gossamer.worker.unused_memory import UnusedMemory, give_back_memory
@@ -151,12 +150,13 @@ class WorkerProcess:
         runner = ModuleRunner(load_modules(order.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
-            store = await self._open_store(plan, channel, stack)
+            frontier = await self._reach_frontier(order, plan, channel, stack)
+            store = STORE.proxy(frontier)
             await runner.open(_module_context(plan, order))
             stack.push_async_callback(runner.close)
             _limit_memory()
             context = ProcessContext(
-                modules=WorkerModules(runner, _elsewhere(channel, order.coordinator_hooks)),
+                modules=WorkerModules(runner, _elsewhere(frontier, order.coordinator_hooks)),
                 clock=clock_at(order.clock_offset_s),
                 lease_s=order.lease_s,
                 watch=EventFeed(channel) if order.wants_events else None,
@@ -169,7 +169,6 @@ class WorkerProcess:
                 order.number,
                 await open_worker_context(plan, store, context, stack),
                 order.slots,
-                polls=kind_of(plan.options.store).shared,
             )
             if self._stopped:
                 self._role.stop()
@@ -186,24 +185,28 @@ class WorkerProcess:
                 await asyncio.gather(*signs, return_exceptions=True)
         channel.notify(FEED.methods["alive"], VitalSigns().report(), runner.report())
 
-    async def _open_store(self, plan: Plan, channel: Channel, stack: AsyncExitStack) -> Store:
-        """Reach the store: directly where it is a server, else through the coordinator.
+    async def _reach_frontier(
+        self, order: WorkerOrder, plan: Plan, channel: Channel, stack: AsyncExitStack
+    ) -> Caller:
+        """Return the way to the frontier: the process that started us, or queues at a server."""
+        if not order.has_joined:
+            return channel
+        # A worker of a crawl in a file does not load the client of a server.
+        from gossamer.cluster.membership import open_client  # noqa: PLC0415
+        from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
-        A server that is away for a moment is waited for, as by all who work with it already.
-        """
-        if not kind_of(plan.options.store).shared:
-            return STORE.proxy(channel)
-        loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + PATIENCE_S
-        while True:
-            try:
-                joining = open_to_join(plan.options.store, plan.name)
-                return await stack.enter_async_context(joining)
-            except CrawlError:
-                if self._stopped or loop.time() >= give_up_at:
-                    raise
-            channel.notify(FEED.methods["alive"], VitalSigns().report(), [])
-            await asyncio.sleep(SIGNS_AFTER_S[-1])
+        address = parse_address(plan.options.store.url)
+        who = f"worker {order.number}"
+        client, queues = open_client(
+            address, plan.name, order.number, who, lambda words: _warn(channel, words)
+        )
+        stack.push_async_callback(queues.close)
+        stack.push_async_callback(client.close, LEAVE_WITHIN_S)
+        return client
+
+
+def _warn(channel: Channel, words: str) -> None:
+    channel.notify(FEED.methods["say"], "warning", words, {})
 
 
 async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
@@ -244,7 +247,7 @@ def _module_context(plan: Plan, order: WorkerOrder) -> ModuleContext:
     )
 
 
-def _elsewhere(channel: Channel, hooks: Hooks | None) -> CoordinatorModules | None:
+def _elsewhere(channel: Caller, hooks: Hooks | None) -> CoordinatorModules | None:
     return None if hooks is None else CoordinatorModules(PAGE_MODULES.proxy(channel), hooks)
 
 

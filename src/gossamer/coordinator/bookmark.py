@@ -9,7 +9,7 @@ from gossamer.errors import CrawlError
 from gossamer.outputs.state import state_folder
 from gossamer.stores.atomic_files import write_file
 from gossamer.stores.reading import CrawlReader
-from gossamer.stores.registry import open_to_join
+from gossamer.stores.registry import put_note
 from gossamer.stores.results import Result
 
 BOOKMARK = "last-export"
@@ -69,9 +69,7 @@ class BookmarkKeeper:
         """Keep the bookmark, if anything can be kept there."""
         content = msgspec.json.encode(bookmark)
         if self._shared is not None:
-            async with open_to_join(self._shared, self._name) as store:
-                await store.put_note(BOOKMARK, content)
-                await store.commit()
+            await put_note(self._shared, self._name, BOOKMARK, content)
             return
         if self._folder is None:
             return

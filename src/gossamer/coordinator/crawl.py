@@ -5,10 +5,11 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Protocol
 
+import msgspec
+
+from gossamer.cluster.contracts import MODULES_NOTE
 from gossamer.cluster.crawl_outputs import CrawlOutputs
-from gossamer.cluster.frontier_role import FrontierRole
 from gossamer.cluster.launcher import Launcher
 from gossamer.coordinator.beginning import begin, has_begun, retry_failed
 from gossamer.coordinator.bodies import CrawlBodies
@@ -25,36 +26,23 @@ from gossamer.coordinator.processes import ProcessSetting, open_processes
 from gossamer.coordinator.run_progress import RunProgress
 from gossamer.coordinator.seed_files import SeedFiles
 from gossamer.coordinator.seeds import read_seeds
-from gossamer.coordinator.shared_engine import SharedEngine
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.model import NameTable
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
+from gossamer.modules.remote import ServedModules
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.continuing import command_to_continue
 from gossamer.plan.scoring import load_scorer
 from gossamer.plan.watched_scorer import WatchedScorer, read_report
-from gossamer.stores.opening import OpenedCrawl, OpenRequest
+from gossamer.stores.opening import OpenedCrawl, OpenRequest, StoreChangedError
 from gossamer.stores.registry import kind_of, open_for_work
 from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rules import StoreRules
 
 FOREVER_S = 3e8
 """Ten years: without a limit a crawl has all the time there is."""
-
-
-class CrawlEngine(Protocol):
-    """What runs an opened crawl until it is over or stopped."""
-
-    async def run(self, workers: Workers) -> str:
-        """Crawl; return what ended it."""
-
-    def stop(self) -> None:
-        """Finish what is in progress and begin nothing more."""
-
-    def settled(self) -> None:
-        """Note that workers have told the store something."""
 
 
 class Crawl:
@@ -88,11 +76,13 @@ class Crawl:
         self._make_launcher = launcher
         self._launcher: Launcher | None = None
         self._dns = dns
-        self._clock = clock or steady_clock()
+        self._own_clock = steady_clock()
+        self._clock = clock or self._own_clock
         self._scorer = load_scorer(plan, dns)
-        self._engine: CrawlEngine | None = None
+        self._engine: Engine | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._stopped = False
+        self._has_opened = False
         self._is_time_over = False
         self._progress = RunProgress(self._clock)
         self._reports: list[ModuleReport] = []
@@ -135,10 +125,17 @@ class Crawl:
             self._plan.options.max_time_s or FOREVER_S, self._end_time
         )
         try:
-            async with open_for_work(self._request()) as opened:
-                return await self._run(opened)
+            while True:
+                try:
+                    async with open_for_work(self._request()) as opened:
+                        return await self._run(opened)
+                except StoreChangedError as error:
+                    # Its own workers have ended with it; everything else goes on as it is stored.
+                    self._observer.say("warning", f"{error}: reading what is stored, to go on")
         finally:
             timer.cancel()
+            if self._launcher is not None:
+                await self._launcher.close()
             await self._scorer.close()
 
     def _launch(self) -> Launcher:
@@ -159,7 +156,8 @@ class Crawl:
             rules=self._rules(),
             check=plan.compare,
             clock=self._clock,
-            fresh=options.fresh,
+            set_clock=self._own_clock.set,
+            fresh=options.fresh and not self._has_opened,
             allow_insecure=options.insecure_store,
             say=self._observer.say,
         )
@@ -168,19 +166,16 @@ class Crawl:
         return self._plan.store_rules(strict=self._scorer.strict)
 
     async def _run(self, opened: OpenedCrawl) -> Summary:
-        try:
-            if not self._wishes.targets:
-                return await self._crawl(opened, None)
-            site = OutputSite(
-                launch=self._launch,
-                say=partial(self._observer.say, "warning"),
-                on_failure=self.stop,
-            )
-            async with open_outputs(self._plan, self._wishes, opened, site) as outputs:
-                return await self._crawl(opened, outputs)
-        finally:
-            if self._launcher is not None:
-                await self._launcher.close()
+        self._has_opened = True
+        if not self._wishes.targets:
+            return await self._crawl(opened, None)
+        site = OutputSite(
+            launch=self._launch,
+            say=partial(self._observer.say, "warning"),
+            on_failure=self.stop,
+        )
+        async with open_outputs(self._plan, self._wishes, opened, site) as outputs:
+            return await self._crawl(opened, outputs)
 
     async def _crawl(self, opened: OpenedCrawl, outputs: CrawlOutputs | None) -> Summary:
         store, progress = opened.store, self._progress
@@ -199,7 +194,6 @@ class Crawl:
         if outputs is not None:
             show = partial(progress.show, store, self._observer)
             written = await finish_outputs(outputs, opened, show)
-        await self._pass_on(opened)
         snapshot = await progress.snapshot(store)
         async with opened.reader() as reader:
             seeds = await read_seeds(reader, self._plan.seeds, self._plan.sitemaps)
@@ -234,6 +228,8 @@ class Crawl:
         await in_workers.prepare(context)
         await self._runner.prepare(context)
         await self._runner.open(context)
+        if opened.queues is not None and self._has_modules:
+            await opened.store.put_note(MODULES_NOTE, msgspec.json.encode(self._runner.hooks))
         try:
             async with self._open_workers(opened, engine.settled) as workers:
                 await seed_files.begin()
@@ -262,7 +258,7 @@ class Crawl:
         return True
 
     @asynccontextmanager
-    async def _reading(self, seed_files: SeedFiles, engine: CrawlEngine) -> AsyncIterator[None]:
+    async def _reading(self, seed_files: SeedFiles, engine: Engine) -> AsyncIterator[None]:
         """Read the files of seeds meanwhile; what goes wrong with them ends the crawl."""
 
         def ended(task: "asyncio.Task[None]") -> None:
@@ -302,28 +298,32 @@ class Crawl:
         )
         return open_tasks(tasks, self._runner, on_settled)
 
-    def _make_engine(self, opened: OpenedCrawl, bodies: CrawlBodies) -> CrawlEngine:
+    def _make_engine(self, opened: OpenedCrawl, bodies: CrawlBodies) -> Engine:
         options, store = self._plan.options, opened.store
         scorer = WatchedScorer(self._scorer, store, self._observer.say)
 
         async def tick() -> None:
-            if opened.leadership is not None:  # another process may rank
-                await scorer.check()
-                await self._pass_on(opened)
             await self._progress.show(store, self._observer)
             await bodies.tick(self._clock())
 
-        if opened.leadership is not None:
-            frontier = FrontierRole(self._plan, store, opened.leadership, scorer)
-            return SharedEngine(opened, frontier, tick)
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=scorer.strict)
-        assert opened.local_store is not None
-        return Engine(opened.local_store, self._clock, scorer, draw, tick)
+        if opened.queues is None:
+            return Engine(store, self._clock, scorer, draw, tick)
+        engine = Engine(store, self._clock, scorer, draw, tick, opened.keep)
+        # Whoever crawls into a file does not load the client of a server.
+        from gossamer.cluster.joined_processes import (  # noqa: PLC0415
+            JoinedProcesses,
+            JoinedServices,
+        )
 
-    async def _pass_on(self, opened: OpenedCrawl) -> None:
-        """Show what processes that have joined the crawl report."""
-        for one in await opened.messages():
-            self._observer.say(one.level, f"{one.who}: {one.words}")
+        services = JoinedServices(
+            clock=self._clock,
+            say=self._observer.say,
+            follows_depths=any(one.depth_changed for one in self._modules),
+            modules=ServedModules(self._runner) if self._has_modules else None,
+        )
+        engine.joined = JoinedProcesses(store, opened.queues, services, engine.settled)
+        return engine
 
     async def _module_context(
         self, opened: OpenedCrawl, *, may_have_company: bool

@@ -1,4 +1,4 @@
-"""The engine of a crawl on an embedded store: the frontier, and what keeps the store in order."""
+"""The engine of a crawl: the frontier at work, and what keeps its store in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +15,9 @@ COMMIT_EVERY_S = 0.1
 """How often what was done becomes durable, if nobody waits for it."""
 COMMIT_PAUSE_S = 0.02
 """How long a commit waits for more, so that it is for many; answers to workers wait for it."""
+SHARED_PAUSES = 2.0
+"""How much longer it waits for more than the last one took, in a store that others may take over:
+there leases are told after a commit, too, and a host with one connection waits for each."""
 
 REAP_EVERY_S = 5.0
 TICK_EVERY_S = 1.0
@@ -36,6 +39,25 @@ class Workers(Protocol):
         """Return the counts of the modules that run in the workers."""
 
 
+class Joined(Protocol):
+    """The processes that have joined a crawl from elsewhere (`cluster.joined_processes`)."""
+
+    async def begin(self) -> None:
+        """Say hello to those that have joined before."""
+
+    async def run(self) -> None:
+        """Take in what they say, until cancelled."""
+
+    def wake(self) -> None:
+        """Let them have what there may be for them now."""
+
+    def tell_over(self, ended_by: str) -> None:
+        """Tell all of them that the crawl is over."""
+
+    def forget_gone(self) -> None:
+        """Forget workers that were silent until they had nothing left."""
+
+
 class Engine:
     """Runs one crawl over an open store, with workers that tell it what they have settled.
 
@@ -49,11 +71,16 @@ class Engine:
         scorer: Scorer,
         draw: Draw,
         on_tick: Callable[[], Awaitable[None]],
+        keep: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """Prepare; `keep` is called every second, to stay the one that has the crawl."""
         self._store = store
         self._clock = clock
         self._frontier = Frontier(store, scorer, draw, clock, self._assigned)
         self._on_tick = on_tick
+        self._keep = keep
+        self.joined: Joined | None = None
+        """Those that have joined from elsewhere, if any can."""
         self._workers: Workers | None = None
         self._news = asyncio.Event()
         self._stopped = False
@@ -71,10 +98,13 @@ class Engine:
     async def run(self, workers: Workers) -> str:
         """Crawl; return what ended it: `complete`, `max-pages`, `max-bytes` or `interrupted`."""
         self._workers = workers
-        helpers = [
-            asyncio.create_task(one)
-            for one in (self._frontier.run(), self._keep_durable(), self._reap(), self._tick())
-        ]
+        work_to_do = [self._frontier.run(), self._keep_durable(), self._reap(), self._tick()]
+        if self._keep is not None:
+            work_to_do.append(self._keep_regularly(self._keep))
+        if self.joined is not None:
+            await self.joined.begin()
+            work_to_do.append(self.joined.run())
+        helpers = [asyncio.create_task(one) for one in work_to_do]
         work = asyncio.create_task(workers.run())
         watched = [*helpers, work]
         for one in watched:
@@ -84,7 +114,11 @@ class Engine:
             workers.stop()
             await work
             # What was in progress when it was stopped may have been the last.
-            return await self._store.ended_by() or ended_by
+            over = await self._store.ended_by()
+            if over is not None and self.joined is not None:
+                self.joined.tell_over(over)
+                await self._store.commit()
+            return over or ended_by
         finally:
             for one in watched:
                 one.cancel()
@@ -108,19 +142,27 @@ class Engine:
         self._news.set()  # the last shorter path may have been followed to its end
         if self._workers is not None:
             self._workers.wake()
+        if self.joined is not None:
+            self.joined.wake()
 
     async def _keep_durable(self) -> None:
+        loop, pause_s = asyncio.get_running_loop(), COMMIT_PAUSE_S
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._store.commit_wanted(), COMMIT_EVERY_S)
-            await asyncio.sleep(COMMIT_PAUSE_S)
+            await asyncio.sleep(pause_s)
+            begun = loop.time()
             await self._store.commit()
+            if self._keep is not None:
+                pause_s = min(COMMIT_PAUSE_S, SHARED_PAUSES * (loop.time() - begun))
 
     async def _reap(self) -> None:
         while True:
             await asyncio.sleep(REAP_EVERY_S)
             if await self._store.reap(self._clock()):
                 self._frontier.wake()
+            if self.joined is not None:
+                self.joined.forget_gone()
             await self._expire()
 
     async def _expire(self) -> None:
@@ -129,6 +171,11 @@ class Engine:
             if not await self._store.expire(self._clock()):
                 return
             await asyncio.sleep(0)
+
+    async def _keep_regularly(self, keep: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(TICK_EVERY_S)
+            await keep()
 
     async def _tick(self) -> None:
         while True:

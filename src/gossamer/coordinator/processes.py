@@ -54,7 +54,8 @@ async def open_processes(
     services = WorkerServices(
         listener=setting.observer,
         clock=setting.clock,
-        store=opened.local_store,
+        store=opened.store,
+        outlives=opened.queues is not None,
         follows_depths=setting.follows_depths,
         modules=None if setting.runner is None else ServedModules(setting.runner),
         lock=opened.worker_lock,

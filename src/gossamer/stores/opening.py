@@ -1,23 +1,33 @@
 """Opening a crawl to work on it, whatever store keeps it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
 from gossamer.config import StoreAddress
+from gossamer.errors import CrawlError
 from gossamer.stores.contract import Store
-from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.results import ReplayedPage
 from gossamer.stores.rules import StoreRules
+
+if TYPE_CHECKING:
+    from gossamer.stores.redis.message_queues import FrontierQueues
 
 OPTIONS_NOTE = "options"
 """The note that holds the options of a crawl; a crawl that has none has not begun."""
 
 Say = Callable[[Literal["info", "warning"], str], None]
+
+
+class StoreChangedError(CrawlError):
+    """The store is not as this process left it: another one leads, or the server has forgotten.
+
+    Nothing is written any more; who opens the crawl again goes on with what is stored.
+    """
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,21 +42,13 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     check: Callable[[bytes], None]
     """Is shown the options of a crawl that has begun, before anything is changed; may refuse."""
     clock: Callable[[], float]
+    set_clock: Callable[[float], None] = lambda _: None
+    """Is told how far the clock of the crawl is before `time.monotonic`, where a server says so."""
     fresh: bool = False
     """Delete what an earlier crawl has left."""
     allow_insecure: bool = False
     """Accept a server elsewhere without password or TLS."""
     say: Say = lambda _level, _words: None
-
-
-class Leadership(Protocol):
-    """Who leads, of the processes that could: one at a time for each role."""
-
-    async def lead(self, role: str, who: str, for_s: float) -> bool:
-        """Take a role that nobody has, or keep it; False while somebody else has it."""
-
-    async def resign(self, role: str, who: str) -> None:
-        """Give up a role."""
 
 
 class LocalStore(Store, Protocol):
@@ -61,17 +63,37 @@ class LocalStore(Store, Protocol):
     async def commit_wanted(self) -> None:
         """Wait until somebody waits for a commit."""
 
+    # -- for processes that have joined ----------------------------------------------------------
+
+    @property
+    def rules(self) -> StoreRules:
+        """The rules of the crawl."""
+
+    async def new_worker(self, now: float) -> int:
+        """Register a worker under the smallest number that no other has; return the number."""
+
+    def has_worker(self, number: int) -> bool:
+        """Tell whether a worker takes part."""
+
+    def put_metadata(self, name: str, value: bytes) -> None:
+        """Store something with the crawl in the next commit."""
+
+    def post(self, queue: str, message: bytes) -> None:
+        """Append a message to a queue in the next commit, which is wanted soon."""
+
+    def take_message(self, queue: str) -> None:
+        """Take the first message of a queue away in the next commit: it has its effects."""
+
+    def end_queues(self, queues: Iterable[str]) -> None:
+        """Remove queues in the next commit."""
+
 
 class OpenedCrawl(Protocol):
     """A crawl that this process, and no other, coordinates."""
 
     @property
-    def store(self) -> Store:
-        """The store, until the crawl is closed."""
-
-    @property
-    def local_store(self) -> LocalStore | None:
-        """The same, where workers reach it through this process; None: they do so themselves."""
+    def store(self) -> LocalStore:
+        """The store, until the crawl is closed; workers reach it through this process."""
 
     @property
     def address(self) -> StoreAddress:
@@ -86,8 +108,8 @@ class OpenedCrawl(Protocol):
         """What tells the crawl from all others (`stores.ownership`)."""
 
     @property
-    def leadership(self) -> Leadership | None:
-        """Who leads its frontier; None: this process does, as no other can."""
+    def queues(self) -> "FrontierQueues | None":
+        """The queues of processes that have joined it; None: none can."""
 
     @property
     def worker_lock(self) -> int | None:
@@ -101,9 +123,6 @@ class OpenedCrawl(Protocol):
 
     async def keep(self) -> None:
         """Stay the one that coordinates it; a CrawlError if another process has taken over."""
-
-    async def messages(self) -> list[ProcessMessage]:
-        """Return what processes that have joined it have reported since the last call."""
 
 
 class IdleRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from gossamer.config import IN_DIRECTORY, OWN_REDIS, StoreAddress
-from gossamer.stores.contract import Store
 from gossamer.stores.embedded.directory import find_crawl
 from gossamer.stores.opening import IdleCrawl, IdleRequest, OpenedCrawl, OpenRequest
 from gossamer.stores.own_redis.folder import is_own_redis
@@ -36,11 +35,10 @@ class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
     for_reopening: str | None = None
     """`module:function` that returns what opens it again and again, given a `ReadRequest`; None:
     nothing is learnt from opening it once."""
+    for_notes: str | None = None
+    """`module:function` that stores a note of a crawl whose frontier may be another process."""
     idle: str | None = None
     """`module:function` that keeps others from working on a crawl, given an `IdleRequest`."""
-    for_joining: str | None = None
-    """`module:function` that opens a crawl to take part in it; None: a process that works on it has
-    another address."""
 
 
 STORES: Mapping[str, StoreKind] = MappingProxyType(
@@ -62,10 +60,9 @@ STORES: Mapping[str, StoreKind] = MappingProxyType(
             shared=True,
             in_directory=False,
             for_work="gossamer.stores.redis.opening:open_redis_crawl",
-            for_reading="gossamer.stores.redis.reader:open_redis_reader",
-            for_reopening="gossamer.stores.redis.reader:remembering_reader",
+            for_reading="gossamer.stores.redis.opening_reader:open_redis_rows_reader",
+            for_notes="gossamer.stores.redis.opening:put_note",
             idle="gossamer.stores.redis.opening:open_idle_redis_crawl",
-            for_joining="gossamer.stores.redis.opening:join_redis_crawl",
         ),
         "own-redis": StoreKind(
             shared=True,
@@ -95,12 +92,11 @@ def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCra
     return crawl
 
 
-def open_to_join(address: StoreAddress, name: str) -> AbstractAsyncContextManager[Store]:
-    """Open a crawl that another process coordinates, to take part in it."""
-    reference = kind_of(address).for_joining
-    assert reference is not None, "only a shared store has crawls to take part in"
-    store: AbstractAsyncContextManager[Store] = _load(reference)(address, name)
-    return store
+async def put_note(address: StoreAddress, crawl: str, name: str, value: bytes) -> None:
+    """Store a note that its frontier never writes with a crawl, whoever works on it."""
+    reference = kind_of(address).for_notes
+    assert reference is not None, "only a shared store has crawls whose frontier is elsewhere"
+    await _load(reference)(address, crawl, name, value)
 
 
 def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlReader]:

@@ -230,6 +230,8 @@ class Changes:
         """Messages to be appended to queues, where the database carries any."""
         self.taken: dict[str, int] = {}
         """How many messages go from the front of queues: what they said is among the changes."""
+        self.ended_queues: set[str] = set()
+        """Queues that are removed, with all that is in them."""
         self.rows_dropped: int = 0
         """The rows of results up to this number go, after any new ones are written."""
         self.rows_expired: float = float("-inf")

@@ -34,6 +34,9 @@ def atomic(step: "Step[P, R]") -> "Step[P, R]":
             raise self.broken
         try:
             return await step(self, *args, **kwargs)
+        except CrawlError as error:
+            self.broken = error
+            raise
         except self.rows.errors as error:
             self.broken = CrawlError(self.rows.complaint(error))
             raise self.broken from error

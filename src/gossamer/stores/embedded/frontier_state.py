@@ -48,9 +48,14 @@ class FrontierState:
     """The state of the frontier of one crawl, as the last process left it."""
 
     def __init__(
-        self, memory: CrawlMemory, rules: StoreRules, now: float, *, takes_over: bool = False
+        self,
+        memory: CrawlMemory,
+        rules: StoreRules,
+        now: float,
+        *,
+        lives: Callable[[int], bool] | None = None,
     ) -> None:
-        """Go on; `takes_over` if the workers of the last process live, and keep their leases."""
+        """Go on; those workers of the last process that may live keep their leases; None: none."""
         self.memory = memory
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
@@ -75,21 +80,21 @@ class FrontierState:
         self._starts = int(memory.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
         noted = float(memory.get("unsure_since") or b"-inf")
-        self._unsure_since = noted if is_closed or takes_over else now
+        self._unsure_since = noted if is_closed or lives is not None else now
         self.hosts = HostRegistry(
-            memory.hosts, self.scheduler, now, self._unsure_since, keeps_domains=takes_over
+            memory.hosts, self.scheduler, now, self._unsure_since, keeps_domains=lives is not None
         )
         self.robots_slots = RobotsSlots(self.hosts, rules.scheduler.lease_s)
         self._changed_leases: set[int] = set()
         self._rebuild_queues()
         for lease in memory.leases.values():
-            if takes_over:
+            if lives is not None and lives(lease.worker):
                 self._resume(lease, now)
             else:
                 self._take_back_stored(lease.url, now)
         for row in memory.hosts.with_robots_slots:
             host = self.hosts.get(row.key, row.domain)
-            if takes_over:
+            if lives is not None:
                 self.scheduler.resume_slots(host, row.robots_slots)
                 self.robots_slots.resume(host, row)
             else:

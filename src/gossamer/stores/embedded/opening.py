@@ -1,8 +1,7 @@
 """Opens a crawl of the embedded store, in memory or in a file of its directory."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -23,7 +22,6 @@ from gossamer.stores.ownership import (
     new_identity,
     owner_of,
 )
-from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.results import ReplayedPage, pack_records
 from gossamer.stores.rows import Changes, ResultRow
 
@@ -36,14 +34,9 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
     address: StoreAddress
     where: str
     identity: str
-    numbers: Iterator[int]
+    clock: Callable[[], float]
     worker_lock: int | None = None
-    leadership: None = None
-
-    @property
-    def local_store(self) -> EmbeddedStore:
-        """The store: workers reach it through this process."""
-        return self.store
+    queues: None = None
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[SqliteReader]:
@@ -53,15 +46,11 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
         yield SqliteReader(connection, self.where, None, running=True, closed=False)
 
     async def new_worker(self) -> int:
-        """Return a number for a worker, counted from 0."""
-        return next(self.numbers)
+        """Return a number for a worker that no other has."""
+        return await self.store.new_worker(self.clock())
 
     async def keep(self) -> None:
         """Do nothing: the lock is held until the crawl is closed."""
-
-    async def messages(self) -> list[ProcessMessage]:
-        """Return nothing: nobody joins it."""
-        return []
 
 
 def open_memory_crawl(request: OpenRequest) -> AbstractAsyncContextManager[EmbeddedCrawl]:
@@ -101,7 +90,8 @@ async def _opened(request: OpenRequest, *, in_memory: bool) -> AsyncIterator[Emb
         store = EmbeddedStore(rows, request.rules, request.clock())
         try:
             where, lock = str(directory.path), directory.worker_lock
-            yield EmbeddedCrawl(store, rows, request.address, where, owner.identity, count(), lock)
+            address, clock = request.address, request.clock
+            yield EmbeddedCrawl(store, rows, address, where, owner.identity, clock, lock)
         finally:
             await store.close()
 

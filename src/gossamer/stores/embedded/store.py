@@ -2,8 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from itertools import count, islice
 from typing import TypeAlias
 
 from gossamer.content.similarity import Sketch
@@ -62,10 +62,10 @@ class EmbeddedStore:
         rules: StoreRules,
         now: float,
         *,
-        takes_over: bool = False,
+        lives: Callable[[int], bool] | None = None,
         finish: Finish = in_thread,
     ) -> None:
-        """Load a crawl; `takes_over` if the workers of the last process live.
+        """Load a crawl; `lives` tells which workers of the last process may live; None: none.
 
         `finish` carries out what makes changes durable, and may take long.
         """
@@ -84,7 +84,7 @@ class EmbeddedStore:
         self._wanted = asyncio.Event()
         try:
             memory = CrawlMemory(rows, with_times=not math.isinf(rules.revisit_s))
-            self._state = FrontierState(memory, rules, now, takes_over=takes_over)
+            self._state = FrontierState(memory, rules, now, lives=lives)
         except rows.errors as error:
             rows.close()
             raise CrawlError(rows.complaint(error)) from error
@@ -387,6 +387,44 @@ class EmbeddedStore:
             self._state.duplicates.forget(expired)
         return len(expired)
 
+    # -- who has joined --------------------------------------------------------------------------
+
+    @atomic
+    async def new_worker(self, now: float) -> int:
+        """Register a worker under the smallest number that no other has; return the number."""
+        number = next(one for one in count() if one not in self._scheduler.agendas)
+        self._join(number, now, None)
+        return number
+
+    def has_worker(self, number: int) -> bool:
+        """Tell whether a worker takes part."""
+        return number in self._scheduler.agendas
+
+    @property
+    def rules(self) -> StoreRules:
+        """The rules of the crawl."""
+        return self._rules
+
+    def put_metadata(self, name: str, value: bytes) -> None:
+        """Store something with the crawl in the next commit."""
+        self._memory.put(name, value)
+        self._wanted.set()
+
+    def post(self, queue: str, message: bytes) -> None:
+        """Append a message to a queue in the next commit, which is wanted soon."""
+        self._memory.pending.now.sent.setdefault(queue, []).append(message)
+        self._wanted.set()
+
+    def take_message(self, queue: str) -> None:
+        """Take the first message of a queue away in the next commit: it has its effects."""
+        taken = self._memory.pending.now.taken
+        taken[queue] = taken.get(queue, 0) + 1
+        self._wanted.set()
+
+    def end_queues(self, queues: Iterable[str]) -> None:
+        """Remove queues in the next commit."""
+        self._memory.pending.now.ended_queues.update(queues)
+
     # -- counters and notes ----------------------------------------------------------------------
 
     async def snapshot(self, now: float) -> Snapshot:
@@ -448,7 +486,7 @@ class EmbeddedStore:
             for tell in waiting:
                 tell()
 
-    async def _make_durable(self, finish: Callable[[], None]) -> None:
+    async def _make_durable(self, finish: Callable[[], None], *, is_commit: bool = True) -> None:
         is_durable = False
 
         def work() -> None:
@@ -458,6 +496,9 @@ class EmbeddedStore:
 
         try:
             await self._finish(work)
+        except CrawlError as error:
+            self.broken = self.broken or error
+            raise
         except self.rows.errors as error:
             self.broken = self.broken or CrawlError(self.rows.complaint(error))
             raise self.broken from error
@@ -466,12 +507,17 @@ class EmbeddedStore:
                 self.broken = self.broken or interrupted(error)
             raise
         finally:
-            if is_durable:
+            if is_durable and is_commit:
                 self._memory.end_write()
 
     @atomic
     async def _write(self) -> Callable[[], None] | None:
         return self._state.write()
+
+    async def between_commits(self, work: Callable[[], None]) -> None:
+        """Do something that may take long with the rows, while nothing is being written."""
+        async with self._committing:
+            await self._make_durable(work, is_commit=False)
 
     async def close(self) -> None:
         """Make everything durable and close the rows.

@@ -23,6 +23,8 @@ notice that it was asked to leave."""
 ASK_AGAIN_S = 0.001
 SETTLING = frozenset({"settle", "keep", "release", "put_cookies", "confirm_depth_changes"})
 """The methods whose answers say that something is settled."""
+GIVING = SETTLING | {"lease", "renew", "claim", "acquire_slot", "release_slot"}
+"""Those whose answers give something to a worker, too."""
 
 
 class StoreSession:
@@ -40,15 +42,21 @@ class StoreSession:
         *,
         follows_depths: bool = True,
         longest_wait_s: float = LONGEST_WAIT_S,
+        in_commits: bool = False,
+        outlives: bool = False,
     ) -> None:
         """Prepare; with `longest_wait_s` 0 nobody waits, and the store's answers go as they are.
 
-        `follows_depths` says whether a module wants to know of shorter paths.
+        `follows_depths` says whether a module wants to know of shorter paths. `in_commits`: answers
+        are part of commits by themselves. `outlives`: another process may take over the store while
+        the worker lives, so everything that it is told must be durable.
         """
         self._store = store
         self._clock = clock
         self._follows_depths = follows_depths
         self._longest_wait_s = longest_wait_s
+        self._in_commits = in_commits
+        self._outlives = outlives
         self._news = asyncio.Event()
         self._parked: int | None = None
         """The worker that waits for a lease."""
@@ -79,9 +87,10 @@ class StoreSession:
         """Let an answer about something settled wait until that is durable.
 
         So nothing that a worker believes to be settled is ever lost. What it has leased need not be
-        durable: if this process dies, so does the worker.
+        durable if it dies with this process.
         """
-        if method not in SETTLING or (isinstance(result, Settled) and not result.accepted):
+        is_said = method in GIVING if self._outlives else method in SETTLING
+        if self._in_commits or not is_said or _is_nothing(result):
             return False
         self._store.when_durable(send)
         return True
@@ -169,3 +178,10 @@ class StoreSession:
         """Free a slot that was taken without a task."""
         self._slots[host, domain] -= 1
         await self._store.release_slot(host, domain, feedback, now)
+
+
+def _is_nothing(result: object) -> bool:
+    """Tell whether an answer says that nothing has changed."""
+    if isinstance(result, Leased):
+        return not result.tasks
+    return isinstance(result, Settled) and not result.accepted

@@ -27,15 +27,16 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import DATABASE, CrawlDirectory, find_crawl, is_locked
 from gossamer.stores.opening import IdleRequest, OpenRequest
 from gossamer.stores.own_redis.folder import FOLDER, is_own_redis, make_folder
-from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis import alive, counters, crawl_client, nodes, opening, reader
+from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.redis import crawl_client, nodes, opening
 from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.opening_reader import open_redis_rows_reader
+from gossamer.stores.redis.row_keys import RowKeys
 
 SETTINGS = (
     "--port 0 --unixsocketperm 700 --databases 1 --loglevel warning --logfile log --appendonly yes "
     "--appendfsync everysec --maxmemory-policy noeviction --unixsocket"
 )
-JOINED = "was-joined"
 SOCKET_BYTES = 100
 """How long the path of a Unix socket may be: systems allow 103 to 107."""
 PR_SET_PDEATHSIG = 1
@@ -70,17 +71,13 @@ async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[openi
 
 
 @asynccontextmanager
-async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[reader.RedisReader]:
+async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[CrawlReader]:
     """Read a crawl, from the server that runs, or from one that is started for that."""
     directory = find_crawl(request.directory, Path())
-    async with reachable_server(directory) as (address, is_running):
+    async with reachable_server(directory) as (address, _):
         store = StoreAddress("redis", url=address.url())
         there = replace(request, address=store, directory=directory)
-        async with reader.open_redis_reader(there) as crawl:
-            crawl.where = str(directory)
-            if not is_running:  # its workers are dead, however short ago they were seen
-                scheduler = replace(crawl.rules.scheduler, lease_s=0.0)
-                crawl.rules = replace(crawl.rules, scheduler=scheduler)
+        async with open_redis_rows_reader(there) as crawl:
             yield crawl
 
 
@@ -96,12 +93,10 @@ async def reachable_server(directory: Path) -> AsyncIterator[tuple[RedisAddress,
             yield _address(directory), False
 
 
-async def await_running(directory: Path, *, to_join: bool = False) -> RedisAddress | None:
+async def await_running(directory: Path) -> RedisAddress | None:
     """Return the server of a crawl that is running, or is about to; None: none is."""
     while is_locked(directory) and not (directory / DATABASE).exists():
         if await _does(directory, "PING"):
-            if to_join:
-                directory.joinpath(FOLDER, JOINED).touch()
             return _address(directory)
         await asyncio.sleep(CHECK_EVERY_S)
     return None
@@ -111,12 +106,7 @@ async def await_running(directory: Path, *, to_join: bool = False) -> RedisAddre
 async def _coordinating(
     request: OpenRequest | IdleRequest,
 ) -> AsyncIterator[tuple[CrawlDirectory, StoreAddress]]:
-    """Start the server, and forget who coordinated the crawl: the lock of the directory is ours.
-
-    Our workers are gone, as their lock is free. If those that have joined, if any, have ended in
-    order, nobody can be asking a host at this moment. Then none needs to rest for a lease because
-    this is another server: one full delay is enough, as after any crash, whatever was lost.
-    """
+    """Start the server, and forget who led the crawl: the lock of the directory is ours."""
     _find_program()  # before anything is made
     with CrawlDirectory(request.directory) as directory:
         if directory.database.exists():
@@ -130,14 +120,7 @@ async def _coordinating(
             if others := {*names} - {request.name}:
                 what = f"{directory.path} holds the crawl {min(others)}"
                 raise UsageError(f"{what}: give its seed or --name, another --dir, or --fresh")
-            crawl = crawl_client.CrawlClient(client, request.name)
-            leader, seen, key = map(crawl.key, ("leader", "seen", "counts"))
-            await client.delete(f"{leader}coordinator", f"{leader}frontier")
-            has_joined = (folder / JOINED).exists() and await client.zcount(seen, "(0", "+inf")
-            if names and not has_joined and isinstance(request, OpenRequest):
-                forgotten = {"server": 0, "closed": alive.AT_WORK}
-                counts = await counters.read_counters(crawl) | forgotten
-                await client.set(key, counters.pack_counters(counts))
+            await client.delete(RowKeys(request.name).lead)
             yield directory, StoreAddress("redis", url=address.url())
 
 

@@ -19,6 +19,7 @@ import msgspec
 from redis import exceptions
 
 from gossamer.errors import CrawlError
+from gossamer.stores.opening import StoreChangedError
 from gossamer.stores.redis.blocking_link import BlockingLink, Command, complaint, pack
 from gossamer.stores.redis.row_keys import RowKeys
 
@@ -27,11 +28,11 @@ LEAD_S = 5.0
 CHECK_EVERY_S = 0.1
 
 
-class LeadLostError(CrawlError):
+class LeadLostError(StoreChangedError):
     """Another process leads the crawl, or has led it meanwhile."""
 
 
-class ServerForgotError(CrawlError):
+class ServerForgotError(StoreChangedError):
     """The server has not got what this process wrote last."""
 
 
@@ -43,10 +44,13 @@ class LeadHolder(msgspec.Struct, frozen=True):
     pid: int
     since: float
     """When it was taken, by the server's clock."""
+    role: str = ""
+    """`crawl` of a coordinator, or `frontier`."""
 
     def __str__(self) -> str:
         moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since))
-        return f"process {self.pid} on {self.host}, since {moment}"
+        who = f"gossamer {self.role}" if self.role else "a process"
+        return f"{who}, process {self.pid} on {self.host}, since {moment}"
 
 
 def read_holder(stored: bytes | None) -> LeadHolder | None:
@@ -79,13 +83,19 @@ class CrawlLead:
     """The right to write the rows of a crawl, and what is written with it."""
 
     def __init__(
-        self, link: BlockingLink, keys: RowKeys, where: str, lead_s: float = LEAD_S
+        self,
+        link: BlockingLink,
+        keys: RowKeys,
+        where: str,
+        lead_s: float = LEAD_S,
+        role: str = "",
     ) -> None:
         self._link = link
         self._keys = keys
         self._where = where
         """The crawl, for people."""
         self._lead_ms = round(lead_s * 1000)
+        self._role = role
         self._token = secrets.token_hex(8)
         self._value: bytes | None = None
         """What stands in the key of the lead, once it was taken."""
@@ -101,6 +111,15 @@ class CrawlLead:
         """The number of the last commit."""
         return self._number
 
+    @property
+    def token(self) -> str:
+        """What tells this process from others."""
+        return self._token
+
+    def myself(self, since: float) -> LeadHolder:
+        """Return this process as others are shown it."""
+        return LeadHolder(self._token, socket.gethostname(), os.getpid(), since, self._role)
+
     def holder(self) -> LeadHolder | None:
         """Return who has the lead."""
         (stored,) = self._link.ask(("GET", self._keys.lead))
@@ -112,15 +131,24 @@ class CrawlLead:
         The commit that comes with it refuses all that others began before.
         """
         give_up_at = time.monotonic() + patience_s
-        while not self._link.patiently(self._take_once):
+        while not self.try_to_take():
             if time.monotonic() >= give_up_at:
-                holder = self.holder()
-                raise LeadLostError(
-                    f"another process works on {self._where} ({holder or 'it has just ended'}): "
-                    "wait until it has ended, or stop it"
-                )
+                raise self.taken_by(self.holder())
             time.sleep(CHECK_EVERY_S)
+
+    def try_to_take(self) -> bool:
+        """Take the lead if nobody has it, and refuse what others began before."""
+        if not self._link.patiently(self._take_once):
+            return False
         self._link.patiently(self._fence)
+        return True
+
+    def taken_by(self, holder: LeadHolder | None) -> CrawlError:
+        """Return the error of a lead that another process has."""
+        return CrawlError(
+            f"another process works on {self._where} ({holder or 'it has just ended'}): "
+            "wait until it has ended, or stop it"
+        )
 
     def renew(self) -> None:
         """Keep the lead when there is nothing to commit; raises as `commit` does."""
@@ -130,6 +158,12 @@ class CrawlLead:
         """Let another process take the lead at once, if it is still ours."""
         if self._value is not None:
             self._link.patiently(self._resign_once)
+            self._value = None
+
+    def resign_at_once(self) -> None:
+        """Do the same, if the server answers."""
+        if self._value is not None:
+            self._resign_once()
             self._value = None
 
     def commit(self, commit: Commit) -> None:
@@ -149,7 +183,7 @@ class CrawlLead:
         now: list[bytes]
         (now,) = self._link.round_trip(pack(("TIME",)), 1)
         since = int(now[0]) + int(now[1]) / 1e6
-        holder = LeadHolder(self._token, socket.gethostname(), os.getpid(), since)
+        holder = self.myself(since)
         value = msgspec.json.encode(holder)
         command = ("SET", self._keys.lead, value, "NX", "PX", self._lead_ms)
         taken, stored = self._link.round_trip(pack(command) + pack(("GET", self._keys.lead)), 2)

@@ -1,211 +1,364 @@
-"""Opening a crawl in Redis to coordinate it: one process does so at a time.
+"""Opening a crawl in Redis to work on it: the process that has its lead is its frontier.
 
-The lead is a key that runs out by itself, so that a coordinator that was killed is waited out.
+A coordinator is the frontier as long as it lives. A process that stands by takes the lead when it
+is free, and gives it back when a coordinator wants it.
 """
 
 import asyncio
-import logging
-import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+import os
+import re
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.errors import CrawlError
+from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.away import PATIENCE_S, StoreAwayError
+from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest, Say
 from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
-from gossamer.stores.process_message import ProcessMessage
-from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.notes import CrawlNotes
-from gossamer.stores.redis.open import Opening, delete_crawl, open_redis
-from gossamer.stores.redis.reader import RedisReader, reading_at
-from gossamer.stores.redis.store import RedisStore
-from gossamer.stores.results import ReplayedPage
+from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.checks import require
+from gossamer.stores.redis.keys import REGISTRY
+from gossamer.stores.redis.lead import LEAD_S
+from gossamer.stores.redis.message_queues import FrontierQueues, alive
+from gossamer.stores.redis.no_answer import explained
+from gossamer.stores.redis.nodes import Nodes, connect
+from gossamer.stores.redis.probe import check
+from gossamer.stores.redis.rows import RedisRows
+from gossamer.stores.results import ReplayedPage, pack_records
+from gossamer.stores.rows import Changes, ResultRow
+from gossamer.stores.rows_reader import RowsReader
 
-LOG = logging.getLogger("gossamer.store")
-
-ROLE = "coordinator"
-LEADS_FOR_S = 5.0
-"""How long nobody else may coordinate the crawl after the last word of the one that does."""
-SILENT_S = 5.0
-"""A worker that is alive is heard of at least this often, many times over."""
+COORDINATOR, FRONTIER = "crawl", "frontier"
+"""The commands that lead a crawl."""
+JOINED_NOTE = "joined"
+"""The note of who has joined: what a process is called in queues -> the number of its worker."""
+PROCESS_NOTE = "process"
+"""The note of the process that led the crawl last, by which another one of its machine finds out
+whether it lives."""
 CHECK_EVERY_S = 0.1
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
-class _Lead:
-    """The right to coordinate a crawl."""
-
-    def __init__(self, notes: CrawlNotes, where: str, say: Say, advice: str) -> None:
-        self._notes = notes
-        self._where = where
-        self._say = say
-        self._advice = advice
-        """What to do where another process has it."""
-        self._me = secrets.token_hex(8)
-
-    async def take(self) -> None:
-        """Take the lead; a coordinator that was killed is waited out."""
-        loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + LEADS_FOR_S + CHECK_EVERY_S
-        said = False
-        while not await self._notes.lead(ROLE, self._me, LEADS_FOR_S):
-            if loop.time() >= give_up_at:
-                raise CrawlError(f"another process coordinates {self._where}: {self._advice}")
-            if not said:
-                said = True
-                self._say("info", "checking whether another process runs this crawl")
-            await asyncio.sleep(CHECK_EVERY_S)
-
-    async def keep(self) -> None:
-        """Keep the lead; a CrawlError if another process has taken it."""
-        try:
-            leads = await self._notes.lead(ROLE, self._me, LEADS_FOR_S)
-        except CrawlError:
-            return  # a store that is away for a moment is waited for by its own calls
-        if not leads:
-            raise CrawlError(
-                f"another process has taken over {self._where}, while this one stood still: it "
-                "goes on there"
-            )
-
-    async def give_up(self) -> None:
-        """Let another process coordinate the crawl."""
-        with suppress(CrawlError):  # it ends by itself
-            await self._notes.resign(ROLE, self._me)
-
-
-class _Messages:
-    """The messages of a crawl that come from now on."""
-
-    def __init__(self, notes: CrawlNotes) -> None:
-        self._notes = notes
-        self._after: str | None = None
-
-    async def read(self) -> list[ProcessMessage]:
-        """Return those since the last call; the first one returns none."""
-        try:
-            self._after, messages = await self._notes.said(self._after)
-        except CrawlError:
-            return []  # a store that is away for a moment is waited for by its own calls
-        return messages
+def check_name(crawl: str) -> None:
+    """Refuse what cannot be the name of a crawl in a shared store."""
+    if not _NAME.fullmatch(crawl):
+        raise UsageError(
+            f"{crawl!r} is not a valid name for a crawl in the store: use letters, digits, '.', "
+            "'_' and '-', at most 100"
+        )
 
 
 class RedisCrawl(msgspec.Struct, frozen=True):
-    """An opened crawl in Redis."""
+    """An opened crawl in Redis, of which this process has the lead."""
 
-    store: RedisStore
+    store: EmbeddedStore
+    rows: RedisRows
     address: StoreAddress
     where: str
     identity: str
-    new_worker: Callable[[], Coroutine[Any, Any, int]]
-    keep: Callable[[], Coroutine[Any, Any, None]]
-    messages: Callable[[], Coroutine[Any, Any, list[ProcessMessage]]]
-    reader: Callable[[], AbstractAsyncContextManager[RedisReader]]
-    leadership: CrawlNotes
-    local_store: None = None
+    clock: Callable[[], float]
+    queues: FrontierQueues
+    """Those of the processes that have joined."""
     worker_lock: int | None = None
+
+    @asynccontextmanager
+    async def reader(self) -> AsyncIterator[RowsReader]:
+        """Open the crawl to read it, as it is now."""
+        await self.store.written()
+        yield RowsReader(self.rows, where=self.where, directory=None, running=True)
+
+    async def new_worker(self) -> int:
+        """Return a number for a worker that no other has."""
+        return await self.store.new_worker(self.clock())
+
+    async def keep(self) -> None:
+        """Keep the lead; a CrawlError if another process has it."""
+        await self.store.between_commits(self.rows.renew_lead)
+
+    async def is_wanted(self) -> bool:
+        """Tell whether a coordinator wants the lead."""
+        return await asyncio.to_thread(self.rows.is_lead_wanted)
 
 
 @asynccontextmanager
 async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
-    """Open a crawl; take over what is in progress if nobody is at work any more."""
-    address = parse_address(request.address.url)
-    where = f"the crawl {request.name} in {address}"
-    async with CrawlNotes(address, request.name) as notes:
-        advice = f"more workers join it with gossamer worker --name {request.name}"
-        lead = _Lead(notes, where, request.say, advice)
-        await lead.take()
+    """Open a crawl to coordinate it; whoever coordinated it before is waited for, a moment."""
+    address = await checked_address(
+        request.address, request.name, request.say, allow_insecure=request.allow_insecure
+    )
+    async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
+        await _take_lead(rows, request)
+        if request.fresh:
+            await _start_over(rows, request)
+        await asyncio.to_thread(rows.prepare)
+        async with _opened(rows, address, request) as crawl:
+            yield crawl
+
+
+@asynccontextmanager
+async def open_rows(
+    address: RedisAddress, name: str, say: Say, role: str = ""
+) -> AsyncIterator[RedisRows]:
+    """Connect to the rows of a crawl, waiting for a server that is away just now."""
+    tell = partial(say, "warning")
+    make = partial(RedisRows, address, name, tell=tell, role=role)
+    give_up_at, is_told = time.monotonic() + PATIENCE_S, False
+    while True:
         try:
-            identity = await notes.get(IDENTITY_NOTE)
-            is_alone = await _is_alone(notes, request)
-            if request.fresh:
-                if not is_alone:  # they would go on with what they know of the old one
-                    raise CrawlError(
-                        f"workers of {where} are still at work: stop them, and start over then"
-                    )
-                await delete_crawl(address, request.name)
-                await lead.keep()
-                if identity is not None:
-                    await notes.put(IDENTITY_NOTE, identity)  # its results are still its own
-            note = await notes.get(OPTIONS_NOTE)
-            if note is not None:
-                request.check(note)
-            how = Opening(
-                take_over=is_alone,
-                allow_insecure=request.allow_insecure,
-                tell=lambda words: request.say("warning", words),
-            )
-            store = await open_redis(address.url(), request.name, request.rules, how)
-            try:
-                if is_alone:
-                    await notes.restart_worker_numbers()
-                if identity is None:
-                    identity = new_identity().encode()
-                    await notes.put(IDENTITY_NOTE, identity)
-                messages = _Messages(notes)
-                await messages.read()
-                yield RedisCrawl(
-                    store=store,
-                    address=request.address,
-                    where=where,
-                    identity=identity.decode(),
-                    new_worker=notes.new_worker,
-                    keep=lead.keep,
-                    messages=messages.read,
-                    reader=partial(reading_at, notes.nodes, address, request.name),
-                    leadership=notes,
-                )
-            finally:
-                await store.close()
-        finally:
-            await lead.give_up()
+            rows = await asyncio.to_thread(make)
+            break
+        except StoreAwayError as error:
+            if time.monotonic() >= give_up_at or not is_told:
+                raise
+            is_told = True
+            tell(str(error))
+        await asyncio.sleep(CHECK_EVERY_S)
+    try:
+        yield rows
+    finally:
+        rows.close()
+
+
+async def checked_address(
+    store: StoreAddress, name: str, say: Say, *, allow_insecure: bool = False
+) -> RedisAddress:
+    """Return the address of a server that is fit for crawls; a CrawlError says why it is not."""
+    check_name(name)
+    address = parse_address(store.url)
+    for finding in require(await check(address, allow_insecure=allow_insecure), address):
+        say("warning", f"The store {address}: {finding}.")
+    return address
+
+
+async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> None:
+    """Take the lead; one that was killed is waited out, one that stands in gives it back."""
+    give_up_at, is_said = time.monotonic() + LEAD_S + 1.0, False
+    while not await asyncio.to_thread(rows.try_to_lead):
+        holder = await asyncio.to_thread(rows.holder)
+        if time.monotonic() >= give_up_at:
+            raise rows.taken_by(holder)
+        if holder is not None and holder.role == FRONTIER:
+            await asyncio.to_thread(rows.want_lead)
+        if not is_said:
+            is_said = True
+            request.say("info", "checking whether another process runs this crawl")
+        await asyncio.sleep(CHECK_EVERY_S)
+
+
+async def _start_over(rows: RedisRows, request: OpenRequest) -> None:
+    """Delete what is there, unless processes that have joined are at work; keep whose it is."""
+    metadata = await asyncio.to_thread(rows.metadata)
+    names = [*read_joined(metadata.get(JOINED_NOTE))]
+    if any(await asyncio.to_thread(rows.are_there, [alive(name) for name in names])):
+        raise CrawlError(
+            f"workers of the crawl {request.name} in {request.address} are still at work: stop "
+            "them, and start over then"
+        )
+    await asyncio.to_thread(rows.prepare, fresh=True)
+    if (identity := metadata.get(IDENTITY_NOTE)) is not None:
+        await _put(rows, {IDENTITY_NOTE: identity})  # its results are still its own
+
+
+async def _put(rows: RedisRows, metadata: dict[str, bytes]) -> None:
+    changes = Changes()
+    changes.metadata.update(metadata)
+    if (finish := rows.write(changes)) is not None:
+        await asyncio.to_thread(finish)
+
+
+@asynccontextmanager
+async def _opened(
+    rows: RedisRows, address: RedisAddress, request: OpenRequest
+) -> AsyncIterator[RedisCrawl]:
+    """Load a crawl of which this process has the lead."""
+    metadata = await asyncio.to_thread(rows.metadata)
+    note = metadata.get(OPTIONS_NOTE)
+    if note is not None:
+        request.check(note)
+    identity = metadata.get(IDENTITY_NOTE) or new_identity().encode()
+    await register(address, request.name)
+    request.set_clock(await asyncio.to_thread(clock_offset_s, rows))
+    lives = _who_lives(metadata)
+    load = partial(EmbeddedStore, rows, request.rules, request.clock(), lives=lives)
+    store = await asyncio.to_thread(load)
+    try:
+        store.put_metadata(IDENTITY_NOTE, identity)
+        store.put_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
+        yield RedisCrawl(
+            store=store,
+            rows=rows,
+            address=request.address,
+            where=f"the crawl {request.name} in {address}",
+            identity=identity.decode(),
+            clock=request.clock,
+            queues=FrontierQueues(address, rows.keys),
+        )
+    finally:
+        await store.close()
+
+
+def clock_offset_s(rows: RedisRows) -> float:
+    """Return how far the clock of the server is before the steady one of this machine.
+
+    All processes of a crawl go by it. It is a little too much, by the time of the question: so no
+    request is ever noted too early.
+    """
+    asked_at = time.monotonic()
+    return rows.server_time() - asked_at
+
+
+def _who_lives(metadata: dict[str, bytes]) -> Callable[[int], bool] | None:
+    """Return what tells which workers of the process that led the crawl may live; None: none.
+
+    Those that have joined from elsewhere may. Those of its own command end when it does, which is
+    known if it was one of this machine.
+    """
+    joined = {*read_joined(metadata.get(JOINED_NOTE)).values()}
+    note = metadata.get(PROCESS_NOTE)
+    if metadata.get("closed") != b"no" or note is None:
+        return joined.__contains__ if joined else None
+    if not msgspec.json.decode(note, type=ThisProcess).has_ended():
+        return lambda _: True
+    return joined.__contains__ if joined else None
+
+
+def read_joined(note: bytes | None) -> dict[str, int | None]:
+    """Return who has joined, as it is noted."""
+    return {} if note is None else msgspec.msgpack.decode(note, type=dict[str, int | None])
+
+
+class ThisProcess(msgspec.Struct, frozen=True):
+    """A process as others of its machine can recognise it."""
+
+    host: str
+    boot: str
+    """The start of the machine, and the space of process numbers: empty where it is not known."""
+    pid: int
+    started: str
+
+    @classmethod
+    def now(cls) -> "ThisProcess":
+        """Return this process."""
+        return cls(socket.gethostname(), _boot(), os.getpid(), _start_of(os.getpid()))
+
+    def has_ended(self) -> bool:
+        """Tell whether it surely has; False where that cannot be known."""
+        if not self.boot or (self.host, self.boot) != (socket.gethostname(), _boot()):
+            return False
+        return self.pid == os.getpid() or _start_of(self.pid) != self.started
+
+
+def _boot() -> str:
+    with suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 -- it is no path
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() + space
+    return ""
+
+
+def _start_of(pid: int) -> str:
+    """Return when a process was started, as the system counts; empty: there is none."""
+    with suppress(OSError, IndexError):
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return status.rpartition(")")[2].split()[19]
+    return ""
+
+
+async def register(address: RedisAddress, name: str) -> None:
+    """Have the name of a crawl listed."""
+    nodes = Nodes(address)
+    async with explained(address), connect(await nodes.find(REGISTRY)) as registrar:
+        await registrar.sadd(REGISTRY, name)
+
+
+# -- beside the coordinator ----------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def stand_by(
+    address: RedisAddress, name: str, say: Say, stopped: asyncio.Event
+) -> AsyncIterator[RedisRows | None]:
+    """Wait until this process has the lead of a crawl that has begun; None: it was stopped."""
+    async with open_rows(address, name, say, FRONTIER) as rows:
+        yield rows if await _stand_by(rows, stopped) else None
+
+
+async def _stand_by(rows: RedisRows, stopped: asyncio.Event) -> bool:
+    since, say_at = await asyncio.to_thread(rows.server_time), 0.0
+    try:
+        while not stopped.is_set():
+            wanted = await asyncio.to_thread(rows.is_lead_wanted)
+            if not wanted and await asyncio.to_thread(rows.try_to_lead):
+                return True
+            if time.monotonic() >= say_at:
+                await asyncio.to_thread(rows.stand_by, since)
+                say_at = time.monotonic() + 1.0
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopped.wait(), CHECK_EVERY_S)
+        return False
+    finally:
+        with suppress(CrawlError):
+            await asyncio.to_thread(rows.end_stand_by)
+
+
+@asynccontextmanager
+async def open_to_lead(
+    rows: RedisRows, address: RedisAddress, request: OpenRequest
+) -> AsyncIterator[RedisCrawl]:
+    """Load a crawl of which this process, which stood by, has the lead now."""
+    await asyncio.to_thread(rows.prepare)
+    async with _opened(rows, address, request) as crawl:
+        yield crawl
 
 
 class IdleRedisCrawl(msgspec.Struct, frozen=True):
-    """A crawl in Redis that nobody coordinates but this process, which does not go on with it."""
+    """A crawl in Redis that nobody works on: this process has the lead, and does not go on."""
 
-    keep: Callable[[], Coroutine[Any, Any, None]]
-    notes: CrawlNotes
+    rows: RedisRows
+
+    async def keep(self) -> None:
+        """Keep the lead; a CrawlError if another process has it."""
+        await asyncio.to_thread(self.rows.renew_lead)
 
     async def add_replayed(self, replayed: ReplayedPage, now: float) -> None:
-        """Append records to the log of results, and store the note; the server's clock counts."""
-        await self.notes.add_replayed(replayed)
+        """Append records to the log of results, and store the note."""
+        await asyncio.to_thread(add_replayed, self.rows, replayed, now)
+
+
+def add_replayed(rows: RedisRows, replayed: ReplayedPage, now: float) -> None:
+    """Append records of a page to the log of results, and store the note, in one commit."""
+    changes = Changes()
+    changes.metadata[replayed.note] = replayed.progress
+    if replayed.records:
+        page = rows.read_page(replayed.page_id)
+        assert page is not None, "pages are never removed"
+        packed = pack_records(replayed.records)
+        result = ResultRow(rows.last_result() + 1, page.url, None, now, packed, None)
+        changes.results.append(result)
+    if (finish := rows.write(changes)) is not None:
+        finish()
 
 
 @asynccontextmanager
 async def open_idle_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleRedisCrawl]:
-    """Keep others from coordinating a crawl."""
+    """Keep others from working on a crawl."""
     address = parse_address(request.address.url)
-    async with CrawlNotes(address, request.name) as notes:
-        where = f"the crawl {request.name} in {address}"
-        lead = _Lead(notes, where, request.say, "wait until it has ended")
-        await lead.take()
-        try:
-            yield IdleRedisCrawl(lead.keep, notes)
-        finally:
-            await lead.give_up()
+    async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
+        await _take_lead(rows, request)
+        await asyncio.to_thread(rows.prepare)
+        yield IdleRedisCrawl(rows)
 
 
-async def _is_alone(notes: CrawlNotes, request: OpenRequest) -> bool:
-    """Tell whether no worker is alive; one that was heard of lately gets time for a sign."""
-    first = await notes.silence_s()
-    quiet_s = min(first.values(), default=SILENT_S)
-    if quiet_s < SILENT_S:
-        request.say("info", "checking whether workers of this crawl are alive")
-        await asyncio.sleep(SILENT_S - quiet_s)
-    now = await notes.silence_s()
-    return all(silence >= SILENT_S for silence in now.values())
-
-
-@asynccontextmanager
-async def join_redis_crawl(address: StoreAddress, name: str) -> AsyncIterator[RedisStore]:
-    """Open a crawl that another process coordinates; the server was checked by that one."""
-    how = Opening(is_checked=True, tell=LOG.warning)
-    store = await open_redis(parse_address(address.url).url(), name, None, how)
+async def put_note(store: StoreAddress, crawl: str, name: str, value: bytes) -> None:
+    """Store a note that the frontier of a crawl never writes, whoever that is."""
+    rows = await asyncio.to_thread(RedisRows, parse_address(store.url), crawl)
     try:
-        yield store
+        await asyncio.to_thread(rows.put_note, name, value)
     finally:
-        await store.close()
+        rows.close()

@@ -299,7 +299,10 @@ class PackedChanges:
         for name, count in changes.taken.items():
             self._out.add("LTRIM", self._keys.messages(name), count, -1)
         for name, messages in changes.sent.items():
-            self._out.append(self._keys.messages(name), messages)
+            if name not in changes.ended_queues:
+                self._out.append(self._keys.messages(name), messages)
+        for name in changes.ended_queues:
+            self._out.add("UNLINK", self._keys.messages(name))
 
 
 def read_sketch(number: int, bands: bytes | None, sample: bytes | None) -> SketchRow | None:

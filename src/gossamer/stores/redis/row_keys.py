@@ -15,6 +15,8 @@ NAMES: Final = {
     "format": "format",  # string: the number of the format
     "lead": "lead",  # string that runs out: who writes (lead.py)
     "commit": "commit",  # string: how many commits there were, and the token of the last writer
+    "wanted": "wanted",  # string that runs out: a coordinator wants the lead
+    "standby": "standby",  # hash: token -> who stands by, and when it last said so
     "numbers": "numbers",  # hash: how far the numbers of rows go (`row_changes.RowNumbers`)
     # the crawl
     "metadata": "metadata",  # hash: name -> value
@@ -56,6 +58,8 @@ class RowKeys:
     format: bytes
     lead: bytes
     commit: bytes
+    wanted: bytes
+    standby: bytes
     numbers: bytes
     metadata: bytes
     hosts: bytes

@@ -10,10 +10,12 @@ import logging
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from gossamer.errors import CrawlError
 from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink, complaint
@@ -47,6 +49,11 @@ from gossamer.stores.url_record import Attempt
 
 log = logging.getLogger("gossamer.store")
 
+WANTED_MS: Final = 2_000
+RENEW_EVERY_S: Final = 1.0
+"""How often the lead is renewed while everything is read."""
+
+T = TypeVar("T")
 _decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode
 _decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
 _decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
@@ -63,6 +70,7 @@ class RedisRows:
         *,
         tell: Callable[[str], None] = log.warning,
         lead_s: float = LEAD_S,
+        role: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Connect; a CrawlError says why that does not go.
@@ -77,7 +85,7 @@ class RedisRows:
         self._reading, self._writing = (
             BlockingLink(address, self._keys.prefix.decode(), self._say, clock) for _ in range(2)
         )
-        self._lead = CrawlLead(self._writing, self._keys, self._where, lead_s)
+        self._lead = CrawlLead(self._writing, self._keys, self._where, lead_s, role)
         self._numbers = RowNumbers()
         self._queue_of = array("b")
         self._is_loaded = False
@@ -114,6 +122,18 @@ class RedisRows:
         if not fresh:
             self._format.check(self._reading)
         self._lead.take(patience_s)
+        self.prepare(fresh=fresh)
+
+    def check_format(self) -> None:
+        """Refuse a crawl that another version of the program has begun."""
+        self._format.check(self._reading)
+
+    def try_to_lead(self) -> bool:
+        """Take the lead if nobody has it; then `prepare` is to be called before anything else."""
+        return self._lead.try_to_take()
+
+    def prepare(self, *, fresh: bool = False) -> None:
+        """Learn how far the rows go, under the lead; `fresh` deletes what is there."""
         if fresh:
             self._format.delete(self._writing, self._lead.renew)
         self._format.lay_down(self._writing)
@@ -122,6 +142,50 @@ class RedisRows:
         self._numbers = msgspec.convert(told, RowNumbers)
         self._queue_of = array("b")
         self._is_loaded = self._numbers.url == 0
+
+    def put_note(self, name: str, value: bytes) -> None:
+        """Store a note that whoever leads the crawl never writes."""
+        self._reading.ask(("HSET", self._keys.metadata, name, value))
+
+    def want_lead(self) -> None:
+        """Ask whoever stands in for a coordinator to give the lead back, for a moment."""
+        self._reading.ask(("SET", self._keys.wanted, 1, "PX", WANTED_MS))
+
+    def is_lead_wanted(self) -> bool:
+        """Tell whether a coordinator wants the lead."""
+        (found,) = self._reading.ask(("EXISTS", self._keys.wanted))
+        return bool(found)
+
+    def taken_by(self, holder: LeadHolder | None) -> CrawlError:
+        """Return the error of a lead that another process has."""
+        return self._lead.taken_by(holder)
+
+    def server_time(self) -> float:
+        """Return the time of the server, which is that of the crawl."""
+        ((seconds, micros),) = self._reading.ask(("TIME",))
+        return int(seconds) + int(micros) / 1e6
+
+    def are_there(self, names: Sequence[str]) -> list[bool]:
+        """Tell for each name whether there is a message under it, or a sign."""
+        if not names:
+            return []
+        asked = [("EXISTS", self._keys.messages(name)) for name in names]
+        return [bool(found) for found in self._reading.ask(*asked)]
+
+    def stand_by(self, since: float) -> None:
+        """Say that this process stands by to take the lead over, since then; to be said again."""
+        packed = msgspec.json.encode((self._lead.myself(since), self.server_time()))
+        self._reading.ask(("HSET", self._keys.standby, self._lead.token, packed))
+
+    def end_stand_by(self) -> None:
+        """Say that it does so no more."""
+        self._reading.ask(("HDEL", self._keys.standby, self._lead.token))
+
+    def standbys(self) -> list[LeadHolder]:
+        """Return the processes that stand by."""
+        stored, now = row_loading.read_fields(self._reading, self._keys.standby), self.server_time()
+        found = [msgspec.json.decode(one, type=tuple[LeadHolder, float]) for one in stored.values()]
+        return [one for one, said_at in found if said_at > now - LEAD_S]
 
     def renew_lead(self) -> None:
         """Keep the lead when there is nothing to write; raises as what `write` returns does.
@@ -149,12 +213,13 @@ class RedisRows:
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
         link, last = self._all_written(), self._numbers.url
-        yield from row_loading.load_urls(link, self._keys, last, self._queue_of)
+        yield from self._led(row_loading.load_urls(link, self._keys, last, self._queue_of))
         self._is_loaded = True
 
     def known_pages(self) -> Iterator[KnownPage]:
         """Yield what memory holds of every page, in the order of numbers."""
-        return row_loading.load_pages(self._all_written(), self._keys, self._numbers.page)
+        link, last = self._all_written(), self._numbers.page
+        return self._led(row_loading.load_pages(link, self._keys, last))
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
@@ -182,6 +247,15 @@ class RedisRows:
     def last_result(self) -> int:
         """Return the number of the last result; 0 when there is none."""
         return self._numbers.result
+
+    def _led(self, rows: Iterator[T]) -> Iterator[T]:
+        """Yield rows, and keep the lead meanwhile."""
+        renew_at = time.monotonic() + RENEW_EVERY_S
+        for number, row in enumerate(rows):
+            yield row
+            if number % 1_000 == 0 and time.monotonic() >= renew_at:
+                self._lead.renew()
+                renew_at = time.monotonic() + RENEW_EVERY_S
 
     def _all_written(self) -> BlockingLink:
         """Return the connection that reads, when there is nothing that it cannot see."""
@@ -339,9 +413,10 @@ class RedisRows:
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def queue_key(self, name: str) -> bytes:
-        """Return the list in which messages of a name are sent and taken."""
-        return self._keys.messages(name)
+    @property
+    def keys(self) -> RowKeys:
+        """The keys of the crawl."""
+        return self._keys
 
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Take changes over; return what sends them, in whatever thread.
@@ -349,7 +424,8 @@ class RedisRows:
         If that raises, nothing of them was written, and these rows are of no more use.
         """
         assert self._pending is None, "changes are sent before others are written"
-        assert self._is_loaded, "known_urls says in which queues URLs are, before anything changes"
+        is_safe = self._is_loaded or not (changes.urls or changes.url_changes)
+        assert is_safe, "known_urls says in which queues URLs are, before any of them changes"
         pending = PackedChanges(changes, self._keys, self._queue_of, self._numbers)
         self._pending = pending
 
@@ -361,7 +437,9 @@ class RedisRows:
         return send
 
     def close(self) -> None:
-        """Let go of it; what was written and not made durable is lost."""
+        """Let go of it, and of the lead; what was written and not made durable is lost."""
+        with suppress(*ERRORS, CrawlError):  # it runs out by itself
+            self._lead.resign_at_once()
         self._reading.close()
         self._writing.close()
 

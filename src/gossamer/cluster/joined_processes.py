@@ -1,0 +1,203 @@
+"""The processes that have joined a crawl, as its frontier has them: their queues and sessions."""
+
+import asyncio
+from collections.abc import Callable
+from secrets import token_hex
+from typing import Any
+
+import msgspec
+
+from gossamer.channel import Served
+from gossamer.channel.channel import methods_of
+from gossamer.channel.queues import Hello, QueueServer
+from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, Level
+from gossamer.modules.remote import PAGE_MODULES, ServedModules
+from gossamer.stores.local import STORE, StoreSession
+from gossamer.stores.opening import LocalStore
+from gossamer.stores.redis.message_queues import FrontierQueues, alive, down, sent, up
+from gossamer.stores.redis.opening import JOINED_NOTE, read_joined
+
+Say = Callable[[Level, str], None]
+
+
+class JoinedServices(msgspec.Struct, frozen=True, kw_only=True):
+    """What processes that have joined find at the frontier."""
+
+    clock: Callable[[], float]
+    say: Say
+    follows_depths: bool = True
+    """Whether a module, here or in a worker, wants to know of shorter paths."""
+    modules: ServedModules | None = None
+    """The modules of the coordinator; None: they are not here, and who wants them waits."""
+
+
+class _Process:
+    """One process that has joined."""
+
+    def __init__(self, name: str, number: int | None, owner: "JoinedProcesses") -> None:
+        self.name = name
+        self.number = number
+        self.who = name
+        self.untaken = 0
+        """How many messages were read and are still needed."""
+        self.heard_at = owner.services.clock()
+        self._owner = owner
+        services = owner.services
+        self.session = StoreSession(
+            owner.store, services.clock, follows_depths=services.follows_depths, in_commits=True
+        )
+        self.server = QueueServer(
+            JOINED_CONTRACTS,
+            self._served(),
+            lambda message: owner.store.post(down(name), message),
+            on_batch=owner.on_news,
+            on_taken=self._taken,
+            on_hello=self._greeted,
+        )
+        self.server.begin(owner.token)
+
+    def _served(self) -> list[Served]:
+        modules = self._owner.services.modules
+        waiting: dict[str, Any] = dict.fromkeys(PAGE_MODULES.methods, _wait_for_another)
+        pages = waiting if modules is None else methods_of(PAGE_MODULES, modules)
+        store = self.session.serve(STORE)
+        target = {**store.target, "dismiss": self._owner.dismiss}
+        return [
+            msgspec.structs.replace(store, target=target),
+            Served(contract=JOINING, target=methods_of(JOINING, self)),
+            Served(contract=PAGE_MODULES, target=pages, at_once=None),
+        ]
+
+    def _taken(self) -> None:
+        self.untaken -= 1
+        self._owner.store.take_message(up(self.name))
+
+    def _greeted(self, hello: Hello) -> None:
+        self.number, self.who = hello.worker, hello.name
+        self._owner.note()
+
+    # -- what it asks (`Joining`) ----------------------------------------------------------------
+
+    async def new_worker(self) -> int:
+        """Return the number of a worker that counts from now on."""
+        return await self._owner.store.new_worker(self._owner.services.clock())
+
+    async def say(self, level: Level, words: str) -> None:
+        """Show a message."""
+        self._owner.services.say(level, f"{self.who}: {words}")
+
+
+class JoinedProcesses:
+    """The processes that have joined a crawl, from wherever."""
+
+    def __init__(
+        self,
+        store: LocalStore,
+        queues: FrontierQueues,
+        services: JoinedServices,
+        on_news: Callable[[], None],
+    ) -> None:
+        """Go on with those that are noted; `on_news` is called when they have told something."""
+        self.store = store
+        self.services = services
+        self.token = token_hex(8)
+        """Tells this frontier from others."""
+        self._queues = queues
+        self._on_news = on_news
+        self._processes: dict[str, _Process] = {}
+        self._noted: dict[str, int | None] = {}
+
+    async def begin(self) -> None:
+        """Say hello to those that have joined before."""
+        for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
+            self._noted[name] = number
+            self._processes[name] = _Process(name, number, self)
+            if number is not None:
+                await self.store.join(number, self.services.clock())
+
+    async def run(self) -> None:
+        """Take in what they say, until cancelled."""
+        try:
+            while True:
+                rung = await self._queues.rung()
+                await self._read(rung or {*self._processes})
+                self._raise_what_broke()
+        finally:
+            for process in self._processes.values():
+                process.server.end()
+            await self._queues.close()
+
+    def on_news(self) -> None:
+        """Note that they have told the store something."""
+        self._on_news()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let them have what there may be for them now."""
+        for process in self._processes.values():
+            process.session.wake()
+
+    def tell_over(self, ended_by: str) -> None:
+        """Tell all of them that the crawl is over."""
+        for process in self._processes.values():
+            process.server.tell_over(ended_by)
+
+    def forget_gone(self) -> None:
+        """Forget workers that were silent until they had nothing left."""
+        now = self.services.clock()
+        for process in [*self._processes.values()]:
+            is_silent = now - process.heard_at > self.store.rules.scheduler.lease_s
+            number = process.number
+            if is_silent and number is not None and not self.store.has_worker(number):
+                self._forget(process)
+
+    async def dismiss(self, worker: int, in_hand: list[int], now: float, received: int = 0) -> None:
+        """Take back everything from a worker that has died, but for what it had said before."""
+        gone = [one for one in self._processes.values() if one.number == worker]
+        await self._read({one.name for one in gone})
+        for process in gone:
+            await process.server.idle()
+        await self.store.dismiss(worker, in_hand, now, received)
+        for process in gone:
+            await process.session.take_back()
+            self._forget(process)
+
+    async def _read(self, names: set[str]) -> None:
+        for name in names - self._processes.keys():
+            self._processes[name] = _Process(name, None, self)
+            self.note()
+        known = [self._processes[name] for name in names]
+        offsets = {process.name: process.untaken for process in known}
+        found = await self._queues.read(offsets)
+        for process in known:
+            for message in found[process.name]:
+                if process.server.feed(message):
+                    process.untaken += 1
+                    process.heard_at = self.services.clock()
+            if process.server.is_left:
+                await process.server.idle()
+                self._forget(process)
+
+    def _forget(self, process: _Process) -> None:
+        if self._processes.pop(process.name, None) is not None:
+            process.server.end()
+            name = process.name
+            self.store.end_queues([up(name), down(name), sent(name), alive(name)])
+            self.note()
+
+    def note(self) -> None:
+        """Have it noted who has joined, with the next commit."""
+        found = {process.name: process.number for process in self._processes.values()}
+        if found != self._noted:
+            self._noted = found
+            self.store.put_metadata(JOINED_NOTE, msgspec.msgpack.encode(found))
+
+    def _raise_what_broke(self) -> None:
+        for process in self._processes.values():
+            if process.server.closed.done():
+                process.server.closed.result()
+
+
+async def _wait_for_another(*_: object) -> None:
+    """Wait for a frontier that has the modules; then the call comes again."""
+    await asyncio.Event().wait()

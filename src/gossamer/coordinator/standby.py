@@ -1,0 +1,129 @@
+"""The frontier of a shared crawl as a process of its own: it stands by, and takes over."""
+
+import asyncio
+
+from gossamer.cluster.joined_processes import JoinedProcesses, JoinedServices
+from gossamer.cluster.membership import found_crawl
+from gossamer.cluster.worker_handle import Listener
+from gossamer.config import CrawlOptions, StoreAddress
+from gossamer.coordinator.engine import Engine
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.scorers import SafeScorer
+from gossamer.modules import ModuleReport
+from gossamer.plan import Plan, steady_clock
+from gossamer.plan.scoring import load_scorer
+from gossamer.plan.watched_scorer import WatchedScorer
+from gossamer.stores.opening import OpenRequest
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.lead import LeadLostError
+from gossamer.stores.redis.opening import RedisCrawl, open_to_lead, stand_by
+
+INTERRUPTED = "interrupted"
+
+
+class NoWorkers:
+    """The workers of a frontier that has none of its own."""
+
+    def __init__(self) -> None:
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> None:
+        """Wait until stopped."""
+        await self._stopped.wait()
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+    def stop(self) -> None:
+        """Let `run` return."""
+        self._stopped.set()
+
+    def report(self) -> list[ModuleReport]:
+        """Return nothing: there are no modules."""
+        return []
+
+
+class StandbyFrontier:
+    """Waits until nobody leads a crawl, is its frontier then, and gives it back to a coordinator.
+
+    A process that stood still, so that another one leads by now, stands by again.
+    """
+
+    def __init__(self, own: CrawlOptions, listener: Listener) -> None:
+        self._own = own
+        self._listener = listener
+        self._clock = steady_clock()
+        self._stopped = asyncio.Event()
+        self._engine: Engine | None = None
+        self._is_wanted = False
+
+    def stop(self) -> None:
+        """Leave soon."""
+        self._stopped.set()
+        if self._engine is not None:
+            self._engine.stop()
+
+    def report(self) -> list[ModuleReport]:
+        """Return nothing: a frontier has no modules."""
+        return []
+
+    async def run(self) -> str:
+        """Stand by or lead until the end of the crawl; return what ended it, or `interrupted`."""
+        say = self._listener.say
+        async with found_crawl(self._own, say) as (address, _, plan, _):
+            say("info", f"stands by for the crawl {plan.name}")
+            while not self._stopped.is_set():
+                try:
+                    ended_by = await self._take_turn(address, plan)
+                except LeadLostError as error:
+                    say("warning", f"{error}; stands by again")
+                    continue
+                if ended_by is not None:
+                    return ended_by
+        return INTERRUPTED
+
+    async def _take_turn(self, address: RedisAddress, plan: Plan) -> str | None:
+        """Stand by and lead once; return what ended the crawl, or None."""
+        say = self._listener.say
+        async with stand_by(address, plan.name, say, self._stopped) as rows:
+            if rows is None:
+                return None
+            scorer = load_scorer(plan)
+            request = OpenRequest(
+                address=StoreAddress("redis", url=address.url()),
+                name=plan.name,
+                directory=None,
+                rules=plan.store_rules(strict=scorer.strict),
+                check=lambda _: None,
+                clock=self._clock,
+                set_clock=self._clock.set,
+                say=say,
+            )
+            try:
+                async with open_to_lead(rows, address, request) as crawl:
+                    if (ended_by := await crawl.store.ended_by()) is not None:
+                        return ended_by
+                    say("info", f"leads the crawl {plan.name}")
+                    engine = self._engine = self._make_engine(crawl, plan, scorer)
+                    ended_by = await engine.run(NoWorkers())
+                    if self._is_wanted:
+                        say("info", "a coordinator is back, and leads the crawl; stands by again")
+                    return None if ended_by == INTERRUPTED else ended_by
+            finally:
+                self._engine, self._is_wanted = None, False
+                await scorer.close()
+
+    def _make_engine(self, crawl: RedisCrawl, plan: Plan, scorer: SafeScorer) -> Engine:
+        options, say = plan.options, self._listener.say
+        watched = WatchedScorer(scorer, crawl.store, say)
+        draw = Draw(QueueTable(options.queues), options.draw_seed, strict=watched.strict)
+
+        async def tick() -> None:
+            if await crawl.is_wanted():
+                self._is_wanted = True
+                engine.stop()
+
+        engine = Engine(crawl.store, self._clock, watched, draw, tick, crawl.keep)
+        services = JoinedServices(clock=self._clock, say=say)
+        engine.joined = JoinedProcesses(crawl.store, crawl.queues, services, engine.settled)
+        return engine

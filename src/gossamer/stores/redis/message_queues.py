@@ -1,0 +1,213 @@
+"""The queues between the frontier of a crawl and processes that have joined it, as lists in Redis.
+
+A process appends its messages to the list `<name>:up` and says so with its name in one list for
+all (`bell`), where the frontier waits. The frontier reads a message where it lies; it is taken
+away, and its answer appended to `<name>:down`, in the commit that has its effects (`Changes.taken`,
+`Changes.sent`). Whoever reads takes a message away only when it has it, so none is lost on its way.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from redis import exceptions
+from redis.asyncio.connection import AbstractConnection
+
+from gossamer.errors import CrawlError
+from gossamer.stores.away import Absence, StoreAwayError
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.blocking_link import Command, complaint, pack
+from gossamer.stores.redis.nodes import ANSWER_S, CONNECT_S, Nodes
+from gossamer.stores.redis.passing import in_words, is_passing
+from gossamer.stores.redis.row_keys import RowKeys
+
+WAIT_S: Final = 1.0
+"""How long a list is waited for at the server; then it is looked at all the same."""
+ALIVE_S: Final = 5.0
+"""How long after its last sign of life a process counts as alive."""
+READ_AT_ONCE: Final = 256
+RUNG_AT_ONCE: Final = 1_000
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 2.0
+ERRORS = (exceptions.RedisError, OSError, RuntimeError)
+"""What goes wrong with a server; uvloop says with the last that the other side has hung up."""
+BELL: Final = "bell"
+
+
+def up(name: str) -> str:
+    """Return the queue of what a process says to the frontier: its settlements, and the rest."""
+    return f"{name}:up"
+
+
+def down(name: str) -> str:
+    """Return the queue of what the frontier says to a process: its leased URLs, and the rest."""
+    return f"{name}:down"
+
+
+def sent(name: str) -> str:
+    """Return where the number of the last message stands that a process has sent."""
+    return f"{name}:sent"
+
+
+def alive(name: str) -> str:
+    """Return what is there while a process lives, and runs out after it."""
+    return f"{name}:alive"
+
+
+class AsyncLink:
+    """A connection for one task at a time, made again when it is lost."""
+
+    def __init__(self, address: RedisAddress, keys: RowKeys, tell: Callable[[str], None]) -> None:
+        self._nodes = Nodes(address)
+        self._key = keys.prefix.decode()
+        self._absence = Absence(tell)
+        self._connection: AbstractConnection | None = None
+        self.losses = 0
+        """How often the connection was lost."""
+
+    async def ask(self, *commands: Command) -> list[Any]:
+        """Return the answers of commands that may be carried out twice; wait for the server."""
+        packed = b"".join(map(pack, commands))
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                answers = await self.try_once(packed, len(commands))
+            except ERRORS as error:
+                if not is_passing(error) and not isinstance(error, RuntimeError):
+                    raise CrawlError(complaint(error)) from error
+                self._absence.note(StoreAwayError(complaint(error), in_words(error)))
+            else:
+                self._absence.end()
+                return answers
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def try_once(self, packed: bytes, count: int) -> list[Any]:
+        """Send commands and return their answers; raise the first that is an error."""
+        is_done = False
+        try:
+            connection = self._connection or await self._connect()
+            async with asyncio.timeout(ANSWER_S):
+                await connection.send_packed_command([packed])
+                answers = [
+                    await connection.read_response(disable_decoding=True) for _ in range(count)
+                ]
+            is_done = True
+        finally:
+            if not is_done:
+                await self.close()  # whoever comes next must not read the rest
+        return answers
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self.losses += 1
+            with suppress(*ERRORS):
+                await connection.disconnect(nowait=True)
+
+    async def _connect(self) -> AbstractConnection:
+        async with asyncio.timeout(CONNECT_S):
+            connection = await self._nodes.connection(self._key)
+            try:
+                await connection.connect()  # type: ignore[no-untyped-call]
+            except BaseException:
+                await connection.disconnect(nowait=True)
+                raise
+        self._connection = connection
+        return connection
+
+
+class JoinedQueues:
+    """The two queues of a process that has joined, as it has them."""
+
+    def __init__(
+        self, address: RedisAddress, keys: RowKeys, name: str, tell: Callable[[str], None]
+    ) -> None:
+        self._name = name
+        self._bell = keys.messages(BELL)
+        self._up, self._down = keys.messages(up(name)), keys.messages(down(name))
+        self._sent = keys.messages(sent(name))
+        self._alive = keys.messages(alive(name))
+        self._sending = AsyncLink(address, keys, tell)
+        self._receiving = AsyncLink(address, keys, lambda _: None)  # one says it
+        self._losses = 0
+
+    async def send(self, number: int, message: bytes) -> bool:
+        """Append a message, once; False: the server has lost some that were sent before it."""
+        is_whole = True
+        while True:
+            if self._sending.losses != self._losses:  # it may have got there, or others be gone
+                self._losses = self._sending.losses
+                (last,) = await self._sending.ask(("GET", self._sent))
+                there = int(last or 0)
+                is_whole = is_whole and there >= number - 1
+                if there == number:
+                    return is_whole
+            packed = [
+                ("MULTI",),
+                ("RPUSH", self._up, message),
+                ("SET", self._sent, number),
+                ("RPUSH", self._bell, self._name),
+                ("EXEC",),
+            ]
+            try:
+                await self._sending.try_once(b"".join(map(pack, packed)), len(packed))
+            except ERRORS as error:
+                if not is_passing(error) and not isinstance(error, RuntimeError):
+                    raise CrawlError(complaint(error)) from error
+                continue  # by way of a command that waits for the server
+            return is_whole
+
+    async def receive(self) -> list[bytes]:
+        """Return the messages that are there; wait a moment for some if there are none."""
+        sign = ("SET", self._alive, 1, "PX", round(ALIVE_S * 1000))
+        waiting = ("BLMOVE", self._down, self._down, "LEFT", "LEFT", WAIT_S)
+        reading = ("LRANGE", self._down, 0, READ_AT_ONCE - 1)
+        _, _, messages = await self._receiving.ask(sign, waiting, reading)
+        return list(messages)
+
+    async def drop(self, count: int) -> None:
+        """Take the first messages away, which were read."""
+        with suppress(*ERRORS):  # those that are still there are read again, which does no harm
+            await self._receiving.try_once(pack(("LTRIM", self._down, count, -1)), 1)
+
+    async def close(self) -> None:
+        """Let go of the server."""
+        await self._sending.close()
+        await self._receiving.close()
+
+
+class FrontierQueues:
+    """The queues of all processes that have joined, as the frontier has them."""
+
+    def __init__(self, address: RedisAddress, keys: RowKeys) -> None:
+        self._keys = keys
+        # Commits say when the server is away.
+        self._waiting, self._reading = (AsyncLink(address, keys, lambda _: None) for _ in range(2))
+        self._turn = asyncio.Lock()
+        self._bell = keys.messages(BELL)
+
+    async def rung(self) -> set[str]:
+        """Return who has said something since the last call; wait a moment if nobody has."""
+        (found,) = await self._waiting.ask(
+            ("BLMPOP", WAIT_S, 1, self._bell, "LEFT", "COUNT", RUNG_AT_ONCE)
+        )
+        return set() if found is None else {name.decode() for name in found[1]}
+
+    async def read(self, offsets: Mapping[str, int]) -> dict[str, list[bytes]]:
+        """Return the messages of processes that lie behind the first ones, as many as it says."""
+        if not offsets:
+            return {}
+        commands = [
+            ("LRANGE", self._keys.messages(up(name)), offset, -1)
+            for name, offset in offsets.items()
+        ]
+        async with self._turn:
+            return dict(zip(offsets, await self._reading.ask(*commands), strict=True))
+
+    async def close(self) -> None:
+        """Let go of the server."""
+        await self._waiting.close()
+        await self._reading.close()
