@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
@@ -16,6 +17,9 @@ from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.opening import LocalStore
 from gossamer.stores.redis.message_queues import FrontierQueues, alive, down, sent, up
 from gossamer.stores.redis.opening import JOINED_NOTE, read_joined
+
+LEAVE_WITHIN_S = 3.0
+"""How long processes that have joined may take to leave a crawl that is over."""
 
 Say = Callable[[Level, str], None]
 
@@ -55,6 +59,11 @@ class _Process:
             on_hello=self._greeted,
         )
         self.server.begin(owner.token)
+
+    def end(self, ended_by: str) -> None:
+        """Tell that the crawl is over."""
+        self.session.stop()
+        self.server.tell_over(ended_by)
 
     def _served(self) -> list[Served]:
         modules = self._owner.services.modules
@@ -106,6 +115,8 @@ class JoinedProcesses:
         self._on_news = on_news
         self._processes: dict[str, _Process] = {}
         self._noted: dict[str, int | None] = {}
+        self._over: str | None = None
+        self._has_left = asyncio.Event()
 
     async def begin(self) -> None:
         """Say hello to those that have joined before."""
@@ -137,10 +148,19 @@ class JoinedProcesses:
         for process in self._processes.values():
             process.session.wake()
 
-    def tell_over(self, ended_by: str) -> None:
-        """Tell all of them that the crawl is over."""
+    async def finish(self, ended_by: str) -> None:
+        """Tell all of them that the crawl is over, and wait a moment for them to leave."""
+        self._over = ended_by
         for process in self._processes.values():
-            process.server.tell_over(ended_by)
+            process.end(ended_by)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_WITHIN_S):
+                while self._processes:
+                    self._has_left.clear()
+                    await self._has_left.wait()
+        for process in [*self._processes.values()]:
+            self._forget(process)
+        await self.store.commit()
 
     def forget_gone(self) -> None:
         """Forget workers that were silent until they had nothing left."""
@@ -164,8 +184,10 @@ class JoinedProcesses:
 
     async def _read(self, names: set[str]) -> None:
         for name in names - self._processes.keys():
-            self._processes[name] = _Process(name, None, self)
+            process = self._processes[name] = _Process(name, None, self)
             self.note()
+            if self._over is not None:
+                process.end(self._over)
         known = [self._processes[name] for name in names]
         offsets = {process.name: process.untaken for process in known}
         found = await self._queues.read(offsets)
@@ -184,6 +206,7 @@ class JoinedProcesses:
             name = process.name
             self.store.end_queues([up(name), down(name), sent(name), alive(name)])
             self.note()
+            self._has_left.set()
 
     def note(self) -> None:
         """Have it noted who has joined, with the next commit."""

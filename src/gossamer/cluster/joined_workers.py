@@ -5,7 +5,7 @@ import os
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import msgspec
 
@@ -22,8 +22,8 @@ from gossamer.modules import Module, ModuleReport, load_modules
 from gossamer.modules.hooks import Hooks
 
 INTERRUPTED = "interrupted"
-SAY_AFTER_S = 5.0
-"""How long a frontier may take for its first answer before it is said that none is there."""
+LOOK_EVERY_S = 2.0
+"""How often it is looked whether the crawl is there, and whether anybody leads it."""
 
 
 class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,17 +121,26 @@ class JoiningCommand:
             return await self._work(member, self._workforce)
 
     async def _new_number(self, member: Membership) -> int:
-        """Return the number of one more worker; say so if nobody is there to give it."""
+        """Return the number of one more worker."""
         asking = asyncio.ensure_future(member.frontier.new_worker())
+        watching = asyncio.create_task(self._watch(member))
+        ends: list[asyncio.Future[Any]] = [asking, watching]
         try:
-            await asyncio.wait([asking], timeout=SAY_AFTER_S)
-            if not asking.done():
-                name = member.plan.name
-                words = f"nobody leads the crawl {name}: waiting for gossamer crawl or frontier"
-                self._log.say("info", words)
-            return await asking
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else await watching
         finally:
             asking.cancel()
+            watching.cancel()
+
+    async def _watch(self, member: Membership) -> NoReturn:
+        """Say when nobody leads the crawl; a CrawlError when it is not in the store any more."""
+        is_led, name = True, member.plan.name
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            was_led, is_led = is_led, await member.is_led()
+            if was_led and not is_led:
+                words = f"nobody leads the crawl {name}: waiting for a gossamer crawl or frontier"
+                self._log.say("info", words)
 
     def _make_workforce(
         self, member: Membership, joining: JoinPlan, modules: Sequence[Module]
@@ -156,6 +165,7 @@ class JoiningCommand:
             staffing=joining.staffing,
             connections=joining.connections,
             new_worker=next_number,
+            is_over=member.client.over.done,
         )
         services = WorkerServices(
             listener=self._log, clock=member.clock, max_body_bytes=options.max_body_bytes
@@ -166,14 +176,16 @@ class JoiningCommand:
         """Have the workers work until the crawl is over, or this process is to leave."""
         over = member.client.over
         work = asyncio.create_task(workforce.run())
-        stopped = asyncio.create_task(self._stopped.wait())
+        others = asyncio.create_task(self._stopped.wait()), asyncio.create_task(self._watch(member))
         try:
-            ends: list[asyncio.Future[Any]] = [work, stopped, over]
+            ends: list[asyncio.Future[Any]] = [work, over, *others]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if others[1].done():
+                others[1].result()
             workforce.stop()
             await work
         finally:
-            for one in (work, stopped):
+            for one in (work, *others):
                 one.cancel()
-            await asyncio.gather(work, stopped, return_exceptions=True)
+            await asyncio.gather(work, *others, return_exceptions=True)
         return over.result() if over.done() else INTERRUPTED

@@ -54,6 +54,16 @@ class Membership(msgspec.Struct, frozen=True):
     clock: SteadyClock
     metadata: dict[str, bytes]
     identity: str
+    rows: RedisRows
+
+    async def is_led(self) -> bool:
+        """Tell whether a process leads it; a CrawlError if it is not there any more."""
+        if not await asyncio.to_thread(self.rows.is_there):
+            raise CrawlError(
+                f"the crawl {self.plan.name} is not in the store any more: it was deleted, or the "
+                "server has lost its data"
+            )
+        return await asyncio.to_thread(self.rows.holder) is not None
 
 
 class MemberLog:
@@ -157,6 +167,7 @@ async def join_crawl(own: CrawlOptions, log: MemberLog, who: str) -> AsyncIterat
                 clock=clock,
                 metadata=metadata,
                 identity=metadata.get(IDENTITY_NOTE, b"").decode(),
+                rows=rows,
             )
         except CrawlError as error:
             log.send("error", str(error))

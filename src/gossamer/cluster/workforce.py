@@ -43,6 +43,8 @@ class WorkforcePlan(msgspec.Struct, frozen=True, kw_only=True):
     """How many requests all of them together may have under way."""
     new_worker: Callable[[], Awaitable[int]]
     """Returns a number that no other worker has."""
+    is_over: Callable[[], bool] = lambda: False
+    """Tells whether the crawl is over, where the frontier is not asked any more."""
 
     @property
     def silence_s(self) -> float:
@@ -215,12 +217,15 @@ class Workforce:
 
     async def _dismiss(self, worker: WorkerHandle, ended: ProcessEnded) -> None:
         """Give everything that it had back to the store."""
-        with suppress(CrawlError):  # the store is away: leases run out by themselves
-            now = self._services.clock()
-            await self._store.dismiss(worker.number, ended.in_hand, now, ended.received)
+        with suppress(CrawlError, TimeoutError):  # the store is away: leases run out by themselves
+            now, within_s = self._services.clock(), DISMISS_WITHIN_S if self._stopping else None
+            async with asyncio.timeout(within_s):
+                await self._store.dismiss(worker.number, ended.in_hand, now, ended.received)
 
     async def _is_missed(self, ended: ProcessEnded) -> bool:
         """Tell whether another worker has to take its place."""
+        if self._plan.is_over():
+            return False
         if self._stopping:
             # It may have been about to tell the modules of shorter paths.
             return ended.code != 0 and bool(await self._store.pending_depth_changes(1))

@@ -51,8 +51,8 @@ class Joined(Protocol):
     def wake(self) -> None:
         """Let them have what there may be for them now."""
 
-    def tell_over(self, ended_by: str) -> None:
-        """Tell all of them that the crawl is over."""
+    async def finish(self, ended_by: str) -> None:
+        """Tell all of them that the crawl is over, and wait a moment for them to leave."""
 
     def forget_gone(self) -> None:
         """Forget workers that were silent until they had nothing left."""
@@ -116,8 +116,7 @@ class Engine:
             # What was in progress when it was stopped may have been the last.
             over = await self._store.ended_by()
             if over is not None and self.joined is not None:
-                self.joined.tell_over(over)
-                await self._store.commit()
+                await self.joined.finish(over)
             return over or ended_by
         finally:
             for one in watched:

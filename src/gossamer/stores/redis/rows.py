@@ -124,6 +124,11 @@ class RedisRows:
         self._lead.take(patience_s)
         self.prepare(fresh=fresh)
 
+    def is_there(self) -> bool:
+        """Tell whether there is a crawl."""
+        (found,) = self._reading.ask(("EXISTS", self._keys.format))
+        return bool(found)
+
     def check_format(self) -> None:
         """Refuse a crawl that another version of the program has begun."""
         self._format.check(self._reading)
