@@ -61,6 +61,7 @@ STORES: Mapping[str, StoreKind] = MappingProxyType(
             in_directory=False,
             for_work="gossamer.stores.redis.opening:open_redis_crawl",
             for_reading="gossamer.stores.redis.opening_reader:open_redis_rows_reader",
+            for_reopening="gossamer.stores.redis.opening_reader:remembering_rows_reader",
             for_notes="gossamer.stores.redis.opening:put_note",
             idle="gossamer.stores.redis.opening:open_idle_redis_crawl",
         ),

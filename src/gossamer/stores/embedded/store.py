@@ -48,6 +48,11 @@ async def in_thread(work: Callable[[], None]) -> None:
         raise
 
 
+def _tell(waiting: Sequence[Callable[[], None]]) -> None:
+    for tell in waiting:
+        tell()
+
+
 class EmbeddedStore:
     """The store of one crawl, inside the process that runs it.
 
@@ -130,6 +135,7 @@ class EmbeddedStore:
     @atomic
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Follow up shorter paths, and assign URLs to workers."""
+        self._state.counters.store_busy_hosts(now)
         followed = self._state.grow(Growth(), may_read=True)
         if self._must_wait_for_order():
             return followed
@@ -168,6 +174,7 @@ class EmbeddedStore:
 
     def _join(self, worker: int, now: float, report: WorkerReport | None) -> None:
         self._scheduler.join(worker, now)
+        self._state.counters.store_busy_hosts(now)
         if report is not None:
             self._workers.note_report(worker, report, now)
 
@@ -481,10 +488,14 @@ class EmbeddedStore:
                 finish = await self._write()
             waiting, self._waiting_for_commit = self._waiting_for_commit, []
             self._wanted.clear()
-            if finish is not None:
-                await self._make_durable(finish)
-            for tell in waiting:
-                tell()
+            try:
+                if finish is not None:
+                    await self._make_durable(finish)
+            except asyncio.CancelledError:
+                if self.broken is None:  # it is durable all the same
+                    _tell(waiting)
+                raise
+            _tell(waiting)
 
     async def _make_durable(self, finish: Callable[[], None], *, is_commit: bool = True) -> None:
         is_durable = False
@@ -528,6 +539,7 @@ class EmbeddedStore:
         try:
             if self._is_begun and self.broken is None:
                 self._workers.close()
+                self._state.counters.store_busy_hosts()
                 if not len(self._scheduler.leases) and not len(self._state.robots_slots):
                     self._memory.put("closed", b"yes")
                 self._state.credit.save()
@@ -538,6 +550,7 @@ class EmbeddedStore:
     async def written(self) -> None:
         """Make everything durable that is to be read in the rows."""
         if self.broken is None:
+            self._state.counters.store_busy_hosts()
             await self.commit()
 
     def records(self) -> Iterator[UrlRecord]:

@@ -33,7 +33,7 @@ from gossamer.stores.redis.probe import check
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import ReplayedPage, pack_records
 from gossamer.stores.rows import Changes, ResultRow
-from gossamer.stores.rows_reader import RowsReader
+from gossamer.stores.rows_reader import Presence, RowsReader
 
 COORDINATOR, FRONTIER = "crawl", "frontier"
 """The commands that lead a crawl."""
@@ -62,6 +62,7 @@ class RedisCrawl(msgspec.Struct, frozen=True):
     rows: RedisRows
     address: StoreAddress
     where: str
+    name: str
     identity: str
     clock: Callable[[], float]
     queues: FrontierQueues
@@ -72,7 +73,8 @@ class RedisCrawl(msgspec.Struct, frozen=True):
     async def reader(self) -> AsyncIterator[RowsReader]:
         """Open the crawl to read it, as it is now."""
         await self.store.written()
-        yield RowsReader(self.rows, where=self.where, directory=None, running=True)
+        present = Presence(running=True, closed=False)
+        yield RowsReader(self.rows, lambda: present, where=self.where, name=self.name)
 
     async def new_worker(self) -> int:
         """Return a number for a worker that no other has."""
@@ -196,6 +198,7 @@ async def _opened(
             rows=rows,
             address=request.address,
             where=f"the crawl {request.name} in {address}",
+            name=request.name,
             identity=identity.decode(),
             clock=request.clock,
             queues=FrontierQueues(address, rows.keys),
