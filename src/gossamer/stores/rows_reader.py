@@ -235,14 +235,14 @@ class RowsReader:
         presence = self._presence()
         names = [COUNTS_NAME, REASONS_NOTE, *_FIGURES]
         counts, reasons, *numbers = self.rows.read_metadata(names)
-        stored = unpack_counts(counts)
-        if counts is None and self.rows.last_url():  # it was brought here from elsewhere
-            stored = count_rows(self.rows)
         try:
+            stored = unpack_counts(counts)
             figures = read_figures(dict(zip(_FIGURES, numbers, strict=True)).__getitem__)
             ended = read_reason_counts(reasons)
         except (ValueError, msgspec.DecodeError) as error:
             raise CrawlError(f"a figure in {self.where} is damaged: {error}") from error
+        if counts is None and self.rows.last_url():  # it was brought here from elsewhere
+            stored = count_rows(self.rows)
         return CrawlCounts(
             states={state: stored.states.get(state, 0) for state in UrlState},
             outcomes=outcome_sums(ended.items()),

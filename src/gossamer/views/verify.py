@@ -11,6 +11,7 @@ from gossamer.config import keep_seconds
 from gossamer.frontier.queues import QueueTable
 from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.plan.seed_scope import SCOPE_NOTE
+from gossamer.stores.counting import wrong_counts
 from gossamer.stores.embedded.sqlite.audit import SqliteAudit
 from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
@@ -111,6 +112,8 @@ def _checks(
     promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
+    promise = "the stored counters are those of the URLs, pages and hosts"
+    yield "counters", promise, wrong_counts(tables.reader.rows)
     if tables.broken_indexes is not None:
         promise = "the queues and counters of the store agree with its records"
         yield "store", promise, iter(tables.broken_indexes)
