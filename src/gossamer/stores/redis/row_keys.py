@@ -16,6 +16,10 @@ NAMES: Final = {
     "lead": "lead",  # string that runs out: who writes (lead.py)
     "commit": "commit",  # string: how many commits there were, and the token of the last writer
     "numbers": "numbers",  # hash: how far the numbers of rows go (`row_changes.RowNumbers`)
+    # who copies (journal.py)
+    "watched": "watched",  # string that runs out: commits note what they change
+    "journal": "journal",  # list that runs out: what they have changed, an entry a commit
+    "hold": "hold",  # string that soon runs out: commits wait
     # the crawl
     "metadata": "metadata",  # hash: name -> value
     "hosts": "hosts",  # hash: id -> HostRow
@@ -57,6 +61,9 @@ class RowKeys:
     lead: bytes
     commit: bytes
     numbers: bytes
+    watched: bytes
+    journal: bytes
+    hold: bytes
     metadata: bytes
     hosts: bytes
     host_urls: bytes
