@@ -245,10 +245,11 @@ class Changes:
 _CONTAINERS = tuple(name for name, value in vars(Changes()).items() if hasattr(value, "__len__"))
 
 
-class Rows(Protocol):
-    """The rows of one crawl in a database.
+class ReadableRows(Protocol):
+    """The rows of one crawl, to be read.
 
-    All methods block. Those that read see what was written last, whether or not that is durable.
+    All methods block. Rows that are read by whoever writes them are as they were written last,
+    whether or not that is durable.
     """
 
     @property
@@ -284,10 +285,33 @@ class Rows(Protocol):
     def leases(self) -> Iterator[LeaseRow]:
         """Yield the leases."""
 
+    def last_url(self) -> int:
+        """Return the id of the last URL; 0 when there is none."""
+
+    def last_page(self) -> int:
+        """Return the largest number of a page; 0 when there is none."""
+
     def last_result(self) -> int:
         """Return the number of the last result; 0 when there is none."""
 
+    # -- which there are -------------------------------------------------------------------------
+
+    def find_urls(self, keys: Sequence[bytes]) -> list[int]:
+        """Return the ids of the URLs with these keys; 0 for one that is not known."""
+
+    def find_hosts(self, keys: Sequence[HostKey]) -> list[int]:
+        """Return the ids of hosts; 0 for one that is not known."""
+
+    def count_queued(self, host: int, queue: int, before: Item) -> int:
+        """Return how many URLs stored in a priority queue of a host come before one in it."""
+
+    def count_unscored(self, before: int) -> int:
+        """Return how many URLs with a smaller id wait for their score."""
+
     # -- single rows -----------------------------------------------------------------------------
+
+    def read_metadata(self, names: Sequence[str]) -> list[bytes | None]:
+        """Return what is kept under these names, of one moment; None for what is not there."""
 
     def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
         """Return the rows of known URLs, in this order."""
@@ -301,11 +325,17 @@ class Rows(Protocol):
     def read_attempts(self, url_id: int) -> list[Attempt]:
         """Return the history of a URL."""
 
+    def read_histories(self, ids: Sequence[int]) -> list[list[Attempt]]:
+        """Return the histories of known URLs, in this order."""
+
     def read_hosts(self, ids: Sequence[int]) -> list[HostRow]:
         """Return stored hosts, in this order."""
 
     def read_page(self, number: int) -> PageRow | None:
         """Return a page; None if no page has that number."""
+
+    def read_pages(self, numbers: Sequence[int]) -> list[PageRow | None]:
+        """Return pages, in this order; None for a number that no page has."""
 
     def read_sketches(self, pages: Sequence[int]) -> list[SketchRow | None]:
         """Return the sketches of pages, in this order; None for one that has none."""
@@ -316,7 +346,15 @@ class Rows(Protocol):
     def read_expired(self, before: float, limit: int) -> list[int]:
         """Return pages with stored content that were fetched up to `before`, the oldest first."""
 
-    # -- writing ---------------------------------------------------------------------------------
+    def read_results(self, after: int, limit: int) -> list[ResultRow]:
+        """Return the first results after a number, in their order."""
+
+    def close(self) -> None:
+        """Let go of it; what was written and not made durable is lost."""
+
+
+class Rows(ReadableRows, Protocol):
+    """The rows of one crawl in a database, to be read and written by one process."""
 
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Take changes over, which are not used any more afterwards.
@@ -325,9 +363,6 @@ class Rows(Protocol):
         is called once, perhaps in another thread, before anything else is written. None: they are
         as durable as they get.
         """
-
-    def close(self) -> None:
-        """Let go of it; what was written and not made durable is lost."""
 
 
 def pack_links(ids: Sequence[int]) -> bytes:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gossamer.model import HostKey
 from gossamer.stores.rows import (
     Changes,
     DomainRow,
@@ -15,9 +16,9 @@ from gossamer.stores.rows import (
     KnownUrl,
     LeaseRow,
     PageRow,
+    ReadableRows,
     RelaxingUrl,
     ResultRow,
-    Rows,
     SketchRow,
     UrlRow,
 )
@@ -105,7 +106,7 @@ class RowModel:
             for _, row in sorted(self.urls.items())
         ]
 
-    def check_loaded(self, rows: Rows) -> None:
+    def check_loaded(self, rows: ReadableRows) -> None:
         """Compare all that is loaded when a crawl is opened."""
         assert rows.metadata() == self.metadata
         assert list(rows.known_urls()) == self.known_urls()
@@ -123,34 +124,59 @@ class RowModel:
         assert {row.name: row for row in rows.domains()} == self.domains
         assert {one.url_id: one for one in rows.relaxing()} == self.relaxing
         assert {one.url: one for one in rows.leases()} == self.leases
+        assert rows.last_url() == len(self.urls)
+        assert rows.last_page() == max(self.pages, default=0)
         assert rows.last_result() == len(self.results)
 
-    def check_read(self, rows: Rows) -> None:
+    def check_read(self, rows: ReadableRows) -> None:
         """Compare all that is read by itself."""
         ids = [*reversed(self.urls)]
         assert rows.read_urls(ids) == [self.urls[one] for one in ids]
         assert rows.read_links(ids) == [self.links.get(one, b"") for one in ids]
         for one in ids:
             assert rows.read_attempts(one) == self.attempts[one]
+        assert rows.read_histories(ids) == [self.attempts[one] for one in ids]
+        names = ["nobody", *reversed(self.metadata)]
+        assert rows.read_metadata(names) == [self.metadata.get(name) for name in names]
         hosts = [*reversed(self.hosts)]
         assert rows.read_hosts(hosts) == [self.hosts[one] for one in hosts]
         numbers = [*range(1, len(self.pages) + 2)]
         for number in numbers:
             assert rows.read_page(number) == self.pages.get(number)
             assert rows.read_content(number) == self.contents.get(number, (0.0, None))[1]
+        assert rows.read_pages(numbers) == [self.pages.get(one) for one in numbers]
         assert rows.read_sketches(numbers) == [self.sketches.get(one) for one in numbers]
         by_age = sorted((at, number) for number, (at, _) in self.contents.items())
         for before in (0.0, 1.0, 2.5, inf):
             expired = [number for at, number in by_age if at <= before]
             for limit in (1, 2, 100):
                 assert rows.read_expired(before, limit) == expired[:limit]
+        self._check_results(rows)
+        self._check_known(rows)
         self._check_queues(rows)
 
-    def _check_queues(self, rows: Rows) -> None:
+    def _check_results(self, rows: ReadableRows) -> None:
+        for after in (0, 1, len(self.results) - 1, len(self.results), 99):
+            for limit in (1, 2, 10**6):
+                expected = [one for one in self.results if one.number > after][:limit]
+                assert rows.read_results(after, limit) == expected, (after, limit)
+
+    def _check_known(self, rows: ReadableRows) -> None:
+        keys = [b"nobody's", *(row.key for row in self.urls.values())]
+        assert rows.find_urls(keys) == [0, *self.urls]
+        hosts = [HostKey("http://nobody"), *(row.key for row in self.hosts.values())]
+        assert rows.find_hosts(hosts) == [0, *self.hosts]
+        unscored = [one for one, row in self.urls.items() if row.state == UrlState.UNSCORED]
+        for before in range(len(self.urls) + 2):
+            assert rows.count_unscored(before) == sum(one < before for one in unscored)
+
+    def _check_queues(self, rows: ReadableRows) -> None:
         for host in self.hosts:
             for queue in range(3):
                 items = self.queue(host, queue)
                 strangers = [(score, number) for score in (-inf, 1.0, 50.0) for number in (0, 2, 9)]
+                for place, item in enumerate(items):
+                    assert rows.count_queued(host, queue, item) == place
                 for after in [*items, *strangers]:
                     following = [item for item in items if item > after]
                     for limit in (1, 2, 100):

@@ -1,20 +1,28 @@
 """The databases that the tests of rows run with: each holds one crawl, and can be opened again."""
 
+import sqlite3
+from pathlib import Path
 from typing import Protocol
 
+from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.stores.embedded.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.row_reads import RedisRowReads
 from gossamer.stores.redis.rows import RedisRows
-from gossamer.stores.rows import ResultRow, Rows
+from gossamer.stores.rows import ReadableRows, Rows
 
 
 class RowsSetup(Protocol):
     """A crawl in a database."""
 
+    sees_the_uncommitted: bool
+    """Whoever writes rows reads them also before they are durable."""
+
     def open(self) -> Rows:
         """Open it, new or as it was left, after letting go of it if it was open."""
 
-    def read_results(self) -> list[ResultRow]:
-        """Return all results of the opened crawl, with the rows that are left."""
+    def open_to_read(self) -> ReadableRows:
+        """Return the rows as another process reads them, who lets go of them."""
 
     def close(self) -> None:
         """Let go of it for good."""
@@ -22,6 +30,8 @@ class RowsSetup(Protocol):
 
 class RedisRowsSetup:
     """A crawl in Redis."""
+
+    sees_the_uncommitted = True
 
     def __init__(self, url: str, crawl: str) -> None:
         self._address = parse_address(url)
@@ -34,12 +44,37 @@ class RedisRowsSetup:
         rows.take_lead()
         return rows
 
-    def read_results(self) -> list[ResultRow]:
-        assert self._rows is not None
-        return self._rows.read_results(0, self._rows.last_result() + 1)
+    def open_to_read(self) -> ReadableRows:
+        reads = RedisRowReads(self._address, self._crawl)
+        reads.open()
+        return reads
 
     def close(self) -> None:
         if self._rows is not None:
             self._rows.resign()
+            self._rows.close()
+            self._rows = None
+
+
+class SqliteRowsSetup:
+    """A crawl in a file."""
+
+    sees_the_uncommitted = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows: SqliteRows | None = None
+
+    def open(self) -> SqliteRows:
+        self.close()
+        self._rows = SqliteRows(self._path)
+        return self._rows
+
+    def open_to_read(self) -> ReadableRows:
+        connection = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True)
+        return SqliteRowReads(connection, self._path)
+
+    def close(self) -> None:
+        if self._rows is not None:
             self._rows.close()
             self._rows = None

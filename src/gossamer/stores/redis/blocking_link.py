@@ -66,10 +66,14 @@ class BlockingLink:
         key: str,
         tell: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
+        nodes: Nodes | None = None,
     ) -> None:
-        """Take a key that says which node of a cluster it is, and what is told about waits."""
+        """Take a key that says which node of a cluster it is, and what is told about waits.
+
+        The nodes are those that are known already.
+        """
         self._address = address
-        self._nodes = Nodes(address)
+        self._nodes = nodes or Nodes(address)
         self._key = key
         self._absence = Absence(tell, clock)
         self._connection: AbstractConnection | None = None

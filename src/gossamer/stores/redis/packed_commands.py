@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from gossamer.model import HostKey
 from gossamer.stores.redis.blocking_link import Word, pack
 
 MOST_WORDS = 4_000
@@ -41,6 +42,10 @@ class PackedCommands:
         if len(command) > 2:
             self._packed.append(pack(command))
 
+    def set_keys(self, key: bytes, ids: Mapping[bytes, int] | Mapping[HostKey, int]) -> None:
+        """Set fields of a hash that tell ids."""
+        self.with_words(b"HSET", key, [word for entry in ids.items() for word in entry])
+
     def append(self, key: bytes, values: Iterable[bytes]) -> None:
         """Append values to a list."""
         command: list[Word] = [b"RPUSH", key]
@@ -55,7 +60,7 @@ class PackedCommands:
             self._packed.append(pack(command))
 
     def with_words(self, name: bytes, key: bytes, words: Sequence[Word]) -> None:
-        """Add a command that takes any number of small words, such as HDEL, ZREM and ZADD.
+        """Add a command that takes any number of small words, such as HDEL, HSET, ZREM and ZADD.
 
         Words that belong together, as score and member, are two or four.
         """

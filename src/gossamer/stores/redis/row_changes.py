@@ -17,6 +17,8 @@ from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, U
 from gossamer.stores.url_record import Attempt, UrlState
 
 NO_QUEUE: Final = -1
+URL_QUEUE: Final = -2
+"""Where a URL is that waits for its score."""
 FETCHED_AT: Final = struct.Struct("<d")
 """How the entry of a page's bands begins."""
 
@@ -53,6 +55,17 @@ class RowNumbers(msgspec.Struct):
     """Up to which result the rows are gone."""
 
 
+def queue_where(state: int, queue: int | None) -> int:
+    """Return in which queue a URL is that is stored so: a priority queue, or one of these."""
+    if state == _UNSCORED:
+        return URL_QUEUE
+    return queue if state == _QUEUED and queue is not None else NO_QUEUE
+
+
+_UNSCORED: Final = int(UrlState.UNSCORED)
+_QUEUED: Final = int(UrlState.QUEUED)
+
+
 class _QueueMoves:
     """Which URLs come into which priority queues, and which go."""
 
@@ -62,18 +75,20 @@ class _QueueMoves:
         self.removed: defaultdict[Place, list[int]] = defaultdict(list)
         self.queues: dict[int, int] = {}
         """The queue of each URL from now on."""
+        self._unscored: list[Word] = []
 
     def place(self, row: UrlRow) -> None:
         """Move a URL to where its row says."""
         url_id = row.id
-        queue = NO_QUEUE
-        if row.state == UrlState.QUEUED and row.queue is not None:
+        queue = queue_where(row.state, row.queue)
+        if queue >= 0:
             assert row.score is not None, "a URL in a queue has a score"
-            queue = row.queue
             self.added[row.host, queue].append((row.score, url_id))
         before = self._queue_of[url_id] if url_id < len(self._queue_of) else NO_QUEUE
-        if before not in {NO_QUEUE, queue}:
+        if before >= 0 and before != queue:
             self.removed[row.host, before].append(url_id)
+        if URL_QUEUE in {before, queue} and before != queue:
+            self._unscored += (b"SET", b"u1", b"#%d" % url_id, int(queue == URL_QUEUE))
         self.queues[url_id] = queue
 
     def keep(self) -> None:
@@ -88,6 +103,7 @@ class _QueueMoves:
         """Add the commands."""
         for place, ids in self.removed.items():
             out.with_words(b"ZREM", keys.queued(*place), [member(one) for one in ids])
+        out.with_words(b"BITFIELD", keys.unscored, self._unscored)
         for place, items in self.added.items():
             words: list[Word] = [
                 word for score, one in items for word in (repr(score), member(one))
@@ -108,6 +124,15 @@ class PackedChanges:
         self._out = out = PackedCommands()
         self.urls = {one: encode(row) for one, row in changes.urls.items()}
         self.url_changes = changes.url_changes
+        self.unscored = {one: row.state == _UNSCORED for one, row in changes.urls.items()} | {
+            one: change.state == _UNSCORED
+            for one, change in changes.url_changes.items()
+            if change.state is not None
+        }
+        """Whether URLs wait for their score from now on."""
+        self.known = {row.key: one for one, row in changes.urls.items() if one > numbers.url}
+        self.host_ids = {row.key: one for one, row in changes.hosts.items() if one > numbers.host}
+        self.metadata = changes.metadata
         self.links = changes.links
         self.attempts: dict[str, bytes] = {}
         self.hosts = {one: encode(row) for one, row in changes.hosts.items()}
@@ -118,6 +143,10 @@ class PackedChanges:
         self.bands: dict[int, bytes] = {}
         self.samples: dict[int, bytes] = {}
         self.dropped = changes.dropped
+        self.results: dict[int, bytes] = {}
+        self.rows: dict[int, bytes] = {}
+        """Of the results that have one."""
+        self._rows_dropped = changes.rows_dropped
         self._rows_expired = changes.rows_expired
         self.queued = self._write_urls(changes)
         self._write_crawl(changes)
@@ -213,6 +242,12 @@ class PackedChanges:
         page.reported_depth = self.reported.get(page.number, page.reported_depth)
         return page
 
+    def changed_result(self, result: ResultRow) -> ResultRow:
+        """Return a stored result without its row, if that is to go."""
+        if result.number <= self._rows_dropped or result.settled_at <= self._rows_expired:
+            result.row = None
+        return result
+
     # -- commands --------------------------------------------------------------------------------
 
     def _write_urls(self, changes: Changes) -> dict[Place, list[Item]]:
@@ -223,6 +258,7 @@ class PackedChanges:
             moves.place(row)
         moves.keep()
         out.set_fields(keys.urls, self.urls)
+        out.set_keys(keys.known, self.known)
         moves.write(out, keys)
         out.set_fields(keys.links, {one: links for one, links in changes.links.items() if links})
         gone: list[Word] = [one for one, links in changes.links.items() if not links]
@@ -242,6 +278,7 @@ class PackedChanges:
     def _write_crawl(self, changes: Changes) -> None:
         keys, out = self._keys, self._out
         out.set_fields(keys.hosts, self.hosts)
+        out.set_keys(keys.host_ids, self.host_ids)
         out.set_fields(keys.host_urls, {one: b"%d" % n for one, n in self.host_urls.items()})
         out.set_fields(keys.domains, {name: encode(row) for name, row in changes.domains.items()})
         for key, entries in (
@@ -282,7 +319,7 @@ class PackedChanges:
 
     def _write_results(self, changes: Changes, numbers: RowNumbers) -> None:
         keys, out = self._keys, self._out
-        results, rows = {}, {}
+        results, rows = self.results, self.rows
         ages: list[Word] = []
         for result in changes.results:
             number, at = result.number, result.settled_at

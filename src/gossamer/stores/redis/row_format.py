@@ -15,9 +15,10 @@ DELETED_AT_ONCE = 1_000
 class RowFormat:
     """In which format a crawl is stored."""
 
-    def __init__(self, keys: RowKeys, where: str) -> None:
-        """Take the keys of a crawl, and what it is called among people."""
+    def __init__(self, keys: RowKeys, crawl: str, where: str) -> None:
+        """Take the keys of a crawl, its name, and what it is called among people."""
         self._keys = keys
+        self._crawl = crawl
         self._where = where
 
     def check(self, link: BlockingLink) -> None:
@@ -32,6 +33,16 @@ class RowFormat:
             raise CrawlError(
                 f"{self._where} was begun with a newer version of Gossamer, in a format that this "
                 "one does not know: go on with that version, or start over with --fresh"
+            )
+
+    def require(self, link: BlockingLink) -> None:
+        """Refuse a crawl in another format, and one that is not there."""
+        self.check(link)
+        (stored,) = link.ask(("GET", self._keys.format))
+        if stored is None:
+            raise CrawlError(
+                f"the store has no crawl with the name {self._crawl}: 'gossamer crawls' lists "
+                "those there"
             )
 
     def lay_down(self, link: BlockingLink) -> None:

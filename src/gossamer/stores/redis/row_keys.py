@@ -23,11 +23,14 @@ NAMES: Final = {
     # the crawl
     "metadata": "metadata",  # hash: name -> value
     "hosts": "hosts",  # hash: id -> HostRow
+    "host_ids": "host-ids",  # hash: key of a host -> its id
     "host_urls": "host-urls",  # hash: id of a host -> how many of its URLs are known
     "domains": "domains",  # hash: name -> DomainRow
     "leases": "leases",  # hash: URL -> LeaseRow
     # URLs
     "urls": "urls",  # hash: id -> UrlRow
+    "known": "known",  # hash: key of a URL, 16 bytes -> its id
+    "unscored": "unscored",  # string of bits: which ids wait for their score
     "links": "links",  # hash: id -> its links
     "linked": "linked",  # string of bits: which ids have links
     "attempts": "attempts",  # hash: <id>:<number from 0> -> Attempt
@@ -66,10 +69,13 @@ class RowKeys:
     hold: bytes
     metadata: bytes
     hosts: bytes
+    host_ids: bytes
     host_urls: bytes
     domains: bytes
     leases: bytes
     urls: bytes
+    known: bytes
+    unscored: bytes
     links: bytes
     linked: bytes
     attempts: bytes

@@ -7,14 +7,12 @@ from typing import Final
 import msgspec
 
 from gossamer.stores.redis.blocking_link import BlockingLink
-from gossamer.stores.redis.row_changes import FETCHED_AT, NO_QUEUE, decode_page
+from gossamer.stores.redis.row_changes import FETCHED_AT, NO_QUEUE, decode_page, queue_where
 from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.rows import HostRow, KnownPage, KnownUrl
-from gossamer.stores.url_record import UrlState
 
 AT_ONCE: Final = 8_000
 """How many rows are read in one round trip; divisible by 8."""
-QUEUED: Final = int(UrlState.QUEUED)
 
 
 class _LoadedUrl(msgspec.Struct, array_like=True, gc=False):
@@ -63,10 +61,11 @@ def read_fields(link: BlockingLink, key: bytes) -> dict[bytes, bytes]:
 
 
 def load_urls(
-    link: BlockingLink, keys: RowKeys, last: int, queue_of: "array[int]"
+    link: BlockingLink, keys: RowKeys, last: int, queue_of: "array[int] | None" = None
 ) -> Iterator[KnownUrl]:
-    """Yield what memory holds of every URL; note in which priority queue each is stored."""
-    queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
+    """Yield what memory holds of every URL; note in which queue each is stored."""
+    if queue_of is not None:
+        queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
     for start in range(0, last + 1, AT_ONCE):
         ids = range(start, min(start + AT_ONCE, last + 1))
         stored, bits = link.ask(
@@ -78,8 +77,8 @@ def load_urls(
             if packed is None:
                 continue
             row = _decode_url(packed)
-            if row.state == QUEUED and row.queue is not None:
-                queue_of[row.id] = row.queue
+            if queue_of is not None:
+                queue_of[row.id] = queue_where(row.state, row.queue)
             yield KnownUrl(
                 row.id,
                 row.key,

@@ -5,55 +5,23 @@ changes durable. A commit is one transaction, under the lead of the crawl (lead.
 written and is not on the server yet is kept here, for whoever reads it meanwhile.
 """
 
-import heapq
 import logging
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Callable, Iterator
 
 from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink, complaint
-from gossamer.stores.redis.lead import LEAD_S, CrawlLead, LeadHolder, ServerForgotError, read_holder
-from gossamer.stores.redis.row_changes import (
-    PackedChanges,
-    RowNumbers,
-    decode_page,
-    decode_url,
-    read_attempt,
-    read_sketch,
-)
-from gossamer.stores.redis.row_format import RowFormat
-from gossamer.stores.redis.row_keys import RowKeys, number_of
-from gossamer.stores.redis.row_queues import read_items
-from gossamer.stores.rows import (
-    Changes,
-    DomainRow,
-    HostRow,
-    Item,
-    KnownPage,
-    KnownUrl,
-    LeaseRow,
-    PageRow,
-    RelaxingUrl,
-    ResultRow,
-    SketchRow,
-    UrlRow,
-)
-from gossamer.stores.url_record import Attempt
+from gossamer.stores.redis.blocking_link import BlockingLink
+from gossamer.stores.redis.lead import LEAD_S, CrawlLead
+from gossamer.stores.redis.row_changes import PackedChanges, RowNumbers
+from gossamer.stores.redis.row_reads import RedisRowReads
+from gossamer.stores.rows import Changes, KnownUrl
 
 log = logging.getLogger("gossamer.store")
 
-_decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode
-_decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
-_decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
-_decode_result: Final = msgspec.msgpack.Decoder(ResultRow).decode
 
-
-class RedisRows:
+class RedisRows(RedisRowReads):
     """The rows of one crawl, of which this process has the lead once it has taken it."""
 
     def __init__(
@@ -70,34 +38,18 @@ class RedisRows:
         `tell` takes what is to be said of a server that is away; `lead_s` says how long the lead
         lasts without a word, and `clock` how long the server was waited for.
         """
-        self._where = f"the crawl {crawl} in {address}"
-        self._keys = RowKeys(crawl)
-        self._format = RowFormat(self._keys, self._where)
-        self._tell = tell
-        self._reading, self._writing = (
-            BlockingLink(address, self._keys.prefix.decode(), self._say, clock) for _ in range(2)
-        )
+        super().__init__(address, crawl, tell=tell, clock=clock)
+        self._writing = BlockingLink(address, self._keys.prefix.decode(), self._say, clock)
         self._lead = CrawlLead(self._writing, self._keys, self._where, lead_s)
         self._numbers = RowNumbers()
         self._queue_of = array("b")
         self._is_loaded = False
-        self._pending: PackedChanges | None = None
-        """What was written and is not on the server yet, or has just got there."""
         try:
             self._reading.open()
             self._writing.open()
         except BaseException:
             self.close()
             raise
-
-    @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        """The exceptions of the database."""
-        return ERRORS
-
-    def complaint(self, error: Exception) -> str:
-        """Return a sentence for people about an error."""
-        return complaint(error)
 
     def _say(self, words: str) -> None:
         """Tell that the server is away; the second connection that notices it says no more."""
@@ -117,9 +69,7 @@ class RedisRows:
         if fresh:
             self._format.delete(self._writing, self._lead.renew)
         self._format.lay_down(self._writing)
-        (stored,) = self._reading.ask(("HGETALL", self._keys.numbers))
-        told = {name.decode(): int(value) for name, value in _pairs(stored)}
-        self._numbers = msgspec.convert(told, RowNumbers)
+        self._numbers = super()._last()
         self._queue_of = array("b")
         self._is_loaded = self._numbers.url == 0
 
@@ -134,17 +84,7 @@ class RedisRows:
         """Let another process take the lead at once."""
         self._lead.resign()
 
-    def holder(self) -> LeadHolder | None:
-        """Return who has the lead, and since when; None: nobody."""
-        (stored,) = self._reading.ask(("GET", self._keys.lead))
-        return read_holder(stored)
-
-    # -- everything, when a crawl is opened ------------------------------------------------------
-
-    def metadata(self) -> dict[str, bytes]:
-        """Return what is kept with the crawl as a whole, by name."""
-        fields = row_loading.read_fields(self._all_written(), self._keys.metadata)
-        return {name.decode(): value for name, value in fields.items()}
+    # -- reading ---------------------------------------------------------------------------------
 
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
@@ -152,190 +92,9 @@ class RedisRows:
         yield from row_loading.load_urls(link, self._keys, last, self._queue_of)
         self._is_loaded = True
 
-    def known_pages(self) -> Iterator[KnownPage]:
-        """Yield what memory holds of every page, in the order of numbers."""
-        return row_loading.load_pages(self._all_written(), self._keys, self._numbers.page)
-
-    def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
-        """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
-        return row_loading.load_bands(self._all_written(), self._keys, self._numbers.page, since)
-
-    def hosts(self) -> Iterator[HostRow]:
-        """Yield all hosts, in the order of their ids, which are without gaps."""
-        return row_loading.load_hosts(self._all_written(), self._keys, self._numbers.host)
-
-    def domains(self) -> Iterator[DomainRow]:
-        """Yield all domains of which anything is stored."""
-        fields = row_loading.read_fields(self._all_written(), self._keys.domains)
-        return map(_decode_domain, fields.values())
-
-    def relaxing(self) -> Iterator[RelaxingUrl]:
-        """Yield the URLs whose links are still to be followed over a shorter path."""
-        fields = row_loading.read_fields(self._all_written(), self._keys.relaxing)
-        return map(_decode_relaxing, fields.values())
-
-    def leases(self) -> Iterator[LeaseRow]:
-        """Yield the leases."""
-        fields = row_loading.read_fields(self._all_written(), self._keys.leases)
-        return map(_decode_lease, fields.values())
-
-    def last_result(self) -> int:
-        """Return the number of the last result; 0 when there is none."""
-        return self._numbers.result
-
-    def _all_written(self) -> BlockingLink:
-        """Return the connection that reads, when there is nothing that it cannot see."""
-        assert self._pending is None, "everything is read when a crawl is opened, or after commits"
-        return self._reading
-
-    # -- single rows -----------------------------------------------------------------------------
-
-    def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
-        """Return the rows of known URLs, in this order."""
-        pending = self._pending
-        if pending is None:
-            return [decode_url(packed) for packed in self._stored(self._keys.urls, ids)]
-        found = self._fields(self._keys.urls, ids, pending.urls)
-        return [
-            pending.changed_url(one, decode_url(self._there(packed)))
-            for one, packed in zip(ids, found, strict=True)
-        ]
-
-    def read_links(self, ids: Sequence[int]) -> list[bytes]:
-        """Return the links of known URLs, in this order; empty for one that has none."""
-        pending = self._pending
-        newer = {} if pending is None else pending.links
-        return [links or b"" for links in self._fields(self._keys.links, ids, newer)]
-
-    def read_queue(self, host: int, queue: int, after: Item, limit: int) -> list[Item]:
-        """Return the first URLs stored in a priority queue of a host that come after an item."""
-        key, pending = self._keys.queued(host, queue), self._pending
-        if pending is None:
-            return read_items(self._reading, key, after, limit)
-        new = [item for item in pending.queued.get((host, queue), ()) if item > after]
-        for row in self.read_urls(pending.requeued):
-            is_there = (row.host, row.queue) == (host, queue)
-            if is_there and row.score is not None and (row.score, row.id) > after:
-                new.append((row.score, row.id))
-        items: list[Item] = []
-        while len(items) < limit:
-            read = read_items(self._reading, key, after, limit)
-            items += [item for item in read if not pending.may_move(item[1])]
-            if len(read) < limit:
-                break
-            after = read[-1]
-        return heapq.nsmallest(limit, items + new)
-
-    def read_attempts(self, url_id: int) -> list[Attempt]:
-        """Return the history of a URL."""
-        pending = self._pending
-        (row,) = self.read_urls([url_id])
-        names = [f"{url_id}:{number}" for number in range(row.attempts)]
-        newer = {} if pending is None else pending.attempts
-        found = self._fields(self._keys.attempts, names, newer)
-        return [read_attempt(self._there(packed)) for packed in found]
-
-    def read_hosts(self, ids: Sequence[int]) -> list[HostRow]:
-        """Return stored hosts, in this order."""
-        pending = self._pending
-        rows = self._fields(self._keys.hosts, ids, {} if pending is None else pending.hosts)
-        newer = {} if pending is None else pending.host_urls
-        counts = self._fields(self._keys.host_urls, ids, newer)
-        return [
-            row_loading.read_host(self._there(packed), count)
-            for packed, count in zip(rows, counts, strict=True)
-        ]
-
-    def read_page(self, number: int) -> PageRow | None:
-        """Return a page; None if no page has that number."""
-        pending = self._pending
-        newer = {} if pending is None else pending.pages
-        (packed,) = self._fields(self._keys.pages, [number], newer)
-        if packed is None:
-            return None
-        page = decode_page(packed)
-        return page if pending is None else pending.changed_page(page)
-
-    def read_sketches(self, pages: Sequence[int]) -> list[SketchRow | None]:
-        """Return the sketches of pages, in this order; None for one that has none."""
-        pending = self._pending
-        gone = dict.fromkeys(() if pending is None else pending.dropped)
-        bands = self._fields(
-            self._keys.bands, pages, gone if pending is None else gone | pending.bands
-        )
-        samples = self._fields(
-            self._keys.samples, pages, gone if pending is None else gone | pending.samples
-        )
-        return [*map(read_sketch, pages, bands, samples)]
-
-    def read_content(self, page: int) -> bytes | None:
-        """Return the packed content of a page; None if it is not stored any more."""
-        pending = self._pending
-        if pending is not None:
-            if page in pending.contents:
-                return pending.contents[page][1]
-            if page in pending.dropped:
-                return None
-        content: bytes | None
-        (content,) = self._reading.ask(("HGET", self._keys.contents, page))
-        return content
-
-    def read_expired(self, before: float, limit: int) -> list[int]:
-        """Return pages with stored content that were fetched up to `before`, the oldest first."""
-        pending = self._pending
-        changed = set() if pending is None else {*pending.contents, *pending.dropped}
-        wanted = limit + len(changed)
-        (stored,) = self._reading.ask(
-            (
-                *("ZRANGE", self._keys.kept, "-inf", repr(before), "BYSCORE"),
-                *("LIMIT", 0, wanted, "WITHSCORES"),
-            )
-        )
-        pages = [(float(score), number_of(packed)) for packed, score in _pairs(stored)]
-        pages = [page for page in pages if page[1] not in changed]
-        if pending is not None:
-            contents = pending.contents.items()
-            pages += [(at, number) for number, (at, _) in contents if at <= before]
-        return [number for _, number in heapq.nsmallest(limit, pages)]
-
-    def read_results(self, after: int, limit: int) -> list[ResultRow]:
-        """Return the first results after a number; those on the server alone."""
-        keys = self._keys
-        numbers = range(after + 1, after + 1 + limit)
-        results, rows = self._reading.ask(
-            ("HMGET", keys.results, *numbers), ("HMGET", keys.result_rows, *numbers)
-        )
-        found = []
-        for packed, row in zip(results, rows, strict=True):
-            if packed is None:
-                break
-            result = _decode_result(packed)
-            result.row = row
-            found.append(result)
-        return found
-
-    def _stored(self, key: bytes, fields: Sequence[int]) -> list[bytes]:
-        """Return fields of a hash that are there."""
-        return [self._there(packed) for packed in self._fields(key, fields, {})]
-
-    def _fields(self, key: bytes, fields: Sequence[Any], newer: dict[Any, Any]) -> list[Any]:
-        """Return fields of a hash, or what is newer than they are; None for what is not there."""
-        asked = [one for one in fields if one not in newer] if newer else fields
-        if not asked:
-            return [newer[one] for one in fields]
-        (stored,) = self._reading.ask(("HMGET", key, *asked))
-        if not newer:
-            return [*stored]
-        found = dict(zip(asked, stored, strict=True))
-        return [newer[one] if one in newer else found[one] for one in fields]
-
-    def _there(self, packed: bytes | None) -> bytes:
-        if packed is None:
-            raise ServerForgotError(
-                f"the store has lost a row of {self._where}: run the same command again to "
-                "continue from what it has"
-            )
-        return packed
+    def _last(self) -> RowNumbers:
+        """Return how far the numbers of rows go, with what is not on the server yet."""
+        return self._numbers
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -364,7 +123,3 @@ class RedisRows:
         """Let go of it; what was written and not made durable is lost."""
         self._reading.close()
         self._writing.close()
-
-
-def _pairs(stored: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    return zip(stored[::2], stored[1::2], strict=True)
