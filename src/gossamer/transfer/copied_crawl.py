@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.stores.embedded.rows import Figures
+from gossamer.stores.embedded.records import Figures
 from gossamer.stores.redis.alive import AT_WORK, IN_ORDER
 from gossamer.stores.redis.counters import unpack_counters
 from gossamer.stores.redis.records import links_done

@@ -1,6 +1,7 @@
 """Reading rows of a crawl in Redis in batches, also such as nobody can read."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -20,7 +21,6 @@ from gossamer.stores.rows import (
     LeaseRow,
     RelaxingUrl,
     ResultRow,
-    UrlRow,
 )
 from gossamer.stores.url_record import Attempt
 
@@ -122,10 +122,9 @@ class HostBatch:
         for host, packed, count in zip(self._ids, *answers, strict=True):
             if packed is None:
                 continue
-            what = f"host {host}"
-            row = damage.read_own(
-                what, packed, lambda one, count=count: read_host(one, count or b"-1"), host, "id"
-            )
+            # Without a count it is wrong in any case.
+            decode = partial(read_host, count=count or b"-1")
+            row = damage.read_own(f"host {host}", packed, decode, host, "id")
             if row is not None:
                 changes.hosts[host] = row
 
@@ -180,9 +179,7 @@ class PageBatch:
             if (bands is None) != (sample is None):
                 damage.found[what] = f"{what} is there in part only"
             elif bands is not None:
-                sketch = damage.read(
-                    what, sample, lambda one, n=number, b=bands: read_sketch(n, b, one)
-                )
+                sketch = damage.read(what, sample, partial(read_sketch, number, bands))
                 if sketch is not None:
                     changes.sketches[number] = sketch
 
@@ -197,8 +194,8 @@ class AttemptBatch:
 
     def commands(self) -> list[Command]:
         """Return what is to be asked."""
-        fields = (f"{url_id}:{place}" for url_id, place in self._names)
-        return [("HMGET", self._keys.attempts, *fields)] if self._names else []
+        fields: Command = [f"{url_id}:{place}" for url_id, place in self._names]
+        return [("HMGET", self._keys.attempts, *fields)] if fields else []
 
     def take(self, answers: Sequence[Any], changes: Changes, damage: Damage) -> None:
         """Put what was answered among changes."""
@@ -235,11 +232,6 @@ class ResultBatch:
             if result is not None:
                 result.row = row
                 changes.results.append(result)
-
-
-def attempts_of(rows: Sequence[UrlRow]) -> list[tuple[int, int]]:
-    """Return how many attempts each of the URLs has."""
-    return [(row.id, row.attempts) for row in rows]
 
 
 def cut(numbers: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

@@ -26,11 +26,13 @@ LOOKS: Final = 5
 
 _COUNTS = {
     "urls": "SELECT count(*) FROM urls",
+    "known": "SELECT count(*) FROM urls",
     "links": "SELECT count(*) FROM urls WHERE length(targets) > 0",
     "attempts": "SELECT count(*) FROM attempts",
     "relaxing": "SELECT count(*) FROM relaxing",
     "leases": "SELECT count(*) FROM leases",
     "hosts": "SELECT count(*) FROM hosts",
+    "host_ids": "SELECT count(*) FROM hosts",
     "host_urls": "SELECT count(*) FROM hosts",
     "domains": "SELECT count(*) FROM domains",
     "pages": "SELECT count(*) FROM pages",
@@ -40,6 +42,7 @@ _COUNTS = {
     "results": "SELECT count(*) FROM results",
 }
 """How many rows there are in the tables of the copy, for each table of the store."""
+_ROWS = "SELECT count(*) FROM result_rows"
 _LAST = {
     "url": "SELECT coalesce(max(id), 0) FROM urls",
     "host": "SELECT coalesce(max(id), 0) FROM hosts",
@@ -68,6 +71,19 @@ class Place(NamedTuple):
     queue: int
 
 
+class _Bits(NamedTuple):
+    """Bits that say of each URL again what a row of it says."""
+
+    key: bytes
+    condition: str
+    """Which are set, in SQL."""
+    what: str
+    table: bytes
+    """Where the row is."""
+    is_due: Callable[[bytes], bool]
+    """Whether the bit of a row is to be set."""
+
+
 class IndexCheck:
     """The comparison of a crawl in Redis with its copy."""
 
@@ -92,6 +108,7 @@ class IndexCheck:
                 yield f"the key {name.decode(errors='replace')} belongs to nothing"
         yield from self._misfiled(sorted(queues))
         yield from self._misaged()
+        yield from self._misnamed()
         yield from self._misset_bits()
 
     # -- numbers ---------------------------------------------------------------------------------
@@ -102,6 +119,10 @@ class IndexCheck:
             rows, there = self._number(query), moment.lengths[name]
             if rows != there:
                 yield f"{there} fields in {name}, of which {rows} belong to rows that can be read"
+        if not moment.is_led:  # else some may have gone since
+            rows, there = self._number(_ROWS), moment.lengths["result_rows"]
+            if rows != there:
+                yield f"{there} rows of results, of which {rows} belong to results"
         for name, query in _LAST.items():
             last, noted = self._number(query), getattr(moment.numbers, name)
             if last != noted:
@@ -150,9 +171,7 @@ class IndexCheck:
                 if number is None:
                     yield f"queue {place.queue} of host {place.host} has an entry that is no URL"
                     continue
-                self._db.execute(
-                    "INSERT INTO filed VALUES (?, ?, ?, ?)", (number, *place, score)
-                )
+                self._db.execute("INSERT INTO filed VALUES (?, ?, ?, ?)", (number, *place, score))
         suspects = [url_id for (url_id,) in self._db.execute(_MISFILED)]
         for url_id in suspects:
             found = self._db.execute("SELECT host, queue FROM filed WHERE url = ?", (url_id,))
@@ -251,33 +270,49 @@ class IndexCheck:
                 elif score is not None and float(score) != at:
                     yield f"{what} {number} has another age than its row"
 
+    # -- ids -------------------------------------------------------------------------------------
+
+    def _misnamed(self) -> Iterator[str]:
+        """Yield the URLs and hosts that are not found by their keys, which never change."""
+        keys = self._keys
+        for what, table, named in (("URL", "urls", keys.known), ("host", "hosts", keys.host_ids)):
+            rows = self._db.execute(f"SELECT id, key FROM {table}")  # noqa: S608 -- our own names
+            while some := rows.fetchmany(AT_ONCE):
+                (ids,) = self._link.ask(("HMGET", named, *(key for _, key in some)))
+                for (number, _), stored in zip(some, ids, strict=True):
+                    if stored != b"%d" % number:
+                        yield f"{what} {number} is not found by its key"
+
     # -- bits ------------------------------------------------------------------------------------
 
     def _misset_bits(self) -> Iterator[str]:
         keys = self._keys
-        (length,) = self._link.ask(("STRLEN", keys.linked))
-        last = max(self._moment.numbers.url, 8 * length - 1)
-        for start in range(0, last // 8 + 1, BYTES_AT_ONCE):
-            (bits,) = self._link.ask(
-                ("GETRANGE", keys.linked, start, start + BYTES_AT_ONCE - 1)
-            )
+        linked = _Bits(
+            keys.linked, "length(targets) > 0", "links", keys.links, lambda packed: bool(packed)
+        )
+        unscored = _Bits(keys.unscored, "state = 0", "no score", keys.urls, _is_unscored)
+        for bits in (linked, unscored):
+            yield from self._misset(bits)
+
+    def _misset(self, bits: "_Bits") -> Iterator[str]:
+        (length,) = self._link.ask(("STRLEN", bits.key))
+        last = max(self._moment.numbers.url // 8, length - 1)
+        for start in range(0, last + 1, BYTES_AT_ONCE):
+            (packed,) = self._link.ask(("GETRANGE", bits.key, start, start + BYTES_AT_ONCE - 1))
             first, after = 8 * start, 8 * (start + BYTES_AT_ONCE)
-            linked = self._db.execute(
-                "SELECT id FROM urls WHERE id >= ? AND id < ? AND length(targets) > 0",
+            due = self._db.execute(
+                f"SELECT id FROM urls WHERE id >= ? AND id < ? AND {bits.condition}",  # noqa: S608 -- our own words
                 (first, after),
             )
-            suspects = {url_id for (url_id,) in linked} ^ set(_set_bits(bits, first))
+            suspects = {url_id for (url_id,) in due} ^ set(_set_bits(packed, first))
             for some in cut(sorted(suspects), AT_ONCE):
-                answers = self._together(
-                    *(("GETBIT", keys.linked, one) for one in some),
-                    *(("HEXISTS", keys.links, one) for one in some),
+                *set_bits, rows = self._together(
+                    *(("GETBIT", bits.key, one) for one in some), ("HMGET", bits.table, *some)
                 )
-                for url_id, bit, is_there in zip(
-                    some, answers[: len(some)], answers[len(some) :], strict=True
-                ):
-                    if bit != is_there:
-                        has = "has links" if is_there else "has no links"
-                        yield f"URL {url_id} {has}, and its bit says otherwise"
+                for url_id, bit, row in zip(some, set_bits, rows, strict=True):
+                    if bool(bit) != (row is not None and bits.is_due(row)):
+                        has = "is" if bit else "is not"
+                        yield f"URL {url_id} {has} noted as one with {bits.what}"
 
     # -- the connection --------------------------------------------------------------------------
 
@@ -305,6 +340,11 @@ class IndexCheck:
             if isinstance(answer, Exception):
                 raise answer
         return executed
+
+
+def _is_unscored(packed: bytes) -> bool:
+    row = Damage().read("a URL", packed, decode_url)
+    return row is not None and row.state == UrlState.UNSCORED
 
 
 def _due_place(row: UrlRow) -> Place | None:

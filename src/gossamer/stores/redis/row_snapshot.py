@@ -42,7 +42,8 @@ ATTEMPTS: Final = 3
 """How often a copy is begun: its journal may get lost."""
 MOST_CATCHING_UP: Final = 100
 HASHES: Final = (
-    *("urls", "links", "attempts", "relaxing", "leases", "hosts", "host_urls", "domains"),
+    *("urls", "known", "links", "attempts", "relaxing", "leases"),
+    *("hosts", "host_ids", "host_urls", "domains"),
     *("pages", "contents", "bands", "samples", "results", "result_rows"),
 )
 """The tables whose rows are counted at the moment."""
