@@ -161,8 +161,8 @@ class PageBatch:
         """Return what is to be asked."""
         keys = self._keys
         tables = (keys.pages, keys.contents, keys.bands, keys.samples)
-        ages: Command = ("ZMSCORE", keys.kept, *map(member, self._numbers))
-        return [*(("HMGET", table, *self._numbers) for table in tables), ages]
+        commands: list[Command] = [("HMGET", table, *self._numbers) for table in tables]
+        return [*commands, ("ZMSCORE", keys.kept, *map(member, self._numbers))]
 
     def take(self, answers: Sequence[Any], changes: Changes, damage: Damage) -> None:
         """Put what was answered among changes."""

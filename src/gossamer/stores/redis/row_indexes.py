@@ -58,9 +58,9 @@ _MISFILED = """
        OR filed.score <> urls.score
 """
 _AGED = """
-    SELECT {number} FROM {table} WHERE {number} NOT IN (SELECT number FROM aged)
-    UNION SELECT number FROM aged LEFT JOIN ({table}) AS stored ON stored.{number} = aged.number
-    WHERE stored.at IS NOT aged.at
+    SELECT number FROM ({stored}) WHERE number NOT IN (SELECT number FROM aged)
+    UNION SELECT aged.number FROM aged LEFT JOIN ({stored}) AS stored
+    ON stored.number = aged.number WHERE stored.at IS NOT aged.at
 """
 
 
@@ -251,8 +251,7 @@ class IndexCheck:
                 yield f"among the ages of {what} there is one of nothing"
                 continue
             self._db.execute("INSERT OR REPLACE INTO aged VALUES (?, ?)", (number, score))
-        query = _AGED.format(number="number", table=f"({stored})")
-        suspects = [number for (number,) in self._db.execute(query)]
+        suspects = [number for (number,) in self._db.execute(_AGED.format(stored=stored))]
         self._db.execute("DROP TABLE temp.aged")
         for some in cut(suspects, AT_ONCE):
             answers = self._together(
@@ -288,7 +287,7 @@ class IndexCheck:
     def _misset_bits(self) -> Iterator[str]:
         keys = self._keys
         linked = _Bits(
-            keys.linked, "length(targets) > 0", "links", keys.links, lambda packed: bool(packed)
+            keys.linked, "length(targets) > 0", "links", keys.links, bool
         )
         unscored = _Bits(keys.unscored, "state = 0", "no score", keys.urls, _is_unscored)
         for bits in (linked, unscored):
