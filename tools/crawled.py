@@ -10,7 +10,8 @@ from gossamer.coordinator import Summary, crawl
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import ModuleLike
 from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite.queries import URL_COLUMNS, record
+from gossamer.stores.embedded.sqlite.readonly import reading
 from gossamer.stores.url_record import UrlRecord
 from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web
@@ -92,8 +93,7 @@ async def crawl_into(
 
 def read_urls(directory: Path) -> dict[Url, UrlRecord]:
     """Return every URL of the crawl in that directory, in the order of discovery."""
-    backend = SqliteBackend(CrawlDirectory(directory).database)
-    try:
-        return {record.url: record for record in backend.records()}
-    finally:
-        backend.close()
+    query = f"{URL_COLUMNS} FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
+    with reading(CrawlDirectory(directory).database) as db:
+        records = [record(UrlRecord, row) for row in db.execute(query)]
+    return {one.url: one for one in records}

@@ -29,22 +29,34 @@ from gossamer.coordinator import Crawl
 from gossamer.download import Client
 from gossamer.modules import ModuleRunner
 from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite import SqliteBackend
-from gossamer.stores.embedded.sqlite.batch import Batch
+from gossamer.stores.embedded.frontier_state import FrontierState
+from gossamer.stores.embedded.host_registry import HostRegistry
+from gossamer.stores.embedded.memory import CrawlMemory
+from gossamer.stores.embedded.page_memory import PageMemory
+from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.stores.embedded.sqlite.checkpoints import Checkpoints
 from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.stores.embedded.url_memory import UrlMemory
+from gossamer.stores.embedded.waiting import WaitingUrls
 from gossamer.stores.redis import RedisStore
 from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {
-    "Batch": Batch,
+    "Checkpoints": Checkpoints,
     "Client": Client,
     "CrawlDirectory": CrawlDirectory,
+    "CrawlMemory": CrawlMemory,
     "EmbeddedStore": EmbeddedStore,
+    "FrontierState": FrontierState,
+    "HostRegistry": HostRegistry,
     "ModuleRunner": ModuleRunner,
+    "PageMemory": PageMemory,
     "Path": Path,
     "PoliteRobots": PoliteRobots,
     "RedisStore": RedisStore,
-    "SqliteBackend": SqliteBackend,
+    "SqliteRows": SqliteRows,
+    "UrlMemory": UrlMemory,
+    "WaitingUrls": WaitingUrls,
     "os": os,
 }
 
@@ -62,6 +74,9 @@ class DriverJob(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["coordinator", "worker", "both"] = "coordinator"
     """Who dies; both: at the step of a worker."""
     commit_every_s: float | None = None
+    """How often is committed at least; as soon as that, if somebody waits for it."""
+    commit_routing: bool = False
+    """Whether each step that follows shorter paths is committed before the next one."""
     dns: dict[str, str] | None = None
 
 
@@ -147,7 +162,11 @@ def become(job: DriverJob, fatal: FatalStep) -> NoReturn:
     if job.dns is not None:
         vars(gossamer.cli.crawling)["Crawl"] = partial(Crawl, dns=job.dns)
     if job.commit_every_s is not None:
-        vars(gossamer.coordinator.engine)["COMMIT_EVERY_S"] = job.commit_every_s
+        engine = vars(gossamer.coordinator.engine)
+        engine["COMMIT_EVERY_S"] = job.commit_every_s
+        engine["COMMIT_PAUSE_S"] = min(engine["COMMIT_PAUSE_S"], job.commit_every_s)
+    if job.commit_routing:
+        commit_routing()
     if job.step is not None:
         fatal.arm()
     try:
@@ -157,6 +176,18 @@ def become(job: DriverJob, fatal: FatalStep) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(end.code if isinstance(end.code, int) else 0)
+
+
+def commit_routing() -> None:
+    """Have each step that routes made durable at once."""
+    route = EmbeddedStore.route
+
+    async def durable(self: EmbeddedStore, draws: Sequence[Sequence[int]], now: float) -> int:
+        done = await route(self, draws, now)
+        await self.commit()
+        return done
+
+    setattr(EmbeddedStore, "route", durable)  # noqa: B010 -- a method of another class
 
 
 def write_half(writev: Callable[..., int], descriptor: object, parts: object) -> None:

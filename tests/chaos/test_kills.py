@@ -25,29 +25,24 @@ SERVER_LAG_S = 0.1
 """Twenty times as often as in real life, so that a crash can fall between any two commits."""
 
 COORDINATOR_STEPS = [
-    *[
-        "after CrawlDirectory.__enter__",
-        "after SqliteBackend.__init__",
-        "after SqliteBackend.requeue_all",
-    ],
+    *["after CrawlDirectory.__enter__", "after SqliteRows.__init__"],
+    *["after CrawlMemory.__init__", "after FrontierState.__init__"],
     *["after ModuleRunner.open", "before EmbeddedStore.add_seeds", "after EmbeddedStore.add_seeds"],
-    *["after SqliteBackend.write_new", "after SqliteBackend.put"],
-    *["after SqliteBackend.set_score", "after EmbeddedStore.prioritise"],
-    *["after SqliteBackend.take", "after SqliteBackend.move", "after EmbeddedStore.route"],
-    *["after SqliteBackend.begin", "after EmbeddedStore.lease"],
+    *["after UrlMemory.add", "after CrawlMemory.put"],
+    *["after UrlMemory.set_score", "after WaitingUrls.push", "after EmbeddedStore.prioritise"],
+    *["after WaitingUrls.take", "after EmbeddedStore.route"],
+    *["after FrontierState.begin_tasks", "after EmbeddedStore.lease"],
     *["after EmbeddedStore.join", "after EmbeddedStore.release", "after EmbeddedStore.claim"],
-    *["before EmbeddedStore.settle", "after SqliteBackend.retry"],
-    *["after SqliteBackend.finish", "after SqliteBackend.add_page", "after SqliteBackend.set_path"],
-    "after SqliteBackend.add_result",
-    "after EmbeddedStore.settle",
-    *[
-        "after EmbeddedStore.confirm_depth_changes",
-        "before EmbeddedStore.commit",
-        "after SqliteBackend.save_hosts",
-    ],
-    *["before SqliteBackend.commit", "after Batch.write", "after SqliteBackend.commit"],
-    *["after ModuleRunner.close", "before EmbeddedStore.close", "before SqliteBackend.close"],
-    *["after SqliteBackend.close", "after CrawlDirectory.__exit__"],
+    *["before EmbeddedStore.settle", "after FrontierState.wait_for_retry"],
+    *["after UrlMemory.finish", "after PageMemory.add", "after UrlMemory.set_path"],
+    *["after PageMemory.add_result", "after CrawlMemory.put_relaxing"],
+    *["after EmbeddedStore.settle", "after EmbeddedStore.confirm_depth_changes"],
+    *["before EmbeddedStore.commit", "after HostRegistry.save", "after CrawlMemory.put_lease"],
+    *["before SqliteRows.write", "after SqliteRows.write"],
+    *["before SqliteRows._commit", "before Checkpoints.after_commit", "after SqliteRows._commit"],
+    *["after CrawlMemory.end_write", "after EmbeddedStore.commit"],
+    *["after ModuleRunner.close", "before EmbeddedStore.close", "before SqliteRows.close"],
+    *["after SqliteRows.close", "after CrawlDirectory.__exit__"],
 ]
 WORKER_STEPS = [
     *["before ModuleRunner.open", "after ModuleRunner.open"],
@@ -282,9 +277,10 @@ def test_killed_while_a_shorter_path_is_followed(
     site.reply("/short-cut", Raw(Withheld(is_last, short_cut)))
     command = ["crawl", f"{web.base_url}/", "--dir", tmp_path, "--delay", "0s"]
     command += ["--host-connections", 8, "--similarity", "off"]
-    # It is stored when the short cut is settled, and then at each step; the third is the last.
+    # The hub gets in line and out of it for its first links when the short cut is settled, then
+    # in line for the others, and out of it and in line again at each step.
     run = gossamer.start(
-        *command, step="after SqliteBackend.replace_relaxing", passing=3, commit_every_s=0
+        *command, step="after CrawlMemory.put_relaxing", passing=6, commit_routing=True
     )
     assert run.was_killed()
     depths = "SELECT depth, count(*) FROM urls WHERE url LIKE '%/leaf/%' GROUP BY depth"

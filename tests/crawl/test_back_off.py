@@ -17,9 +17,9 @@ from gossamer.coordinator import HostView, Level
 from gossamer.model import HostKey
 from gossamer.plan import Plan
 from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.rows import HostRecord
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.figures import WorkerView
+from gossamer.stores.rows import HostRow
 from gossamer.testing import KeepOpen, Raw, Reply, Web
 
 Crawl = Callable[..., Crawled]
@@ -96,13 +96,13 @@ class Stopper:
         pass
 
 
-def host_of(directory: Path) -> HostRecord | None:
+def host_of(directory: Path) -> HostRow | None:
     """Return what the store keeps of the host a.test."""
-    backend = SqliteBackend(CrawlDirectory(directory).database)
+    rows = SqliteRows(CrawlDirectory(directory).database)
     try:
-        return backend.host(HostKey("a.test"))
+        return next((host for host in rows.hosts() if host.key == HostKey("a.test")), None)
     finally:
-        backend.close()
+        rows.close()
 
 
 @pytest.mark.req("B3")

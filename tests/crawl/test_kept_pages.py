@@ -14,7 +14,7 @@ from gossamer.content import AnalysisRules
 from gossamer.model import Page
 from gossamer.modules.kept_pages import Reading, read_page
 from gossamer.outputs.carried import Carried, carried_by
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.page_memory import PageMemory
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.testing import Reply, Web
@@ -92,7 +92,7 @@ def test_bodies_that_are_kept_compressed_are_compared_shown_and_verified(
 def test_an_output_of_whole_pages_need_not_parse_them_again(
     web: Web, crawl: Callable[..., Crawled], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteBackend, "drop_rows", lambda *_: None)
+    monkeypatch.setattr(PageMemory, "drop_rows", lambda *_: None)
     site = web.site("a.test")
     site.page("/", links=["/german", "http://b.test/away"])
     site.page("/german", html="<html lang=de><title>Seite</title><a href=/>zurück</a>")

@@ -26,8 +26,9 @@ from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, StoreRules, Task, UrlState
 from gossamer.stores.claim import KeptPage
-from gossamer.stores.embedded.rows import UrlPath
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.memory import CrawlMemory
+from gossamer.stores.embedded.records import UrlPath
+from gossamer.stores.embedded.sqlite import SqliteRows
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LIMIT_US = 200.0
@@ -67,33 +68,41 @@ def like(one: Sketch) -> Sketch:
 
 
 def link(number: int) -> Link:
-    return Link(Url(f"http://a.test/{number}"), b"%016d" % number, HOST, HOST)
+    return Link(Url(f"http://a.test/{number}"), b"%-16d" % number, HOST, HOST)
 
 
-def fill(backend: SqliteBackend, pages: range) -> list[tuple[bytes, Sketch]]:
-    """Put pages on a backend; return digest and sketch of some."""
+def fill(rows: SqliteRows, pages: range) -> list[tuple[bytes, Sketch]]:
+    """Store pages; return digest and sketch of some."""
     every = max(1, len(pages) // ASKED)
     some = []
+    memory = CrawlMemory(rows, with_times=False)
+    host = memory.hosts.id_of(HOST, HOST)
     for number in pages:
-        url_id = backend.add_new(link(number), UrlState.TOO_DEEP, UrlPath(0, 0, None), 0.0)
-        backend.write_new()
+        url_id = memory.urls.add(link(number), host, UrlState.TOO_DEEP, UrlPath(0, 0, None), 0.0)
         page = KeptPage(
             page_id=number, size=0, digest=os.urandom(16), content=b"", fetched_at=time.time()
         )
         sketch = random_sketch()
-        backend.add_page(url_id, page, 0, sketch)
+        memory.pages.add(url_id, page, 0, sketch)
         if number % every == 0:
             some.append((page.digest, sketch))
         if number % 10_000 == 0:
-            backend.commit()
-    backend.commit()
+            commit(memory)
+    commit(memory)
     return some
+
+
+def commit(memory: CrawlMemory) -> None:
+    """Make durable what was collected."""
+    if (finish := memory.write()) is not None:
+        finish()
+        memory.end_write()
 
 
 async def lease(store: EmbeddedStore, now: float) -> Task:
     """Return a task in whose name claims can be made."""
     await store.join(0, now)
-    await store.add_seeds([link(10**12)], now)
+    await store.add_seeds([link(10**9)], now)
     await store.prioritise([(one, 0.0) for one in await store.candidates(1)])
     await store.route([range(10)], now)
     (task,) = (await store.lease(0, 1, now)).tasks
@@ -118,12 +127,12 @@ async def ask(
     return statistics.median(took) * 1e6, task
 
 
-async def measure(backend: SqliteBackend, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
-    """Open a store over a backend with so many pages and ask."""
+async def measure(rows: SqliteRows, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
+    """Open a store over so many pages and ask."""
     rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), max_pages=10**9, max_bytes=10**15)
     resident = _resident_bytes()
     began = time.perf_counter()
-    store = EmbeddedStore(backend, rules, time.time())
+    store = EmbeddedStore(rows, rules, time.time())
     opened_s = time.perf_counter() - began
     memory = (_resident_bytes() - resident) / pages
     task = await lease(store, time.time())
@@ -145,10 +154,10 @@ def run(kind: str, size: int) -> Costs:
     """Measure one store with so many pages."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "crawl.sqlite"
-        backend = SqliteBackend(None if kind == "memory" else file)
-        some = fill(backend, range(1, size + 1))
-        costs = asyncio.run(measure(backend, size, some))
-        backend.close()
+        rows = SqliteRows(None if kind == "memory" else file)
+        some = fill(rows, range(1, size + 1))
+        costs = asyncio.run(measure(rows, size, some))
+        rows.close()
     return costs
 
 

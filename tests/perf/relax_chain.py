@@ -23,7 +23,7 @@ from tests.perf.own_redis import own_redis
 from gossamer.coordinator.engine import COMMIT_EVERY_S
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, Store, StoreRules
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.redis import Opening, open_redis
 from gossamer.stores.redis.alive import IN_ORDER
 from gossamer.stores.redis.counters import pack_counters
@@ -57,7 +57,7 @@ def url(number: int) -> Url:
 
 def write_chain(path: Path, pages: int) -> None:
     """Write a finished crawl of a chain, numbered from 1."""
-    SqliteBackend(path).close()
+    SqliteRows(path).close()
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(
             "INSERT INTO hosts (id, key, domain, delay_s, next_start, failures, urls) "
@@ -99,7 +99,7 @@ async def shorten(store: Store, timed: Callable[[Awaitable[object]], Awaitable[o
 
 async def in_file(path: Path) -> None:
     """Measure the embedded store."""
-    store = EmbeddedStore(SqliteBackend(path), RULES, NOW)
+    store = EmbeddedStore(SqliteRows(path), RULES, NOW)
     took: list[float] = []
 
     async def timed(step: Awaitable[object]) -> object:

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from redis.asyncio import Redis
@@ -19,7 +20,8 @@ from gossamer.modules import ModuleRunner
 from gossamer.plan import Plan
 from gossamer.plan.stored_options import pack_options
 from gossamer.stores import EmbeddedStore, Store
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.stores.opening import LocalStore
 from gossamer.stores.redis import RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.keys import key
@@ -80,10 +82,9 @@ class CrawlLab:
         """Crawl into a file, or go on there, until it has so many pages."""
         plan = self.plan(**options)
         path.parent.mkdir(exist_ok=True)
-        backend = SqliteBackend(path)
-        store = EmbeddedStore(backend, plan.store_rules(strict=False), time.time())
+        store = EmbeddedStore(SqliteRows(path), plan.store_rules(strict=False), time.time())
         try:
-            backend.put("options", pack_options(plan.options))
+            await store.put_note("options", pack_options(plan.options))
             return await self.work(store, plan, pages)
         finally:
             await store.close()
@@ -93,6 +94,7 @@ class CrawlLab:
         """Open the store of a crawl in the Redis, and close it in order."""
         how = Opening(take_over=True, is_checked=True)
         store = await open_redis(self.url, crawl, plan.store_rules(strict=False), how)
+        vars(store)["commit_wanted"] = asyncio.Event().wait  # each of its steps is durable at once
         try:
             async with CrawlNotes(parse_address(self.url), crawl) as notes:
                 await notes.put("options", pack_options(plan.options))
@@ -115,7 +117,7 @@ class CrawlLab:
             )
             context = await open_worker_context(plan, store, own, stack)
             draw = Draw(QueueTable(plan.options.queues), 0)
-            engine = Engine(store, time.time, Fifo(), draw, _ignore)
+            engine = Engine(cast("LocalStore", store), time.time, Fifo(), draw, _ignore)
             workers = InProcessWorkers(context, [4, 4], engine.settled)
             running = asyncio.create_task(engine.run(workers))
             while not running.done():

@@ -99,7 +99,8 @@ class _Copy:
         for hosts in cut(range(1, last_host + 1), URLS_AT_ONCE):
             await self._copy_hosts(hosts, rules)
         credit: Any = await self._client.hgetall(self._key("credits"))
-        self._importer.add("domains", ((one.decode(), float(credit[one])) for one in credit))
+        rows = ((one.decode(), float(credit[one]), None, 0.0) for one in credit)
+        self._importer.add("domains", rows)
         async for found in self._scan("listings"):
             for name, packed in found.items():
                 listing = self._read(read_listing, packed, f"listing {name.decode()}")

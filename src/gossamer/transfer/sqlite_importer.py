@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 
 from gossamer.frontier import QueueTable, SchedulerRules
-from gossamer.stores.embedded.sqlite.pages import EXPIRED_NOTE
+from gossamer.stores.embedded.memory import EXPIRED_NOTE
 from gossamer.stores.embedded.sqlite.queries import read_note, read_reasons
 from gossamer.stores.reasons import REASONS_NOTE, pack_reason_counts
 from gossamer.stores.redis.messages import PageNote
@@ -131,6 +131,9 @@ class SqliteImporter:
                     host.took,
                     host.received,
                     0,  # until its URLs are counted
+                    None,
+                    0,
+                    0.0,
                 )
                 for number, host in hosts
             ),
@@ -173,7 +176,6 @@ class SqliteImporter:
         self._db.executemany(
             "UPDATE pages SET reported_depth = reported_depth + 1 WHERE id = ?", pending
         )
-        self._db.executemany("INSERT INTO depth_changes VALUES (?)", pending)
         self.add("notes", notes.items())
         self._db.execute(_HOST_URLS)
         self.add("notes", [(REASONS_NOTE, pack_reason_counts(read_reasons(self._db)))])

@@ -1,6 +1,5 @@
 """What the workers of one process work with."""
 
-import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -59,5 +58,3 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """Writes the bodies of pages; None: the store keeps them."""
     traps: TrapWatch | None = None
     """None: nothing is taken for a trap."""
-    reporting_depths: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    """Keeps the order, so that what a module hears last of a page is its smallest depth."""

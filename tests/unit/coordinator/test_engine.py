@@ -14,13 +14,15 @@ from gossamer.download import Client, FetchOptions
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
-from gossamer.model import Candidate, Page, Receipt, Url
+from gossamer.model import Candidate, HostKey, Page, Receipt, Url
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import Leased, Settled, Settlement, Task
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.rows import Changes, HostRow, PageRow, UrlRow
+from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
 from gossamer.worker.context import WorkerContext
@@ -32,7 +34,7 @@ class RecordingStore(EmbeddedStore):
     """A store that notes who held what, from when to when."""
 
     def __init__(self, rules: StoreRules) -> None:
-        super().__init__(SqliteBackend(), rules, time.time())
+        super().__init__(SqliteRows(), rules, time.time())
         self.spans: list[tuple[int, str, int, int]] = []
         """Worker, domain, and the steps at which the work began and ended."""
         self._step = 0
@@ -244,14 +246,25 @@ def test_a_part_that_breaks_ends_the_crawl_with_its_error(web: Web, domains: Dom
     asyncio.run(program())
 
 
+def put_pages(rows: SqliteRows, numbers: range) -> None:
+    """Store pages, each fetched at the moment of its number."""
+    changes, host = Changes(), HostKey("a.test")
+    changes.hosts[1] = HostRow(id=1, key=host, domain=host)
+    for number in numbers:
+        url, key, at = Url(f"http://{host}/{number}"), number.to_bytes(16), float(number)
+        changes.urls[number] = UrlRow(number, url, key, 1, UrlState.DONE, 0, 0, None, at)
+        changes.pages[number] = PageRow(number, number, 7, key, "text/html", "utf-8", "", at, 0)
+        changes.contents[number] = at, b"content"
+    assert rows.write(changes) is None
+
+
 @pytest.mark.req("D10")
 def test_expiry_keeps_up_and_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """At any speed: nothing expired is left, and the loop is never held for more than a step."""
     monkeypatch.setattr("gossamer.coordinator.engine.REAP_EVERY_S", 0.0)
-    backend = SqliteBackend()
-    rows = [(number, float(number), b"content") for number in range(1, 30_001)]
-    backend._db.executemany("INSERT INTO contents VALUES (?, ?, ?)", rows)
-    store = EmbeddedStore(backend, StoreRules(keep_s=5000.0), 0.0)
+    rows = SqliteRows()
+    put_pages(rows, range(1, 30_001))
+    store = EmbeddedStore(rows, StoreRules(keep_s=5000.0), 0.0)
     running = Engine(store, lambda: 30_000.0, Fifo(), Draw(QueueTable(10), 0), no_tick)
 
     async def program() -> list[int]:
@@ -260,7 +273,7 @@ def test_expiry_keeps_up_and_others_have_their_turn(monkeypatch: pytest.MonkeyPa
         async with asyncio.timeout(10):
             while left[-1] > 5000:
                 await asyncio.sleep(0)
-                (found,) = backend._db.execute("SELECT count(*) FROM contents").fetchone()
+                (found,) = rows.connection.execute("SELECT count(*) FROM contents").fetchone()
                 left.append(found)
         await asyncio.sleep(0.01)
         reaping.cancel()
@@ -268,5 +281,5 @@ def test_expiry_keeps_up_and_others_have_their_turn(monkeypatch: pytest.MonkeyPa
 
     left = asyncio.run(program())
     assert max(before - after for before, after in pairwise(left)) <= 100
-    (first,) = backend._db.execute("SELECT min(page) FROM contents").fetchone()
+    (first,) = rows.connection.execute("SELECT min(page) FROM contents").fetchone()
     assert (left[-1], first) == (5000, 25_001)

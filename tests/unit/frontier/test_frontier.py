@@ -11,7 +11,7 @@ from gossamer.frontier.frontier import SCORED_AT_ONCE, Frontier
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Candidate, Url
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
@@ -39,7 +39,7 @@ def frontier(
     urls: int, scorer: Counting, *, worker_queue: int = 10_000
 ) -> tuple[Frontier, EmbeddedStore, list[None]]:
     rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0, worker_queue=worker_queue))
-    store = EmbeddedStore(SqliteBackend(), rules, time.time())
+    store = EmbeddedStore(SqliteRows(), rules, time.time())
     seeds = [FILTER.file(Url(f"http://a.test/{number}")) for number in range(urls)]
     asyncio.run(store.add_seeds(seeds, time.time()))
     asyncio.run(store.join(0, time.time()))
@@ -63,7 +63,7 @@ def test_a_score_that_came_with_a_link_counts_instead_of_the_scorers() -> None:
     given = msgspec.structs.replace(FILTER.file(Url("http://a.test/given")), score=7.5)
     asyncio.run(store.add_seeds([given], time.time()))
     asyncio.run(made.step())
-    assert [one.score for one in store.backend.records()] == [1.0, 2.0, 7.5]
+    assert [one.score for one in store.records()] == [1.0, 2.0, 7.5]
 
 
 @pytest.mark.req("D2", "D3")

@@ -10,7 +10,7 @@ from gossamer.frontier.scorers import SafeScorer
 from gossamer.model import Candidate, HostKey, Url
 from gossamer.plan.watched_scorer import SCORER_NOTE, WatchedScorer, read_report
 from gossamer.stores import EmbeddedStore, StoreRules
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 
 pytestmark = pytest.mark.req("D4")
 
@@ -39,7 +39,7 @@ class ScorerProcess:
 
 def test_what_goes_unranked_is_counted_over_all_processes() -> None:
     async def run() -> None:
-        store = EmbeddedStore(SqliteBackend(), StoreRules(), 0.0)
+        store = EmbeddedStore(SqliteRows(), StoreRules(), 0.0)
         one, other = ScorerProcess(store), ScorerProcess(store)
         await other.watched.check()
         assert await one.watched.score([ONE]) == [1.0]

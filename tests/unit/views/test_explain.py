@@ -133,9 +133,7 @@ def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
         ("queued-1", 1, 50.0, 5),
         ("queued-2", 1, 50.0, 5),
         ("other-queue", 1, 10.0, 1),
-        ("assigned-2", 2, 20.0, 2),
-        ("assigned-1", 2, 5.0, 0),
-        ("in-progress", 3, 0.0, 0),
+        ("in-progress", 1, 0.0, 0),
     ]
     with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
         for name, state, score, queue in rows:
@@ -146,6 +144,10 @@ def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
                 "VALUES (?, ?, ?, ?, ?, 1, 1, 1, 0, 1.0)",
                 (url, xxhash.xxh3_128_digest(url.encode()), state, score, queue),
             )
+        db.execute(
+            "INSERT INTO leases (url, number, worker, deadline, allowed, shared, unproven) "
+            "SELECT id, 1, 0, 1100.0, 0, 0, 0 FROM urls WHERE url LIKE '%/in-progress'"
+        )
     return directory
 
 
@@ -155,12 +157,10 @@ def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
     [
         ("unscored-1", ["no-process", "score", "host"], 0, 10),
         ("unscored-2", ["no-process", "score", "host"], 1, 10),
-        ("queued-1", ["no-process", "queue", "host"], 3, 10 + 3 * 2),
-        ("queued-2", ["no-process", "queue", "host"], 4, 10 + 4 * 2),
-        ("queued-3", ["no-process", "queue", "host"], 5, 10 + 5 * 2),
-        ("other-queue", ["no-process", "queue", "host"], 3, 10 + 3 * 2),
-        ("assigned-1", ["no-process", "worker", "host"], 1, 10 + 1 * 2),
-        ("assigned-2", ["no-process", "worker", "host"], 2, 10 + 2 * 2),
+        ("queued-1", ["no-process", "queue", "host"], 1, 10 + 1 * 2),
+        ("queued-2", ["no-process", "queue", "host"], 2, 10 + 2 * 2),
+        ("queued-3", ["no-process", "queue", "host"], 3, 10 + 3 * 2),
+        ("other-queue", ["no-process", "queue", "host"], 1, 10 + 1 * 2),
     ],
 )
 def test_what_a_url_waits_for_and_how_long(
@@ -180,9 +180,9 @@ def test_a_budget_that_is_used_up_is_in_the_way(
     waiting: Path, keep: Callable[..., None], budget: str
 ) -> None:
     keep(waiting, **{budget.replace("-", "_"): 9})
-    found = explained(in_directory(waiting), "http://a.test/assigned-1", NOW)
+    found = explained(in_directory(waiting), "http://a.test/queued-1", NOW)
     assert found.waits is not None
-    assert found.waits.obstacles == ["no-process", budget, "worker", "host"]
+    assert found.waits.obstacles == ["no-process", budget, "queue", "host"]
 
 
 def test_a_host_that_may_be_asked_is_not_in_the_way(waiting: Path) -> None:

@@ -16,7 +16,7 @@ from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
 from gossamer.stores.claim import KeptPage
 from gossamer.stores.contract import Link, Settlement
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.urls import Scope
@@ -66,10 +66,9 @@ def test_pages_that_were_visited_again(tmp_path: Path) -> None:
     crawl = in_directory(tmp_path)
 
     async def run() -> None:
-        backend = SqliteBackend(tmp_path / "crawl.sqlite")
-        backend.put("options", msgspec.json.encode(OPTIONS))
         rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), revisit_s=3600.0)
-        store = EmbeddedStore(backend, rules, 0.0)
+        store = EmbeddedStore(SqliteRows(tmp_path / "crawl.sqlite"), rules, 0.0)
+        await store.put_note("options", msgspec.json.encode(OPTIONS))
         await store.join(0, 0.0)
         await store.add_seeds([link("/")], 0.0)
         assert await visit(store, b"root", ["/a"], 1.0) == "http://a.test/"

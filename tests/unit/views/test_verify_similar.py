@@ -12,7 +12,7 @@ from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
 from gossamer.stores.claim import THIS_PAGE
 from gossamer.stores.contract import Link, Settlement, Task
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.keeping import as_claimed
@@ -44,9 +44,12 @@ def test_the_pages_behind_it_stay_sound(tmp_path: Path) -> None:
         await store.settle(as_claimed(settlement, claim), 1.0)
 
     async def run() -> None:
-        backend = SqliteBackend(tmp_path / "crawl.sqlite")
-        backend.put("options", msgspec.json.encode(OPTIONS))
-        store = EmbeddedStore(backend, StoreRules(scheduler=SchedulerRules(delay_s=0.0)), 0.0)
+        store = EmbeddedStore(
+            SqliteRows(tmp_path / "crawl.sqlite"),
+            StoreRules(scheduler=SchedulerRules(delay_s=0.0)),
+            0.0,
+        )
+        await store.put_note("options", msgspec.json.encode(OPTIONS))
         await store.join(0, 0.0)
         await store.add_seeds([link(seed) for seed in SEEDS], 0.0)
         await store.prioritise([(one, 5.0) for one in await store.candidates(10)])

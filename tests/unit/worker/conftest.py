@@ -8,7 +8,7 @@ import pytest
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Url
 from gossamer.stores.contract import Task
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.testing import Web
 from gossamer.urls import host_key
@@ -26,7 +26,7 @@ def web() -> Iterator[Web]:
 def store() -> EmbeddedStore:
     """Return a store that keeps a pause of 100 ms."""
     rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S))
-    return EmbeddedStore(SqliteBackend(), rules, time.time())
+    return EmbeddedStore(SqliteRows(), rules, time.time())
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from gossamer.model import Page, Url
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.stores.contract import Leased, Task
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
@@ -58,10 +58,8 @@ async def nothing(_page: Page) -> None:
 class WorkerBench:
     """A worker at its slot, with some URLs assigned to it."""
 
-    def __init__(
-        self, context: WorkerContext, store: EmbeddedStore, backend: SqliteBackend, slots: int
-    ) -> None:
-        self.context, self.store, self.backend = context, store, backend
+    def __init__(self, context: WorkerContext, store: EmbeddedStore, slots: int) -> None:
+        self.context, self.store = context, store
         self.settled = 0
         self.worker = Worker(0, context, slots, self._note)
 
@@ -77,7 +75,7 @@ class WorkerBench:
         self.worker.wake()
 
     def slots(self) -> dict[str, UrlState]:
-        return {record.url: record.state for record in self.backend.records()}
+        return {record.url: record.state for record in self.store.records()}
 
 
 @asynccontextmanager
@@ -91,9 +89,8 @@ async def bench(
 ) -> AsyncIterator[WorkerBench]:
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
-    backend = SqliteBackend()
     rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S), max_pages=max_pages)
-    store = EmbeddedStore(backend, rules, time.time())
+    store = EmbeddedStore(SqliteRows(), rules, time.time())
     link_filter = LinkFilter(Scope.for_prefix(Url("http://nowhere.test/")), str)
     async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
         context = WorkerContext(
@@ -106,7 +103,7 @@ async def bench(
             ignored_robots=frozenset({"a.test", "b.test", "c.test"}),
             lease_s=lease_s,
         )
-        made = WorkerBench(context, store, backend, slots)
+        made = WorkerBench(context, store, slots)
         await store.join(0, time.time())
         await store.add_seeds([link_filter.file(Url(seed)) for seed in seeds], time.time())
         await made.assign()

@@ -30,9 +30,8 @@ Program: TypeAlias = Callable[[Pipeline], Coroutine[object, object, None]]
 class FakeStore:
     """Takes what it is given, and answers as it was told."""
 
-    def __init__(self, claim: Claim, nearer: Sequence[Sequence[tuple[int, int]]] = ()) -> None:
+    def __init__(self, claim: Claim) -> None:
         self._claim = claim
-        self._nearer = list(nearer)
         self.settlements: list[Settlement] = []
         self.releases: list[HostFeedback | None] = []
         self.receipts: list[Receipt | None] = []
@@ -47,7 +46,7 @@ class FakeStore:
 
     async def settle(self, settlement: Settlement, _now: float) -> Settled:
         self.settlements.append(settlement)
-        return Settled(accepted=True, nearer=self._nearer.pop(0) if self._nearer else ())
+        return Settled(accepted=True)
 
     async def release(
         self,
@@ -224,20 +223,6 @@ def test_retries_may_be_off(site: Web, task: MakeTask, retries: int) -> None:
 
     run(site, store, program, retries=retries)
     assert [one.retry for one in store.settlements] == [bool(retries)]
-
-
-@pytest.mark.req("B2")
-def test_the_last_depth_that_a_module_hears_is_the_smallest(site: Web, task: MakeTask) -> None:
-    """Two pages bring page 2 nearer, one after the other, while the module is slow."""
-    store, reader = FakeStore(Claim(7), nearer=[[(1, 5), (2, 4)], [(2, 3)]]), Reader()
-
-    async def program(pipeline: Pipeline) -> None:
-        await asyncio.gather(
-            pipeline.work(held(task())), pipeline.work(held(task("http://a.test/b")))
-        )
-
-    run(site, store, program, modules=reader)
-    assert reader.depths == [(1, 5), (2, 4), (2, 3)]
 
 
 def test_watchers_hear_of_each_step(site: Web, task: MakeTask) -> None:

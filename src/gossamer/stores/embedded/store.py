@@ -48,6 +48,11 @@ async def in_thread(work: Callable[[], None]) -> None:
         raise
 
 
+def _tell(waiting: Sequence[Callable[[], None]]) -> None:
+    for tell in waiting:
+        tell()
+
+
 class EmbeddedStore:
     """The store of one crawl, inside the process that runs it.
 
@@ -443,10 +448,14 @@ class EmbeddedStore:
                 finish = await self._write()
             waiting, self._waiting_for_commit = self._waiting_for_commit, []
             self._wanted.clear()
-            if finish is not None:
-                await self._make_durable(finish)
-            for tell in waiting:
-                tell()
+            try:
+                if finish is not None:
+                    await self._make_durable(finish)
+            except asyncio.CancelledError:
+                if self.broken is None:  # it is durable all the same
+                    _tell(waiting)
+                raise
+            _tell(waiting)
 
     async def _make_durable(self, finish: Callable[[], None]) -> None:
         is_durable = False

@@ -11,7 +11,7 @@ import pytest
 from gossamer.errors import CrawlError
 from gossamer.model import HostKey, Url
 from gossamer.stores import EmbeddedStore, Link, StoreRules
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.sqlite.checkpoints import Checkpoints
 
 LOG_BYTES = 300_000
@@ -23,7 +23,7 @@ class GrowingFile:
 
     def __init__(self, path: Path) -> None:
         self.log = path.with_name(f"{path.name}-wal")
-        self.store = EmbeddedStore(SqliteBackend(path, log_bytes=LOG_BYTES), StoreRules(), 0.0)
+        self.store = EmbeddedStore(SqliteRows(path, log_bytes=LOG_BYTES), StoreRules(), 0.0)
         self.added = 0
 
     async def add_until(self, is_so: Callable[[], bool]) -> None:
@@ -42,7 +42,7 @@ class GrowingFile:
 
 def link(number: int) -> Link:
     url = Url(f"http://a.test/{number}/{'x' * 500}")
-    return Link(url, b"%016d" % number, HostKey("a.test"), "a.test")
+    return Link(url, b"%-16d" % number, HostKey("a.test"), "a.test")
 
 
 @pytest.fixture

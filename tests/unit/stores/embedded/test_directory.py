@@ -12,7 +12,7 @@ import pytest
 from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
 from gossamer.stores.embedded.directory import CrawlDirectory, is_locked, name_for
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_starting_over_removes_the_state_and_nothing_else(tmp_path: Path) -> None:
     with CrawlDirectory(tmp_path) as directory:
-        SqliteBackend(directory.database).close()
+        SqliteRows(directory.database).close()
         for name in ("crawl.sqlite-wal", "crawl.sqlite-shm", "mine.txt"):
             (tmp_path / name).write_text("x")
         directory.clear(directory.database)
@@ -112,10 +112,10 @@ def test_a_file_that_is_not_of_a_crawl_is_refused(
 def test_the_file_of_a_crawl_is_known_by_its_header_from_the_first_moment(tmp_path: Path) -> None:
     """Also while everything else is in the log, and when the file is damaged."""
     path = tmp_path / "crawl.sqlite"
-    backend = SqliteBackend(path)
+    rows = SqliteRows(path)
     killed = tmp_path / "killed.sqlite"
     killed.write_bytes(path.read_bytes())
-    backend.close()
+    rows.close()
     (tmp_path / "empty").touch()
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(path.read_bytes()[:100] + b"x" * 5000)
@@ -126,9 +126,9 @@ def test_the_file_of_a_crawl_is_known_by_its_header_from_the_first_moment(tmp_pa
 
 
 def test_the_file_of_a_crawl_that_runs_elsewhere_is_not_removed(tmp_path: Path) -> None:
-    backend = SqliteBackend(tmp_path / "crawl.sqlite")
+    rows = SqliteRows(tmp_path / "crawl.sqlite")
     refused = pytest.raises(CrawlError, match=r"another process is writing to .*crawl\.sqlite")
     with CrawlDirectory(tmp_path / "other") as directory, refused:
         directory.clear(tmp_path / "crawl.sqlite")
-    backend.close()
+    rows.close()
     assert (tmp_path / "crawl.sqlite").exists()

@@ -11,7 +11,7 @@ from gossamer.frontier import SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores import EmbeddedStore, Link, StoreRules
 from gossamer.stores.contract import Settled, Settlement, Task
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.host_feedback import HostFeedback
 
 RULES = StoreRules(scheduler=SchedulerRules(delay_s=0.0))
@@ -22,7 +22,7 @@ FAR = 5
 def link(number: int) -> Link:
     domain = f"host{number % 7}.test"
     url = Url(f"http://{domain}/{number}")
-    return Link(url, b"%016d" % number, HostKey(domain), domain)
+    return Link(url, b"%-16d" % number, HostKey(domain), domain)
 
 
 def settlement(task: Task) -> Settlement:
@@ -33,7 +33,7 @@ def settlement(task: Task) -> Settlement:
 
 async def open_store(path: Path) -> tuple[EmbeddedStore, Task]:
     """Open a store with one URL, which is far from any seed, and lease that."""
-    store = EmbeddedStore(SqliteBackend(path), RULES, 0.0)
+    store = EmbeddedStore(SqliteRows(path), RULES, 0.0)
     await store.join(0, 0.0)
     await store.add_seeds([link(0)], 0.0, depth=FAR)
     await store.prioritise([(one, 0.0) for one in await store.candidates(1)])

@@ -9,7 +9,7 @@ from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
 from gossamer.stores import EmbeddedStore, StoreRules
 from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.sqlite.reader import open_sqlite_reader
 from gossamer.stores.embedded.worker_registry import WORKERS_NOTE
 from gossamer.stores.figures import WorkerReport, WorkerView
@@ -27,7 +27,7 @@ async def read(directory: Path, now: float) -> list[WorkerView]:
 def test_they_are_seen_as_they_were_told_last(tmp_path: Path) -> None:
     async def story() -> None:
         with CrawlDirectory(tmp_path) as directory:
-            store = EmbeddedStore(SqliteBackend(directory.database), StoreRules(), 10.0)
+            store = EmbeddedStore(SqliteRows(directory.database), StoreRules(), 10.0)
             await store.join(0, 10.0)
             await store.commit()
             assert await read(tmp_path, 10.0) == [], "nobody has told anything yet"
@@ -53,10 +53,10 @@ def test_they_are_seen_as_they_were_told_last(tmp_path: Path) -> None:
 def test_nobody_is_there_after_a_crash(tmp_path: Path) -> None:
     async def story() -> None:
         with CrawlDirectory(tmp_path) as directory:
-            store = EmbeddedStore(SqliteBackend(directory.database), StoreRules(), 10.0)
+            store = EmbeddedStore(SqliteRows(directory.database), StoreRules(), 10.0)
             await store.join(0, 10.0, REPORT)
             await store.commit()
-            store.backend.close()
+            store.rows.close()
         assert await read(tmp_path, 10.0) == []
 
     asyncio.run(story())
@@ -65,7 +65,7 @@ def test_nobody_is_there_after_a_crash(tmp_path: Path) -> None:
 def test_a_damaged_note_is_told(tmp_path: Path) -> None:
     async def story() -> None:
         with CrawlDirectory(tmp_path) as directory:
-            store = EmbeddedStore(SqliteBackend(directory.database), StoreRules(), 10.0)
+            store = EmbeddedStore(SqliteRows(directory.database), StoreRules(), 10.0)
             await store.join(0, 10.0)
             await store.put_note(WORKERS_NOTE, b"?")
             await store.commit()

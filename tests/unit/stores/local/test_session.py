@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.claim import KeptPage
 from gossamer.stores.contract import Leased, Settlement
-from gossamer.stores.embedded.sqlite import SqliteBackend
+from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
 from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.local import STORE, StoreSession
@@ -24,7 +23,7 @@ class SessionBench:
 
     def __init__(self, longest_wait_s: float) -> None:
         rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S), max_pages=100)
-        self.store = EmbeddedStore(SqliteBackend(), rules, time.time())
+        self.store = EmbeddedStore(SqliteRows(), rules, time.time())
         self.session = StoreSession(self.store, time.time, longest_wait_s=longest_wait_s)
 
     async def assign(self, *urls: str) -> None:
@@ -205,35 +204,5 @@ def test_a_worker_that_closes_its_store_leaves_it_open_for_others() -> None:
         await bench.session.serve(STORE).target["close"]()
         await bench.assign("http://a.test/1")
         assert (await bench.asking()).tasks
-
-    run(story)
-
-
-def test_shorter_paths_that_no_module_follows_stay_with_the_store() -> None:
-    """Page 2 is found two links away, and then one."""
-
-    async def story(bench: SessionBench) -> None:
-        link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
-        session = StoreSession(bench.store, time.time, follows_depths=False)
-
-        async def settle(content: bytes, *links: str) -> list[tuple[int, int]]:
-            (task,) = (await session.lease(0, 1, time.time())).tasks
-            settlement = Settlement(
-                task=task,
-                outcome=Outcome.FETCHED,
-                page=KeptPage(page_id=0, size=1, digest=content, content=b"", fetched_at=1.0),
-                links=[link_filter.file(Url(f"http://a.test{link}")) for link in links],
-                feedback=HostFeedback(ended=0.0),
-            )
-            settled = await session.keep(settlement, None, time.time())
-            await bench.assign()
-            return list(settled.nearer)
-
-        await bench.assign("http://a.test/")
-        await settle(b"1", "/1", "/short")
-        await settle(b"2", "/2")
-        told = [await settle(b"3", "/2"), await settle(b"4")]
-        assert told == [[], []]
-        assert await bench.store.pending_depth_changes(9) == []
 
     run(story)
