@@ -16,6 +16,7 @@ from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
 from gossamer.views.crawl_tables import CrawlTables
 from gossamer.views.verify_bodies import SavedPages, spoilt_bodies
+from gossamer.views.verify_claims import ClaimCheck, ClaimedUrl
 from gossamer.views.verify_depths import DepthCheck
 from gossamer.views.verify_urls import UrlCheck
 
@@ -111,6 +112,8 @@ def _checks(
     promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
+    claims = ClaimCheck(map(ClaimedUrl._make, audit.claims()), audit.page_numbers(), counts.urls)
+    yield "claims", "pages in progress claim numbers that no other page has", claims.wrong()
     if tables.broken_indexes is not None:
         promise = "the queues and counters of the store agree with its records"
         yield "store", promise, iter(tables.broken_indexes)

@@ -1,5 +1,6 @@
 """Reading rows of a crawl in Redis in batches, also such as nobody can read."""
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
@@ -30,7 +31,7 @@ decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
 decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
 decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode
 decode_result: Final = msgspec.msgpack.Decoder(ResultRow).decode
-_UNREADABLE: Final = (msgspec.MsgspecError, ValueError, TypeError, ArithmeticError)
+_UNREADABLE: Final = (msgspec.MsgspecError, struct.error, ValueError, TypeError, ArithmeticError)
 """What decoders raise."""
 
 

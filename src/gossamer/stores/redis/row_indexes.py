@@ -286,9 +286,7 @@ class IndexCheck:
 
     def _misset_bits(self) -> Iterator[str]:
         keys = self._keys
-        linked = _Bits(
-            keys.linked, "length(targets) > 0", "links", keys.links, bool
-        )
+        linked = _Bits(keys.linked, "length(targets) > 0", "links", keys.links, bool)
         unscored = _Bits(keys.unscored, "state = 0", "no score", keys.urls, _is_unscored)
         for bits in (linked, unscored):
             yield from self._misset(bits)
