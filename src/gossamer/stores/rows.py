@@ -311,7 +311,7 @@ class ReadableRows(Protocol):
     # -- single rows -----------------------------------------------------------------------------
 
     def read_metadata(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return what is kept under these names, of one moment; None for what is not there."""
+        """Return what is kept under these names, a consistent snapshot; None: nothing is."""
 
     def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
         """Return the rows of known URLs, in this order."""

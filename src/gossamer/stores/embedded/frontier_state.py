@@ -5,7 +5,6 @@ moves a URL in both at once. `EmbeddedStore` builds its steps from these moves.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 
@@ -16,6 +15,7 @@ from gossamer.policy.rests import is_hopeless
 from gossamer.stores.claim import KeptPage
 from gossamer.stores.contract import MAX_DEATHS, POISON_WORDS, Link, Settlement, Task
 from gossamer.stores.embedded.claims import Claims
+from gossamer.stores.embedded.counters import CrawlCounters
 from gossamer.stores.embedded.domain_credit import DomainCredit, sharing_links
 from gossamer.stores.embedded.duplicates import DuplicateIndex
 from gossamer.stores.embedded.host_registry import HostRegistry
@@ -30,14 +30,7 @@ from gossamer.stores.embedded.memory import CrawlMemory
 from gossamer.stores.embedded.records import Repetition, UrlPath
 from gossamer.stores.embedded.robots_slots import RobotsSlots
 from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.reasons import (
-    REASONS_NOTE,
-    Reason,
-    cause_counts,
-    outcome_sums,
-    pack_reason_counts,
-    read_reason_counts,
-)
+from gossamer.stores.reasons import Reason, cause_counts, outcome_sums
 from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.rows import LeaseRow, UrlRow
 from gossamer.stores.rules import REPEATED, StoreRules
@@ -56,8 +49,6 @@ class FrontierState:
         self._table = QueueTable(rules.scheduler.queues)
         is_closed = memory.get("closed") != b"no"
         figures, pages = memory.figures, memory.pages
-        self.outcomes = Counter(read_reason_counts(memory.get(REASONS_NOTE)))
-        """How many URLs are finished, by the reason."""
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
         self.budget.pages = figures.visits
         self.budget.received, self.budget.short_at = figures.received, figures.short_at
@@ -74,6 +65,8 @@ class FrontierState:
         # Lease numbers grow across restarts: each start has 2**32 of its own.
         self._starts = int(memory.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
+        self.counters = CrawlCounters(memory, self.scheduler)
+        self.outcomes = self.counters.outcomes
         noted = float(memory.get("unsure_since") or b"-inf")
         self._unsure_since = noted if is_closed or takes_over else now
         self.hosts = HostRegistry(
@@ -102,6 +95,7 @@ class FrontierState:
             memory.sort_again(self._table.queue_of)
         for host, domain, queue, count in memory.queued():
             self.scheduler.enqueue(self.hosts.get(host, domain), queue, count)
+            self.counters.queues[queue] += count
 
     def _host_of(self, url_id: int) -> Host:
         hosts, host_id = self.memory.hosts, self.memory.urls.hosts[url_id]
@@ -192,7 +186,7 @@ class FrontierState:
         self.hosts.save()
         figures = self.memory.figures
         figures.received, figures.short_at = self.budget.received, self.budget.short_at
-        self.memory.put(REASONS_NOTE, pack_reason_counts(self.outcomes))
+        self.counters.store(relaxing=self.links.relaxing)
         return self.memory.write()
 
     def note_lease(self, lease: Lease) -> None:
@@ -240,6 +234,7 @@ class FrontierState:
         host = self.scheduler.hosts.find(memory.hosts.keys[row.host])
         assert host is not None
         assert queue is not None
+        self.counters.queues[queue] -= 1
         memory.waiting.remove(row)
         memory.urls.unscore(url_id)
         memory.waiting.add_unscored(url_id)
@@ -284,6 +279,8 @@ class FrontierState:
     def _wait(self, row: UrlRow, host: Host) -> None:
         """Let a URL with a score wait: in its priority queue, or at once in that of a worker."""
         assert row.score is not None
+        assert row.queue is not None
+        self.counters.queues[row.queue] += 1
         item = row.score, row.id
         if not self.scheduler.goes_before(host, item):
             self._queue(row, host)
@@ -316,6 +313,8 @@ class FrontierState:
         self.drop_claim(url_id)
         row = self.memory.urls.set_score(url_id, MAX_SCORE, self._table.queue_of(MAX_SCORE))
         self.memory.urls.add_attempt(row, attempt)
+        assert row.queue is not None
+        self.counters.queues[row.queue] += 1
         self._queue(row, host)
 
     def reopen(self, url_id: int) -> None:
@@ -346,6 +345,8 @@ class FrontierState:
         tasks = []
         for lease, referrers in zip(leases, before, strict=False):
             row, host = urls.at_hand[lease.url_id], lease.host
+            assert row.queue is not None
+            self.counters.queues[row.queue] -= 1
             urls.states[row.id] = UrlState.LEASED
             self.note_lease(lease)
             tasks.append(

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from gossamer.model import HostKey
+from gossamer.stores.counting import COUNTS_NAME, unpack_counts
 from gossamer.stores.embedded.host_memory import HostMemory
 from gossamer.stores.embedded.page_memory import PageMemory
 from gossamer.stores.embedded.pending import Pending
@@ -58,6 +59,10 @@ class CrawlMemory:
                     waiting.load(known.host, known.queue)
             elif known.state == UrlState.UNSCORED:
                 waiting.add_unscored(known.id)
+        urls.count_all()
+        stored = unpack_counts(self.get(COUNTS_NAME))
+        urls.counts.first_attempt_at = stored.first_attempt_at
+        urls.counts.last_attempt_at = stored.last_attempt_at
         for page in self.rows.known_pages():
             self.pages.load(page)
 

@@ -135,6 +135,7 @@ class EmbeddedStore:
     @atomic
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Follow up shorter paths, and assign URLs to workers."""
+        self._state.counters.store_busy_hosts(now)
         followed = self._state.grow(Growth(), may_read=True)
         if self._must_wait_for_order():
             return followed
@@ -173,6 +174,7 @@ class EmbeddedStore:
 
     def _join(self, worker: int, now: float, report: WorkerReport | None) -> None:
         self._scheduler.join(worker, now)
+        self._state.counters.store_busy_hosts(now)
         if report is not None:
             self._workers.note_report(worker, report, now)
 
@@ -491,6 +493,7 @@ class EmbeddedStore:
         try:
             if self._is_begun and self.broken is None:
                 self._workers.close()
+                self._state.counters.store_busy_hosts()
                 if not len(self._scheduler.leases) and not len(self._state.robots_slots):
                     self._memory.put("closed", b"yes")
                 self._state.credit.save()
@@ -501,6 +504,7 @@ class EmbeddedStore:
     async def written(self) -> None:
         """Make everything durable that is to be read in the rows."""
         if self.broken is None:
+            self._state.counters.store_busy_hosts()
             await self.commit()
 
     def records(self) -> Iterator[UrlRecord]:

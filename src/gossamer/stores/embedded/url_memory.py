@@ -17,6 +17,7 @@ from gossamer.stores.contract import Link
 from gossamer.stores.embedded.id_table import IdTable
 from gossamer.stores.embedded.pending import Pending
 from gossamer.stores.embedded.records import Repetition, UrlPath
+from gossamer.stores.embedded.url_counts import UrlCounts
 from gossamer.stores.reasons import WITHOUT_CAUSE, Reason
 from gossamer.stores.rows import (
     Changes,
@@ -55,6 +56,8 @@ class UrlMemory:
         """The number of the page of each URL; 0: it has none."""
         self.finished_at = array("d", [0.0]) if with_times else None
         self._flags = bytearray(1)
+        self.counts = UrlCounts()
+        """How many URLs there are of each depth."""
         self.at_hand: dict[int, UrlRow] = {}
         """The rows that are in memory."""
         self.sitemaps: dict[str, int] = {}
@@ -80,6 +83,10 @@ class UrlMemory:
             self.finished_at[known.id] = known.finished_at
         if known.sitemap_of is not None:
             self._count_sitemap(known.sitemap_of)
+
+    def count_all(self) -> None:
+        """Count the URLs that were loaded."""
+        self.counts.load(self.depths[1:], self.states[1:], self.pages[1:])
 
     def _append(self, depth: int, hops: int, state: int, host: int) -> None:
         self.depths.append(min(depth, 65_535))
@@ -113,6 +120,7 @@ class UrlMemory:
                 self._count_sitemap(row.sitemap_of)
         self._table.add(link.key, url_id)
         self._append(depth, hops, state, host)
+        self.counts.add(self.depths[url_id])
         self.at_hand[url_id] = row
         self._pending.now.urls[url_id] = row
         return url_id
@@ -187,6 +195,10 @@ class UrlMemory:
 
     def set_path(self, url_id: int, found: UrlPath) -> None:
         """Store a shorter path."""
+        if found.depth != (before := self.depths[url_id]):
+            is_finished = self.states[url_id] == UrlState.DONE
+            has_page = self.pages[url_id] > 0
+            self.counts.move(before, found.depth, is_finished=is_finished, has_page=has_page)
         self.depths[url_id], self.hops[url_id] = found.depth, found.hops
         row = self.at_hand.get(url_id)
         if row is None:
@@ -231,6 +243,7 @@ class UrlMemory:
         row.similarity = row.own_similarity = row.finished_at = None
         row.state = UrlState.UNSCORED
         self.states[url_id] = UrlState.UNSCORED
+        self.counts.reopen(self.depths[url_id])
         if self.finished_at is not None:
             self.finished_at[url_id] = float("inf")
         return reason
@@ -246,6 +259,7 @@ class UrlMemory:
     def add_attempt(self, row: UrlRow, attempt: Attempt) -> None:
         """Add a visit to the history of a URL."""
         row.attempts += 1
+        self.counts.attempt(attempt.at)
         self._pending.now.attempts.setdefault(row.id, []).append(attempt)
 
     def attempts(self, url_id: int) -> list[Attempt]:
@@ -275,6 +289,8 @@ class UrlMemory:
         row.state, row.outcome, row.detail = UrlState.DONE, attempt.outcome, attempt.detail or None
         row.duplicate_of, row.similarity, row.own_similarity = repeats
         row.finished_at, row.redirect = attempt.at, redirect
+        is_new_page = page is not None and not self.pages[url_id]
+        self.counts.finish(self.depths[url_id], is_new_page=is_new_page)
         if page is not None:
             row.page = self.pages[url_id] = page
         self.add_attempt(row, attempt)

@@ -218,7 +218,7 @@ class RedisRowReads:
     # -- single rows -----------------------------------------------------------------------------
 
     def read_metadata(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return what is kept under these names, of one moment; None for what is not there."""
+        """Return what is kept under these names, a consistent snapshot; None: nothing is."""
         pending = self._pending
         newer = {} if pending is None else pending.metadata
         return self._fields(self._keys.metadata, names, newer)

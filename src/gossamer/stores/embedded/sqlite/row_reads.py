@@ -163,7 +163,7 @@ class SqliteRowReads:
     # -- single rows -----------------------------------------------------------------------------
 
     def read_metadata(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return what is kept under these names, of one moment; None for what is not there."""
+        """Return what is kept under these names, a consistent snapshot; None: nothing is."""
         found = dict(self._among("SELECT name, CAST(value AS BLOB) FROM notes WHERE name", names))
         return [found.get(name) for name in names]
 

@@ -1,0 +1,133 @@
+"""The counters of a crawl as they are stored: whoever wants its status reads no row of a URL.
+
+The frontier counts while URLs move, and stores its counters with the commit that stores the moves.
+So they are those of the rows, at any moment.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from gossamer.stores.rows import KnownUrl, ReadableRows
+from gossamer.stores.url_record import UrlState
+
+COUNTS_NAME: Final = "counts"
+"""Under which name the counters are among the metadata of a crawl."""
+
+
+class DepthCounts(NamedTuple):
+    """How many URLs of one depth there are."""
+
+    urls: int
+    finished: int
+    pages: int
+    """Those that have a page."""
+
+
+class StoredCounts(msgspec.Struct, array_like=True, kw_only=True, frozen=True):
+    """The counters of a crawl."""
+
+    states: dict[int, int] = {}
+    """How many URLs there are of each state, as they are stored: assigned ones are queued."""
+    depths: list[DepthCounts] = []
+    """By depth."""
+    queues: dict[int, int] = {}
+    """How many URLs wait in each priority queue, over all hosts."""
+    pages: int = 0
+    hosts: int = 0
+    relaxing: bool = False
+    """Whether a shorter path is not followed to its end."""
+    first_attempt_at: float | None = None
+    last_attempt_at: float | None = None
+
+
+pack_counts: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(StoredCounts).decode
+
+
+def unpack_counts(packed: bytes | None) -> StoredCounts:
+    """Return counters that were stored; all are 0 if none were."""
+    return StoredCounts() if packed is None else _decode(packed)
+
+
+def count_rows(rows: ReadableRows) -> StoredCounts:
+    """Count all rows, which takes long: what the counters of a crawl must be.
+
+    The times of the attempts are those of URLs that have ended.
+    """
+    leased = {lease.url for lease in rows.leases()}
+    counted = _RowCounter()
+    for known in rows.known_urls():
+        counted.add(known, is_leased=known.id in leased)
+    return StoredCounts(
+        states=dict(counted.states),
+        depths=counted.depths(),
+        queues=dict(counted.queues),
+        pages=sum(1 for _ in rows.known_pages()),
+        hosts=sum(1 for _ in rows.hosts()),
+        relaxing=any(True for _ in rows.relaxing()),
+        first_attempt_at=counted.first_at if counted.last_at > -math.inf else None,
+        last_attempt_at=counted.last_at if counted.last_at > -math.inf else None,
+    )
+
+
+class _RowCounter:
+    def __init__(self) -> None:
+        self.states: Counter[int] = Counter()
+        self.queues: Counter[int] = Counter()
+        self._urls: Counter[int] = Counter()
+        self._finished: Counter[int] = Counter()
+        self._pages: Counter[int] = Counter()
+        self.first_at, self.last_at = math.inf, -math.inf
+
+    def add(self, known: KnownUrl, *, is_leased: bool) -> None:
+        state, depth = known.state, known.depth
+        if state == UrlState.QUEUED and is_leased:
+            state = int(UrlState.LEASED)
+        elif state == UrlState.QUEUED and known.queue is not None:
+            self.queues[known.queue] += 1
+        self.states[int(state)] += 1
+        self._urls[depth] += 1
+        self._pages[depth] += known.page is not None
+        if state == UrlState.DONE:
+            self._finished[depth] += 1
+        if state == UrlState.DONE and known.finished_at is not None:
+            self.first_at = min(self.first_at, known.finished_at)
+            self.last_at = max(self.last_at, known.finished_at)
+
+    def depths(self) -> list[DepthCounts]:
+        return [
+            DepthCounts(self._urls[depth], self._finished[depth], self._pages[depth])
+            for depth in range(max(self._urls, default=-1) + 1)
+        ]
+
+
+def wrong_counts(rows: ReadableRows) -> Iterator[str]:
+    """Yield which stored counters are not those of the rows, in words."""
+    (packed,) = rows.read_metadata([COUNTS_NAME])
+    try:
+        stored = dict(_in_words(unpack_counts(packed)))
+    except msgspec.MsgspecError as error:
+        yield f"the counters cannot be read: {error}"
+        return
+    counted = dict(_in_words(count_rows(rows)))
+    for words in dict.fromkeys([*stored, *counted]):
+        if (told := stored.get(words, 0)) != (there := counted.get(words, 0)):
+            yield f"{words}: the counter says {told}, and there are {there}"
+
+
+def _in_words(counts: StoredCounts) -> Iterator[tuple[str, int]]:
+    for state in UrlState:
+        yield f"URLs that are {state.name.lower()}", counts.states.get(state, 0)
+    for depth, of_depth in enumerate(counts.depths):
+        yield f"URLs of depth {depth}", of_depth.urls
+        yield f"finished URLs of depth {depth}", of_depth.finished
+        yield f"URLs of depth {depth} with a page", of_depth.pages
+    for queue, urls in counts.queues.items():
+        yield f"URLs in queue {queue}", urls
+    yield "pages", counts.pages
+    yield "hosts", counts.hosts
+    yield "whether depths may decrease", int(counts.relaxing)
