@@ -4,6 +4,7 @@ A copy is a consistent snapshot, also while others work on the crawl, and nobody
 in a temporary database, and takes time in proportion to the number of URLs.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -22,6 +23,7 @@ class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
 
     crawl: StoredCrawl
     reader: SqliteReader
+    connection: sqlite3.Connection
     broken_indexes: Sequence[str] | None = None
     """Where the queues and counters of a shared store do not agree with its records; None: the
     crawl is not in a shared store."""
@@ -32,14 +34,20 @@ async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
     """Open the tables of a crawl; a crawl in a shared store is copied first."""
     async with open_crawl(request) as crawl:
         if isinstance(crawl.reader, SqliteReader):
-            yield CrawlTables(crawl=crawl, reader=crawl.reader)
+            connection = crawl.reader.connection
+            yield CrawlTables(crawl=crawl, reader=crawl.reader, connection=connection)
             return
         # Imported when it is needed: the Redis client takes a while to load.
         from gossamer.views.lua_copy import copy_lua_crawl  # noqa: PLC0415
 
         async with copy_lua_crawl(crawl) as (reader, broken_indexes):
             copy = msgspec.structs.replace(crawl, reader=reader)
-            yield CrawlTables(crawl=copy, reader=reader, broken_indexes=broken_indexes)
+            yield CrawlTables(
+                crawl=copy,
+                reader=reader,
+                connection=reader.connection,
+                broken_indexes=broken_indexes,
+            )
 
 
 @asynccontextmanager
@@ -59,5 +67,8 @@ async def open_copied_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]
         )
         options = read_options(await reader.note(OPTIONS_NOTE), copy.where)
         yield CrawlTables(
-            crawl=StoredCrawl(reader, options), reader=reader, broken_indexes=copy.broken_indexes
+            crawl=StoredCrawl(reader, options),
+            reader=reader,
+            connection=copy.connection,
+            broken_indexes=copy.broken_indexes,
         )

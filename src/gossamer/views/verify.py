@@ -11,7 +11,9 @@ from gossamer.config import keep_seconds
 from gossamer.frontier.queues import QueueTable
 from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.plan.seed_scope import SCOPE_NOTE
+from gossamer.stores.counting import wrong_counts
 from gossamer.stores.embedded.sqlite.audit import SqliteAudit
+from gossamer.stores.embedded.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
 from gossamer.views.crawl_tables import CrawlTables
@@ -57,7 +59,7 @@ Check = tuple[str, str, Iterator[str]]
 
 async def verify(tables: CrawlTables, now: float) -> Verification:
     """Check the stored state of a crawl against every promise."""
-    audit = SqliteAudit(tables.reader.connection)
+    audit = SqliteAudit(tables.connection)
     urls = pages = visits = 0
     findings = [_finding("file", "the file is whole", audit.damage())]
     if complete := _passed(findings):
@@ -112,6 +114,8 @@ def _checks(
     promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
+    rows = SqliteRowReads(tables.connection, Path(tables.reader.where))
+    yield "counters", "the counters of the crawl are those of its rows", wrong_counts(rows)
     claims = ClaimCheck(map(ClaimedUrl._make, audit.claims()), audit.page_numbers(), counts.urls)
     yield "claims", "pages in progress claim numbers that no other page has", claims.wrong()
     if tables.broken_indexes is not None:

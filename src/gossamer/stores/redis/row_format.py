@@ -24,6 +24,10 @@ class RowFormat:
     def check(self, link: BlockingLink) -> None:
         """Refuse a crawl that another version of the program has begun."""
         stored, has_rules = link.ask(("GET", self._keys.format), ("EXISTS", self._keys.rules))
+        if stored is not None and not stored.isdigit():
+            raise CrawlError(
+                f"{self._where} is damaged: its format is not a number; start over with --fresh"
+            )
         if has_rules or (stored is not None and int(stored) < FORMAT):
             raise CrawlError(
                 f"{self._where} was begun with an older version of Gossamer, in a format that this "

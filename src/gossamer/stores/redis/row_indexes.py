@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from gossamer.stores.redis.blocking_link import BlockingLink, Command, pack
 from gossamer.stores.redis.row_batches import Damage, cut, decode_result
-from gossamer.stores.redis.row_changes import decode_page, decode_url
+from gossamer.stores.redis.row_changes import RowNumbers, decode_page, decode_url
 from gossamer.stores.redis.row_keys import NAMES, RowKeys, member, number_of
 from gossamer.stores.redis.row_snapshot import Moment
 from gossamer.stores.rows import UrlRow
@@ -129,6 +129,9 @@ class IndexCheck:
                 yield f"the last {name} has the number {last}, and {noted} is noted"
         if moment.numbers.rows > moment.numbers.result:
             yield f"rows are gone up to result {moment.numbers.rows}, which does not exist"
+        is_empty = not any(moment.lengths.values())
+        if not is_empty and moment.lengths["numbers"] != len(RowNumbers.__struct_fields__):
+            yield f"{moment.lengths['numbers']} numbers of last rows are noted"
         if not moment.commit:
             yield "the number of the last commit is missing"
 

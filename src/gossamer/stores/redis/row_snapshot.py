@@ -42,7 +42,7 @@ ATTEMPTS: Final = 3
 """How often a copy is begun: its journal may get lost."""
 MOST_CATCHING_UP: Final = 100
 HASHES: Final = (
-    *("urls", "known", "links", "attempts", "relaxing", "leases"),
+    *("numbers", "urls", "known", "links", "attempts", "relaxing", "leases"),
     *("hosts", "host_ids", "host_urls", "domains"),
     *("pages", "contents", "bands", "samples", "results", "result_rows"),
 )
@@ -310,7 +310,9 @@ def _size(changed: ChangedRows) -> float:
 
 
 def _number_in(stamp: bytes | None) -> int:
-    return 0 if stamp is None else int(stamp.split(b" ")[0])
+    """Return the number of a commit; 0 if there is none, or nobody can read it."""
+    number, *_ = (stamp or b"").split(b" ")
+    return int(number) if number.isdigit() else 0
 
 
 def _text(packed: bytes) -> str:

@@ -26,7 +26,8 @@ PROGRESS = (
         WHERE is_asked AND coalesce(CAST(value AS TEXT), '') NOT IN ('yes', 'no')
         UNION ALL
         SELECT 'url_queue_peak: ' || coalesce(value, 'nothing') FROM asked
-        LEFT JOIN notes ON name = 'url_queue_peak' WHERE is_asked AND coalesce(number_of(value), 0) < 1
+        LEFT JOIN notes ON name = 'url_queue_peak'
+        WHERE is_asked AND coalesce(number_of(value), 0) < 1
         UNION ALL
         SELECT name || ': ' || value FROM notes
         WHERE name IN ('visits', 'bytes', 'received', 'short_at', 'reading', 'listed',
