@@ -133,6 +133,7 @@ class CrawlLab:
                 if pages is not None and (await store.snapshot(time.time())).pages >= pages:
                     engine.stop()
                     break
+                engine.settled()  # nobody tells it that there is anything to go on with
                 workers.wake()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(asyncio.shield(running), 0.005)

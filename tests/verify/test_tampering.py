@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,8 +22,8 @@ UNCHECKED = {"domains"}
 OF_COPIES = {"lead", "watched", "journal", "hold"}
 STRINGS = {"format", "commit", "linked", "unscored"}
 HASHES = set(NAMES.values()) - UNCHECKED - OF_COPIES - STRINGS - {"kept", "row-ages"}
-UNUSED = {"leases", "relaxing", "result-rows"}
-"""Those that are empty when a crawl was interrupted in order, without outputs."""
+UNUSED = {"leases", "relaxing", "result-rows", "unscored"}
+"""Those that may be empty when a crawl was interrupted in order, without outputs."""
 
 
 def queued(lab: "CrawlLab") -> tuple[int, int, int]:
@@ -207,7 +208,7 @@ def write_no_number_of_a_commit(lab: "CrawlLab") -> None:
         (swap_known, "store"),
         (change_a_body, "bodies"),
         (change_a_digest, "bodies"),
-        (change_an_age, "store"),
+        (change_an_age, "contents"),
         (forget_an_age, "store"),
         (add_an_age, "store"),
         (add_an_age_of_a_row, "store"),
@@ -274,7 +275,7 @@ def _losses(lab: "CrawlLab", key: bytes, name: str) -> list[Callable[[], object]
             some |= {*fields}
         # The options were not always stored, and the busiest hosts are only shown.
         for field in sorted(some - {b"options", b"busy-hosts"}):
-            losses.append(lambda field=field: lab.client.hdel(key, field))
+            losses.append(partial(lab.client.hdel, key, field))
     elif name not in STRINGS:
         first: Any = lab.client.zrange(key, 0, 0)[0]
         losses.append(lambda: lab.client.zrem(key, first))

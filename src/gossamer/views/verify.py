@@ -63,8 +63,12 @@ async def verify(tables: CrawlTables, now: float) -> Verification:
     urls = pages = visits = 0
     findings = [_finding("file", "the file is whole", audit.damage())]
     if complete := _passed(findings):
-        findings += [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
-        complete = _passed(findings)
+        form = [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
+        complete = _passed(form)
+        findings += form
+    if tables.broken_indexes is not None:
+        promise = "all rows can be read, and queues and numbers of the store agree with them"
+        findings.append(_finding("store", promise, iter(tables.broken_indexes)))
     if complete:
         counts = await tables.reader.counts()
         urls, pages, visits = counts.urls, counts.pages, counts.visits
@@ -118,9 +122,6 @@ def _checks(
     yield "counters", "the counters of the crawl are those of its rows", wrong_counts(rows)
     claims = ClaimCheck(map(ClaimedUrl._make, audit.claims()), audit.page_numbers(), counts.urls)
     yield "claims", "pages in progress claim numbers that no other page has", claims.wrong()
-    if tables.broken_indexes is not None:
-        promise = "the queues and counters of the store agree with its records"
-        yield "store", promise, iter(tables.broken_indexes)
     if directory is not None:
         yield from _checks_of_saved_pages(directory, tables, audit, counts)
 
