@@ -16,6 +16,7 @@ from gossamer.config import StoreAddress
 from gossamer.model import Outcome
 from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.bodies.reader import BodyReader
+from gossamer.stores.counting import wrong_counts
 from gossamer.stores.embedded.memory import CrawlMemory
 from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.sqlite.queries import read_results
@@ -113,7 +114,9 @@ class EmbeddedSetup:
         return SqliteRows()
 
     def open(self, rules: StoreRules, now: float) -> None:
-        self._store = EmbeddedStore(self.make_rows(), rules, now, finish=at_once)
+        rows = self.make_rows()
+        assert list(wrong_counts(rows)) == [], "counters are of the rows that they are stored with"
+        self._store = EmbeddedStore(rows, rules, now, finish=at_once)
 
     def crash(self) -> None:
         """Lose everything: it was in memory."""

@@ -225,7 +225,7 @@ def write_no_number_of_a_commit(lab: "CrawlLab") -> None:
         (miscount_results, "results"),
         (miscount_urls_of_a_host, "counts"),
         (miscount_pages, "visits"),
-        (spoil_the_counters, "counters"),
+        (spoil_the_counters, "figures"),
         (lease_the_finished, "rest"),
         (lease_what_is_unknown, "store"),
         (set_a_bit_of_links, "store"),
@@ -271,7 +271,7 @@ def _losses(lab: "CrawlLab", key: bytes, name: str) -> list[Callable[[], object]
     if name in HASHES:
         fields = sorted(lab.client.hkeys(key))
         some = {fields[0], fields[len(fields) // 2], fields[-1]}
-        if name == "numbers":
+        if name in {"numbers", "metadata"}:
             some |= {*fields}
         # The options were not always stored, and the busiest hosts are only shown.
         for field in sorted(some - {b"options", b"busy-hosts"}):

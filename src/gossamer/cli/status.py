@@ -81,6 +81,7 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     """Yield the status for people."""
     yield printable(status.where)
     yield from section("state", [_state(status)])
+    yield from section("led by", [printable(status.led_by)] if status.led_by else [])
     if why := standstill(status.resting_s, status.workers):
         yield from section("", [why])
     if status.visits > status.pages:

@@ -106,8 +106,13 @@ class _RowCounter:
 
 
 def wrong_counts(rows: ReadableRows) -> Iterator[str]:
-    """Yield which stored counters are not those of the rows, in words."""
+    """Yield which stored counters are not those of the rows, in words.
+
+    If none are stored, whoever reads the crawl counts its rows.
+    """
     (packed,) = rows.read_metadata([COUNTS_NAME])
+    if packed is None:
+        return
     try:
         stored = dict(_in_words(unpack_counts(packed)))
     except msgspec.MsgspecError as error:

@@ -2,8 +2,8 @@
 
 `Store` is for processes that work on a crawl; a `CrawlReader` is for people and programs that want
 to know how far it is. It reads a crawl that is running, has ended or was killed, and nobody waits
-for it. Each kind of store answers directly: a file from its tables, as one consistent snapshot;
-Redis from its counters and records, one step at a time.
+for it. What it reads of a file is one consistent snapshot; of a shared store, where others go on
+meanwhile, the counters are, and each batch of a list.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -97,6 +97,9 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a process works on the crawl."""
     closed: bool
     """Whether the last process that worked on it ended in order."""
+    led_by: str | None = None
+    """Which process has the lead of a shared crawl, and since when; None: nobody, or no other may.
+    """
     relaxing: bool = False
     """Whether a shorter path was found that is not followed to its end: depths may decrease."""
     resting_s: float = 0.0

@@ -35,6 +35,9 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     """Where the crawl is: its directory, its file, or its name and store."""
     state: CrawlState
+    led_by: str | None = None
+    """Which process has the lead of a shared crawl, and since when; None: nobody, or it is not
+    shared."""
     ended_by: str | None
     """`complete`, `max-pages`, `max-bytes`, `interrupted`; None while it runs or after a crash."""
     waiting: int
@@ -101,6 +104,7 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
     return CrawlStatus(
         where=crawl.reader.where,
         state=crawl.state(counts),
+        led_by=counts.led_by,
         ended_by=crawl.ended_by(counts),
         **states,
         pages=counts.pages,

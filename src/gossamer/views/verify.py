@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 
 from gossamer.config import keep_seconds
+from gossamer.errors import CrawlError
 from gossamer.frontier.queues import QueueTable
 from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.plan.seed_scope import SCOPE_NOTE
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.embedded.sqlite.audit import SqliteAudit
-from gossamer.stores.embedded.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
 from gossamer.views.crawl_tables import CrawlTables
@@ -69,8 +69,14 @@ async def verify(tables: CrawlTables, now: float) -> Verification:
     if tables.broken_indexes is not None:
         promise = "all rows can be read, and queues and numbers of the store agree with them"
         findings.append(_finding("store", promise, iter(tables.broken_indexes)))
+    counts = None
     if complete:
-        counts = await tables.reader.counts()
+        try:
+            counts = await tables.reader.counts()
+        except CrawlError as error:
+            findings.append(_finding("figures", "every figure can be read", iter([str(error)])))
+            complete = False
+    if counts is not None:
         urls, pages, visits = counts.urls, counts.pages, counts.visits
         seed_keys = await tables.reader.note(SCOPE_NOTE)
         findings += [_finding(*check) for check in _checks(tables, audit, counts, now, seed_keys)]
@@ -118,8 +124,8 @@ def _checks(
     promise = "no link offers a shorter path than the recorded one"
     yield "depth", promise, graph.shortcuts(audit.targets())
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
-    rows = SqliteRowReads(tables.connection, Path(tables.reader.where))
-    yield "counters", "the counters of the crawl are those of its rows", wrong_counts(rows)
+    promise = "the stored counters are those of the URLs, pages and hosts"
+    yield "counters", promise, wrong_counts(tables.reader.rows)
     claims = ClaimCheck(map(ClaimedUrl._make, audit.claims()), audit.page_numbers(), counts.urls)
     yield "claims", "pages in progress claim numbers that no other page has", claims.wrong()
     if directory is not None:

@@ -148,6 +148,7 @@ def waiting(directory: Path, damage: Callable[[str], None]) -> Path:
             "INSERT INTO leases (url, number, worker, deadline, allowed, shared, unproven) "
             "SELECT id, 1, 0, 1100.0, 0, 0, 0 FROM urls WHERE url LIKE '%/in-progress'"
         )
+        db.execute("DELETE FROM notes WHERE name = 'counts'")  # then whoever reads counts them
     return directory
 
 
@@ -193,7 +194,7 @@ def test_a_host_that_may_be_asked_is_not_in_the_way(waiting: Path) -> None:
 
 def test_a_url_in_progress_waits_for_nothing(waiting: Path) -> None:
     found = explained(in_directory(waiting), "http://a.test/in-progress", NOW)
-    assert (found.state, found.waits, found.urls_left) == ("in_progress", None, 9)
+    assert (found.state, found.waits, found.urls_left) == ("in_progress", None, 7)
 
 
 def test_a_path_that_was_tampered_with_ends(directory: Path, damage: Callable[[str], None]) -> None:

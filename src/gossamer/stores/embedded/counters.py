@@ -1,6 +1,7 @@
 """The counters of a crawl, stored for whoever reads it."""
 
 from collections import Counter
+from typing import Final
 
 from gossamer.frontier import Scheduler
 from gossamer.stores.counting import COUNTS_NAME, StoredCounts, pack_counts
@@ -8,6 +9,9 @@ from gossamer.stores.embedded.busy_hosts import BUSY_HOSTS_NAME, BusyHosts, pack
 from gossamer.stores.embedded.memory import CrawlMemory
 from gossamer.stores.reasons import REASONS_NOTE, Reason, pack_reason_counts, read_reason_counts
 from gossamer.stores.url_record import UrlState
+
+FEW_HOSTS: Final = 64
+"""Up to how many hosts the busiest are stored with every commit."""
 
 
 class CrawlCounters:
@@ -38,6 +42,8 @@ class CrawlCounters:
             last_attempt_at=counts.last_attempt_at,
         )
         memory.put(COUNTS_NAME, pack_counts(stored))
+        if len(self._scheduler.hosts) <= FEW_HOSTS:
+            self.store_busy_hosts()
 
     def _states(self) -> dict[UrlState, int]:
         """Return how many URLs there are of each state; those assigned are stored as queued."""

@@ -12,7 +12,6 @@ from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.embedded.directory import CrawlDirectory
 from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.sqlite.file import check_own, read_saved_note
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest
 from gossamer.stores.own_redis.folder import is_own_redis
@@ -26,6 +25,7 @@ from gossamer.stores.ownership import (
 from gossamer.stores.process_message import ProcessMessage
 from gossamer.stores.results import ReplayedPage, pack_records
 from gossamer.stores.rows import Changes, ResultRow
+from gossamer.stores.rows_reader import Presence, RowsReader, explained
 
 
 class EmbeddedCrawl(msgspec.Struct, frozen=True):
@@ -46,11 +46,12 @@ class EmbeddedCrawl(msgspec.Struct, frozen=True):
         return self.store
 
     @asynccontextmanager
-    async def reader(self) -> AsyncIterator[SqliteReader]:
+    async def reader(self) -> AsyncIterator[RowsReader]:
         """Open the crawl to read it, as it is now."""
         await self.store.written()
-        connection = self.rows.connection
-        yield SqliteReader(connection, self.where, None, running=True, closed=False)
+        presence = Presence(running=True, closed=False)
+        with explained(self.rows, self.where):
+            yield RowsReader(self.rows, lambda: presence, where=self.where)
 
     async def new_worker(self) -> int:
         """Return a number for a worker, counted from 0."""

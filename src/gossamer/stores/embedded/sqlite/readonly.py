@@ -30,7 +30,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             connection.close()
     except sqlite3.Error as error:
         raise CrawlError(f"cannot read {path}: {error}") from error
-    except msgspec.ValidationError as error:
+    except msgspec.DecodeError as error:
         raise CrawlError(
             f"{path} is damaged: {error}; run 'gossamer verify' for everything that is wrong"
         ) from error

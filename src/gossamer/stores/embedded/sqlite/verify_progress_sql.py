@@ -29,6 +29,9 @@ PROGRESS = (
         LEFT JOIN notes ON name = 'url_queue_peak'
         WHERE is_asked AND coalesce(number_of(value), 0) < 1
         UNION ALL
+        SELECT 'counts: nothing' FROM asked
+        WHERE is_asked AND NOT EXISTS (SELECT 1 FROM notes WHERE name = 'counts')
+        UNION ALL
         SELECT name || ': ' || value FROM notes
         WHERE name IN ('visits', 'bytes', 'received', 'short_at', 'reading', 'listed',
                        'over_host_urls')
