@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from gossamer.errors import CrawlError
+from gossamer.errors import CrawlError, OlderFormatError
 from gossamer.stores.redis.blocking_link import BlockingLink
 from gossamer.stores.redis.row_keys import RowKeys
 
@@ -29,7 +29,7 @@ class RowFormat:
                 f"{self._where} is damaged: its format is not a number; start over with --fresh"
             )
         if has_rules or (stored is not None and int(stored) < FORMAT):
-            raise CrawlError(
+            raise OlderFormatError(
                 f"{self._where} was begun with an older version of Gossamer, in a format that this "
                 "one does not have: finish it with that version, or start over with --fresh"
             )
