@@ -40,6 +40,10 @@ class CrawlError(GossamerError):
     """The crawl failed and cannot continue; what it delivered before is complete."""
 
 
+class OlderFormatError(CrawlError):
+    """A crawl is stored in a format that only an older version can read."""
+
+
 class NoSeedFetchedError(CrawlError):
     """None of the seeds could be fetched."""
 

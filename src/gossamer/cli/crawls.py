@@ -16,7 +16,7 @@ from gossamer.observe.figures import count, moment, size
 from gossamer.views.crawls import CrawlEntry, crawls_below, crawls_in
 
 EXIT_KEPT = 1
-STATES = {"interrupted": "stopped", "crashed": "killed"}
+STATES = {"interrupted": "stopped", "crashed": "killed", "outdated": "older version"}
 
 
 def crawls(
@@ -86,15 +86,15 @@ def _delete(address: StoreAddress, name: str, *, yes: bool) -> int:
         )
     # Imported when it is needed: the Redis client takes a while to load.
     from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.transfer.deletion import check_deletable, delete_shared_crawl  # noqa: PLC0415
+    from gossamer.stores.redis.deletion import check_deletable, delete_shared_crawl  # noqa: PLC0415
 
     server = parse_address(address.url)
-    asyncio.run(check_deletable(server, name))
+    check_deletable(server, name)
     what = f"the crawl {printable(name, 200)} in {server}"
     if not yes and not _confirm(f"Delete {what}, with all of its pages?"):
         put_lines(["nothing was deleted"])
         return EXIT_KEPT
-    asyncio.run(delete_shared_crawl(server, name))
+    delete_shared_crawl(server, name)
     put_lines([f"deleted {what}"])
     return 0
 

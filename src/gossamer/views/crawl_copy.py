@@ -1,37 +1,49 @@
 """A copy of a crawl in Redis, in the tables of a temporary database."""
 
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+import msgspec
 
 from gossamer.errors import CrawlError
-from gossamer.stores.embedded.sqlite.file import make_tables
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
-from gossamer.stores.redis.reader import RedisReader
-from gossamer.transfer.check_indexes import check_indexes
-from gossamer.transfer.export import export
-from gossamer.views.stored_crawl import StoredCrawl
+from gossamer.stores.embedded.sqlite.copied_tables import CopiedTables
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.row_indexes import IndexCheck
+from gossamer.stores.redis.row_snapshot import RowSnapshot
+from gossamer.stores.redis.source import CrawlSource
 
 
-@asynccontextmanager
-async def copy_crawl(crawl: StoredCrawl) -> AsyncIterator[tuple[SqliteReader, list[str]]]:
-    """Copy a crawl; give the copy, and what is wrong with the queues and counters of the store."""
-    source = crawl.reader
-    assert isinstance(source, RedisReader), "no other kind of store is shared"
-    connection = sqlite3.connect("", isolation_level=None)
-    try:
-        make_tables(connection)
-        connection.execute("BEGIN")
-        copied = await export(source.crawl, source.rules, connection)
-        reader = SqliteReader(
-            connection,
-            where=source.where,
-            directory=source.directory,
-            running=copied.running,
-            closed=copied.closed,
-        )
-        yield reader, await check_indexes(source.crawl, connection, copied)
-    except sqlite3.Error as error:
-        raise CrawlError(f"cannot copy {source.where}: {error}") from error
-    finally:
-        connection.close()
+class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of a crawl, as it was after one commit."""
+
+    connection: sqlite3.Connection
+    where: str
+    running: bool
+    """Whether a process worked on the crawl at that moment."""
+    broken_indexes: list[str]
+    """Where the queues and numbers of the store do not agree with its rows."""
+
+
+@contextmanager
+def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
+    """Copy a crawl that is there; the copy is gone in the end."""
+    with CrawlSource(address, crawl) as source:
+        connection = sqlite3.connect("", isolation_level=None)
+        try:
+            tables = CopiedTables(connection)
+            snapshot = RowSnapshot(source.link, source.keys, tables, source.where)
+            moment = snapshot.copy()
+            indexes = IndexCheck(source.link, source.keys, connection, moment)
+            broken = [*chain(snapshot.damage.found.values(), tables.misfits, indexes.complaints())]
+            yield CrawlCopy(
+                connection=connection,
+                where=source.where,
+                running=moment.is_led,
+                broken_indexes=broken,
+            )
+        except sqlite3.Error as error:
+            raise CrawlError(f"cannot copy {source.where}: {error}") from error
+        finally:
+            connection.close()

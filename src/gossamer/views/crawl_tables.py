@@ -4,12 +4,16 @@ A copy is a consistent snapshot, also while others work on the crawl, and nobody
 in a temporary database, and takes time in proportion to the number of URLs.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 
+from gossamer.plan.stored_options import read_options
+from gossamer.stores.embedded.sqlite.queries import read_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
 
@@ -19,6 +23,7 @@ class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
 
     crawl: StoredCrawl
     reader: SqliteReader
+    connection: sqlite3.Connection
     broken_indexes: Sequence[str] | None = None
     """Where the queues and counters of a shared store do not agree with its records; None: the
     crawl is not in a shared store."""
@@ -29,11 +34,41 @@ async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
     """Open the tables of a crawl; a crawl in a shared store is copied first."""
     async with open_crawl(request) as crawl:
         if isinstance(crawl.reader, SqliteReader):
-            yield CrawlTables(crawl=crawl, reader=crawl.reader)
+            connection = crawl.reader.connection
+            yield CrawlTables(crawl=crawl, reader=crawl.reader, connection=connection)
             return
         # Imported when it is needed: the Redis client takes a while to load.
-        from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
+        from gossamer.views.lua_copy import copy_lua_crawl  # noqa: PLC0415
 
-        async with copy_crawl(crawl) as (reader, broken_indexes):
+        async with copy_lua_crawl(crawl) as (reader, broken_indexes):
             copy = msgspec.structs.replace(crawl, reader=reader)
-            yield CrawlTables(crawl=copy, reader=reader, broken_indexes=broken_indexes)
+            yield CrawlTables(
+                crawl=copy,
+                reader=reader,
+                connection=reader.connection,
+                broken_indexes=broken_indexes,
+            )
+
+
+@asynccontextmanager
+async def open_copied_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
+    """Copy a crawl out of a shared store, and open the tables of the copy."""
+    # Imported when it is needed: the Redis client takes a while to load.
+    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
+    from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name  # noqa: PLC0415
+    from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
+
+    address = parse_address(request.address.url)
+    name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
+    with copy_crawl(address, name) as copy:
+        closed = not copy.running and read_note(copy.connection, "closed") == b"yes"
+        reader = SqliteReader(
+            copy.connection, copy.where, request.directory, running=copy.running, closed=closed
+        )
+        options = read_options(await reader.note(OPTIONS_NOTE), copy.where)
+        yield CrawlTables(
+            crawl=StoredCrawl(reader, options),
+            reader=reader,
+            connection=copy.connection,
+            broken_indexes=copy.broken_indexes,
+        )

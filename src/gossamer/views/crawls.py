@@ -1,16 +1,16 @@
 """The crawls of a shared store, or of a directory: state and size of each."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from gossamer.config import IN_DIRECTORY, StoreAddress
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, OlderFormatError
 from gossamer.stores.embedded.directory import DATABASE, is_crawl
 from gossamer.stores.own_redis.folder import APPEND_ONLY_FILES, FOLDER
-from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.reading import ReadRequest
 from gossamer.views.stored_crawl import CrawlState, open_crawl
 
 
@@ -19,7 +19,8 @@ class CrawlEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Its name in a shared store, or its directory."""
-    state: CrawlState | Literal["unreadable"]
+    state: CrawlState | Literal["unreadable", "outdated"]
+    """Outdated: only an older version of Gossamer can read it."""
     urls: int = 0
     pages: int = 0
     bytes: int = 0
@@ -57,20 +58,18 @@ async def crawls_in(address: StoreAddress) -> list[CrawlEntry]:
     """Return the crawls of a shared store, by name."""
     # Imported when it is needed: the Redis client takes a while to load.
     from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.crawl_client import ask_server, crawl_names  # noqa: PLC0415
+    from gossamer.stores.redis.deletion import crawl_names  # noqa: PLC0415
     from gossamer.stores.redis.memory import memory_of  # noqa: PLC0415
 
-    return [
-        await _read(ReadRequest(address=address, name=name), name, memory_of)
-        for name in await ask_server(parse_address(address.url), crawl_names)
-    ]
+    entries, server = [], parse_address(address.url)
+    for name in await asyncio.to_thread(crawl_names, server):
+        entry = await _read(ReadRequest(address=address, name=name), name)
+        memory = await asyncio.to_thread(memory_of, server, name)
+        entries.append(msgspec.structs.replace(entry, memory=memory))
+    return entries
 
 
-async def _read(
-    request: ReadRequest,
-    name: str,
-    memory_of: Callable[[CrawlReader], Awaitable[int]] | None = None,
-) -> CrawlEntry:
+async def _read(request: ReadRequest, name: str) -> CrawlEntry:
     try:
         async with open_crawl(request) as crawl:
             counts = await crawl.reader.counts()
@@ -80,8 +79,9 @@ async def _read(
                 urls=counts.urls,
                 pages=counts.pages,
                 bytes=counts.bytes,
-                memory=await memory_of(crawl.reader) if memory_of else None,
                 last_at=counts.last_at,
             )
+    except OlderFormatError as error:
+        return CrawlEntry(name=name, state="outdated", trouble=str(error))
     except GossamerError as error:
         return CrawlEntry(name=name, state="unreadable", trouble=str(error))

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.config import keep_seconds
+from gossamer.errors import CrawlError
 from gossamer.frontier.queues import QueueTable
 from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.plan.seed_scope import SCOPE_NOTE
@@ -17,6 +18,7 @@ from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
 from gossamer.views.crawl_tables import CrawlTables
 from gossamer.views.verify_bodies import SavedPages, spoilt_bodies
+from gossamer.views.verify_claims import ClaimCheck, ClaimedUrl
 from gossamer.views.verify_depths import DepthCheck
 from gossamer.views.verify_urls import UrlCheck
 
@@ -57,14 +59,24 @@ Check = tuple[str, str, Iterator[str]]
 
 async def verify(tables: CrawlTables, now: float) -> Verification:
     """Check the stored state of a crawl against every promise."""
-    audit = SqliteAudit(tables.reader.connection)
+    audit = SqliteAudit(tables.connection)
     urls = pages = visits = 0
     findings = [_finding("file", "the file is whole", audit.damage())]
     if complete := _passed(findings):
-        findings += [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
-        complete = _passed(findings)
+        form = [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
+        complete = _passed(form)
+        findings += form
+    if tables.broken_indexes is not None:
+        promise = "all rows can be read, and queues and numbers of the store agree with them"
+        findings.append(_finding("store", promise, iter(tables.broken_indexes)))
+    counts = None
     if complete:
-        counts = await tables.reader.counts()
+        try:
+            counts = await tables.reader.counts()
+        except CrawlError as error:
+            findings.append(_finding("figures", "every figure can be read", iter([str(error)])))
+            complete = False
+    if counts is not None:
         urls, pages, visits = counts.urls, counts.pages, counts.visits
         seed_keys = await tables.reader.note(SCOPE_NOTE)
         findings += [_finding(*check) for check in _checks(tables, audit, counts, now, seed_keys)]
@@ -114,9 +126,8 @@ def _checks(
     yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
     promise = "the stored counters are those of the URLs, pages and hosts"
     yield "counters", promise, wrong_counts(tables.reader.rows)
-    if tables.broken_indexes is not None:
-        promise = "the queues and counters of the store agree with its records"
-        yield "store", promise, iter(tables.broken_indexes)
+    claims = ClaimCheck(map(ClaimedUrl._make, audit.claims()), audit.page_numbers(), counts.urls)
+    yield "claims", "pages in progress claim numbers that no other page has", claims.wrong()
     if directory is not None:
         yield from _checks_of_saved_pages(directory, tables, audit, counts)
 

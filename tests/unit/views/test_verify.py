@@ -12,6 +12,7 @@ from tests.unit.views import reading
 from tests.unit.views.reading import in_directory
 
 from gossamer import CrawlError
+from gossamer.stores.embedded.claims import Claims
 from gossamer.views.verify import Verification
 
 Damage = Callable[[str], None]
@@ -33,6 +34,38 @@ def note(directory: Path, **options: object) -> None:
         db.execute("UPDATE notes SET value = ? WHERE name = 'options'", (changed,))
 
 
+def lease(
+    url: int,
+    *,
+    number: int = 1 << 32,
+    worker: int = 0,
+    allowed: int = 10,
+    claim: bytes | None = None,
+) -> str:
+    """Return the values of a lease, for a statement."""
+    packed = "NULL" if claim is None else f"x'{claim.hex()}'"
+    return f"VALUES ({url}, {number}, {worker}, 9.0, {allowed}, 0, 0, {packed})"
+
+
+def claimed(number: int, *, again: bool = False, duplicate: int | None = None) -> bytes:
+    """Return what is stored of a page that has claimed a number."""
+    claims = Claims(number - 1, ())
+    if again:
+        claims.give_again(1, number, bytes(16), None)
+    else:
+        claims.give(1, bytes(16), None)
+    if duplicate is not None:
+        claims.refuse(duplicate, number, 1)
+    return claims.pack(1) or b""
+
+
+def refused(number: int) -> bytes:
+    """Return what is stored of a page that repeats another one."""
+    claims = Claims(0, ())
+    claims.refuse(1, number, None)
+    return claims.pack(1) or b""
+
+
 @pytest.mark.req("B1")
 def test_a_crawl_that_nobody_touched_is_sound(directory: Path) -> None:
     found = verified(directory)
@@ -40,7 +73,7 @@ def test_a_crawl_that_nobody_touched_is_sound(directory: Path) -> None:
     assert (found.sound, found.complete, found.running) == (True, True, False)
     assert (found.urls, found.pages) == (14, 9)
     names = [one.rule for one in found.findings]
-    assert len(names) == len(set(names)) == 35
+    assert len(names) == len(set(names)) == 41
 
 
 def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
@@ -218,6 +251,69 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
             "page 1 does not match its digest",
             "UPDATE pages SET digest = zeroblob(16) WHERE id = 1",
         ),
+        ("notes", "counts: nothing", "DELETE FROM notes WHERE name = 'counts'"),
+        ("figures", "damaged", "UPDATE notes SET value = x'C1' WHERE name = 'counts'"),
+        ("figures", "damaged", "UPDATE notes SET value = 'many' WHERE name = 'visits'"),
+        ("notes", "starts: nothing", "DELETE FROM notes WHERE name = 'starts'"),
+        ("notes", "queues: many", "UPDATE notes SET value = 'many' WHERE name = 'queues'"),
+        ("notes", "closed: perhaps", "UPDATE notes SET value = 'perhaps' WHERE name = 'closed'"),
+        ("notes", "unsure_since: nothing", "DELETE FROM notes WHERE name = 'unsure_since'"),
+        (
+            "notes",
+            "url_queue_peak: 0",
+            "UPDATE notes SET value = '0' WHERE name = 'url_queue_peak'",
+        ),
+        ("notes", "listed: -1", "INSERT OR REPLACE INTO notes VALUES ('listed', '-1')"),
+        ("visits", "0 visits counted", "DELETE FROM notes WHERE name = 'visits'"),
+        ("bytes", "0 counted", "DELETE FROM notes WHERE name = 'bytes'"),
+        ("received", "0 bytes counted", "DELETE FROM notes WHERE name = 'received'"),
+        ("received", "of the hosts", "UPDATE hosts SET received = received + 1"),
+        ("values", "host a.test", "UPDATE hosts SET failed = requests + 1"),
+        ("types", "row 1 of hosts", "UPDATE hosts SET robots_until = 'soon'"),
+        (
+            "slots",
+            "a.test is asked 1 times",
+            "UPDATE hosts SET robots_slots = 1, robots_until = 9.0",
+        ),
+        ("types", "row b of domains", "INSERT INTO domains VALUES ('b', 'much', NULL, 0.0)"),
+        ("values", "domain b", "INSERT INTO domains VALUES ('b', -1.0, NULL, 0.0)"),
+        (
+            "domains",
+            "b.test is served by worker 0",
+            "INSERT INTO domains VALUES ('b.test', 0.0, 0, 9.0)",
+        ),
+        ("rest", "/1", f"INSERT INTO leases {lease(2)}"),
+        ("rest", "URL 77", f"INSERT INTO leases {lease(77)}"),
+        ("leases", "URL 2 has the lease 7", f"INSERT INTO leases {lease(2, number=7)}"),
+        ("leases", "2 URLs have the lease", f"INSERT INTO leases {lease(2)}, {lease(3)[7:]}"),
+        ("leases", "by worker -1", f"INSERT INTO leases {lease(2, worker=-1)}"),
+        ("leases", "bytes are reserved", f"INSERT INTO leases {lease(2, allowed=10**7)}"),
+        ("claims", "cannot be read", f"INSERT INTO leases {lease(2, claim=b'nonsense')}"),
+        (
+            "claims",
+            "/1 claims the number 2, which another page has",
+            f"INSERT INTO leases {lease(2, claim=claimed(2))}",
+        ),
+        (
+            "claims",
+            "/1 is visited again as page 3, and is page 2",
+            f"INSERT INTO leases {lease(2, claim=claimed(3, again=True))}",
+        ),
+        (
+            "claims",
+            "/1 repeats page 99, which nobody has",
+            f"INSERT INTO leases {lease(2, claim=refused(99))}",
+        ),
+        (
+            "claims",
+            "a URL that is missing repeats",
+            f"INSERT INTO leases {lease(2, claim=claimed(99, duplicate=77))}",
+        ),
+        (
+            "relaxing",
+            "/1",
+            "INSERT INTO relaxing SELECT id, depth, hops, 1000 FROM urls WHERE id = 2",
+        ),
         (
             "saved",
             "pages/2 does not name",
@@ -239,14 +335,14 @@ def test_a_url_out_of_scope_is_found(directory: Path, damage: Damage) -> None:
     damage(
         "INSERT INTO hosts (id, key, domain, delay_s, next_start, failures, urls) "
         "VALUES (2, 'b.test', 'b.test', 0.0, 0.0, 0, 1);"
-        "UPDATE hosts SET urls = urls - 1 WHERE id = 1;"
-        "DELETE FROM notes WHERE name = 'counts'"
+        "UPDATE hosts SET urls = urls - 1 WHERE id = 1"
     )
     with closing(sqlite3.connect(directory / "crawl.sqlite")) as db, db:
         key = xxhash.xxh3_128_digest(url.encode())
         db.execute("UPDATE urls SET host = 2, url = ?, key = ? WHERE id = 6", (url, key))
     assert broken(directory) == {
-        "scope": [f"{url}: scope host: b.test is not one of the seeds' hosts"]
+        "scope": [f"{url}: scope host: b.test is not one of the seeds' hosts"],
+        "counters": ["hosts: the counter says 1, and there are 2"],
     }
 
 

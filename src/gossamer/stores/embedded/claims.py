@@ -27,7 +27,9 @@ class HeldClaim(msgspec.Struct):
     """The page is kept already, and is visited again: nobody is compared with the claim."""
 
 
-class _Refusal(msgspec.Struct):
+class Refusal(msgspec.Struct):
+    """Why a URL was refused a number."""
+
     duplicate_of: int
     """The number of the page that the URL repeats."""
     holder: int | None
@@ -37,7 +39,12 @@ class _Refusal(msgspec.Struct):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(tuple[HeldClaim | None, _Refusal | None]).decode
+_decode = msgspec.msgpack.Decoder(tuple[HeldClaim | None, Refusal | None]).decode
+
+
+def read_claim(packed: bytes) -> tuple[HeldClaim | None, Refusal | None]:
+    """Return what is stored of a URL: its claim, and why it was refused one."""
+    return _decode(packed)
 
 
 class Claims:
@@ -49,7 +56,7 @@ class Claims:
         self._claims: dict[int, HeldClaim] = {}
         self._by_number: dict[int, int] = {}
         self._holders: dict[bytes, int] = {}
-        self._refusals: dict[int, _Refusal] = {}
+        self._refusals: dict[int, Refusal] = {}
         self.changed: set[int] = set()
         """The URLs of which a claim or a refusal has changed since it was stored."""
 
@@ -66,7 +73,7 @@ class Claims:
 
     def resume(self, url_id: int, packed: bytes) -> None:
         """Take over what was stored."""
-        claim, refusal = _decode(packed)
+        claim, refusal = read_claim(packed)
         if claim is not None:
             self._claims[url_id] = claim
             if not claim.again:
@@ -135,7 +142,7 @@ class Claims:
         if holder is not None:
             self._claims[holder].duplicates.add(url_id)
             self.changed.add(holder)
-        self._refusals[url_id] = _Refusal(duplicate_of, holder)
+        self._refusals[url_id] = Refusal(duplicate_of, holder)
         self.changed.add(url_id)
 
     def duplicate_of(self, url_id: int) -> int | None:

@@ -13,7 +13,7 @@ import secrets
 import socket
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import msgspec
 from redis import exceptions
@@ -21,11 +21,13 @@ from redis import exceptions
 from gossamer.errors import CrawlError
 from gossamer.stores.opening import StoreChangedError
 from gossamer.stores.redis.blocking_link import BlockingLink, Command, complaint, pack
+from gossamer.stores.redis.journal import HOLD_S, WATCHED_S, ChangedRows, pack_entry
 from gossamer.stores.redis.row_keys import RowKeys
 
 LEAD_S = 5.0
 """How long nobody else may take the lead after the last word of the one that has it."""
 CHECK_EVERY_S = 0.1
+HOLD_CHECK_EVERY_S = 0.005
 
 
 class LeadLostError(StoreChangedError):
@@ -68,15 +70,41 @@ class Commit(Protocol):
     def commands(self, answers: Sequence[Any]) -> tuple[bytes, int]:
         """Return the packed commands that write it, and how many, given what was read."""
 
+    @property
+    def changed(self) -> ChangedRows | None:
+        """The rows that it changes; None: none."""
+
 
 class _Nothing:
     """A commit that only prolongs the lead, or takes it."""
 
     reads: Sequence[bytes] = ()
+    changed = None
 
     def commands(self, _: Sequence[Any]) -> tuple[bytes, int]:
         """Return nothing."""
         return b"", 0
+
+
+class _Look(NamedTuple):
+    """What stands in the server before a transaction, which fails if that changes."""
+
+    lead: bytes | None
+    stamp: bytes | None
+    is_watched: bool
+    """Whether somebody wants to know what the transaction changes."""
+    is_held: bool
+    """Whether somebody wants it to wait."""
+
+    @classmethod
+    def read(cls, answers: Sequence[Any]) -> Self:
+        """Return what the commands `_look` were answered."""
+        _, lead, stamp, watched, hold = answers
+        return cls(lead, stamp, bool(watched), bool(hold))
+
+
+LOOKS = 5
+"""How many answers it takes."""
 
 
 class CrawlLead:
@@ -103,8 +131,14 @@ class CrawlLead:
         """How many commits there were, before and with ours."""
         self._before = b""
         """What stands in the key of commits."""
-        both = [("WATCH", keys.lead, keys.commit), ("GET", keys.lead), ("GET", keys.commit)]
-        self._look = b"".join(map(pack, both))
+        looking: list[Command] = [
+            ("WATCH", keys.lead, keys.commit, keys.watched, keys.hold),
+            ("GET", keys.lead),
+            ("GET", keys.commit),
+            ("EXISTS", keys.watched),
+            ("EXISTS", keys.hold),
+        ]
+        self._look = b"".join(map(pack, looking))
 
     @property
     def number(self) -> int:
@@ -198,19 +232,20 @@ class CrawlLead:
 
     def _fence(self) -> None:
         while True:
-            _, lead, stored = self._link.round_trip(self._look, 3)
-            if lead not in {None, self._value}:
+            look = _Look.read(self._link.round_trip(self._look, LOOKS))
+            if look.lead not in {None, self._value}:
                 raise self._lost()
-            number = _number_in(stored) + 1
+            number = _number_in(look.stamp) + 1
             stamp = self._stamp(number)
-            if self._execute(b"", 0, stamp, is_held=lead is not None):
+            noted = self._entry(number, None) if look.is_watched else []
+            if self._execute(b"", 0, stamp, noted, is_ours=look.lead is not None):
                 self._number, self._before = number, stamp
                 return
 
     def _resign_once(self) -> None:
         while True:
-            _, lead, _ = self._link.round_trip(self._look, 3)
-            if lead != self._value:
+            look = _Look.read(self._link.round_trip(self._look, LOOKS))
+            if look.lead != self._value:
                 self._link.round_trip(pack(("UNWATCH",)), 1)
                 return
             packed = b"".join(map(pack, [("MULTI",), ("DEL", self._keys.lead), ("EXEC",)]))
@@ -218,17 +253,30 @@ class CrawlLead:
                 return
 
     def _commit_once(self, commit: Commit, after: bytes) -> None:
+        wait_until = time.monotonic() + HOLD_S
         while True:
             packed = self._look + b"".join(commit.reads)
-            answers = self._link.round_trip(packed, 3 + len(commit.reads))
-            _, lead, stamp = answers[:3]
-            if stamp == after and after != self._before:  # carried out, but the answer was lost
+            answers = self._link.round_trip(packed, LOOKS + len(commit.reads))
+            look = _Look.read(answers[:LOOKS])
+            if look.stamp == after and after != self._before:  # carried out, the answer was lost
                 self._link.round_trip(pack(("UNWATCH",)), 1)
                 return
-            self._check(lead, stamp)
-            written, count = commit.commands(answers[3:])
-            if self._execute(written, count, after, is_held=lead is not None):
+            self._check(look.lead, look.stamp)
+            is_new = after != self._before
+            if look.is_held and is_new and time.monotonic() < wait_until:
+                time.sleep(HOLD_CHECK_EVERY_S)
+                continue
+            written, count = commit.commands(answers[LOOKS:])
+            noted: list[Command] = []
+            if look.is_watched and is_new:
+                noted = self._entry(_number_in(after), commit.changed)
+            if self._execute(written, count, after, noted, is_ours=look.lead is not None):
                 return
+
+    def _entry(self, number: int, changed: ChangedRows | None) -> list[Command]:
+        """Return the commands that note for others what a commit changes."""
+        journal = self._keys.journal
+        return [("RPUSH", journal, pack_entry(number, changed)), ("EXPIRE", journal, WATCHED_S)]
 
     def _check(self, lead: bytes | None, stamp: bytes | None) -> None:
         """Refuse to write if another process leads, or has, or if the server has lost writes."""
@@ -244,7 +292,9 @@ class CrawlLead:
                 "an older copy; run the same command again to continue from what it has"
             )
 
-    def _execute(self, packed: bytes, count: int, stamp: bytes, *, is_held: bool) -> bool:
+    def _execute(
+        self, packed: bytes, count: int, stamp: bytes, noted: Sequence[Command], *, is_ours: bool
+    ) -> bool:
         """Carry out commands with what says so; False if the lead has changed meanwhile.
 
         If it has run out, because this process stood still, and nobody took it, it is taken again.
@@ -252,11 +302,11 @@ class CrawlLead:
         keys, lead_ms = self._keys, self._lead_ms
         assert self._value is not None, "the lead was taken"
         prolong: Command = ("PEXPIRE", keys.lead, lead_ms)
-        if not is_held:
+        if not is_ours:
             prolong = ("SET", keys.lead, self._value, "PX", lead_ms)
-        end = [("SET", keys.commit, stamp), prolong, ("EXEC",)]
+        end = [*noted, ("SET", keys.commit, stamp), prolong, ("EXEC",)]
         sent = b"".join([pack(("MULTI",)), packed, *map(pack, end)])
-        return _outcome(self._link.answers(sent, count + 4, same=True))
+        return _outcome(self._link.answers(sent, count + 1 + len(end), same=True))
 
     def _lost(self) -> LeadLostError:
         return LeadLostError(

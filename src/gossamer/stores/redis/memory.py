@@ -1,42 +1,54 @@
 """The memory that a crawl takes in its server: measured, or estimated from a sample of its keys.
 
 Keys of which a crawl has one each are all measured; they hold most of it. Of the others, of which
-there are several for each page and host, a bounded sample is measured, so that nobody has to wait.
+there are several for each host, a bounded sample is measured, so that nobody has to wait.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import logging
+from collections.abc import Collection
+from itertools import chain
 
-from gossamer.stores.reading import CrawlReader
-from gossamer.stores.redis.crawl_client import CrawlClient
-from gossamer.stores.redis.keys import NAMES
-from gossamer.stores.redis.reader import RedisReader
+from gossamer.stores.redis import keys as older
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.blocking_link import BlockingLink
+from gossamer.stores.redis.row_keys import NAMES, RowKeys
+
+log = logging.getLogger("gossamer.store")
 
 MOST_KEYS = 10_000
 AT_ONCE = 500
 
 
-async def memory_of(reader: CrawlReader) -> int:
+def memory_of(address: RedisAddress, crawl: str) -> int:
     """Return about how many bytes a crawl takes; in a small store it is exact."""
-    assert isinstance(reader, RedisReader), "only a shared store has its crawls in memory"
-    crawl = reader.crawl
-    single = {crawl.key(name).encode() for name, key in NAMES.items() if not key.endswith(":")}
-    prefix = crawl.prefix.encode()
-    measured = await _measure(crawl, single)
-    keys = await crawl.client.dbsize()
-    seen, sampled, cursor = 0, 0, None
-    while cursor != 0 and seen < MOST_KEYS:
-        answer: Any = await crawl.client.scan(cursor or 0, count=AT_ONCE)
-        cursor, found = answer
+    keys = RowKeys(crawl)
+    link = BlockingLink(address, keys.prefix.decode(), log.warning)
+    link.open()
+    try:
+        return _memory_of(link, keys)
+    finally:
+        link.close()
+
+
+def _memory_of(link: BlockingLink, keys: RowKeys) -> int:
+    names = chain(
+        (keys.prefix + name.encode() for name in NAMES.values()),
+        (keys.everything + name.encode() for name in older.NAMES.values()),
+    )
+    single = {name for name in names if not name.endswith(b":")}
+    measured = _measure(link, single)
+    (size,) = link.ask(("DBSIZE",))
+    seen, sampled, cursor = 0, 0, b""
+    while cursor != b"0" and seen < MOST_KEYS:
+        ((cursor, found),) = link.ask(("SCAN", cursor or 0, "COUNT", AT_ONCE))
         seen += len(found)
-        mine = [one for one in found if one.startswith(prefix) and one not in single]
-        sampled += await _measure(crawl, mine)
-    scale = 1.0 if cursor == 0 else keys / max(1, seen)
+        mine = [one for one in found if one.startswith(keys.everything) and one not in single]
+        sampled += _measure(link, mine)
+    scale = 1.0 if cursor == b"0" else size / max(1, seen)
     return measured + round(sampled * scale)
 
 
-async def _measure(crawl: CrawlClient, keys: Iterable[bytes]) -> int:
-    async with crawl.client.pipeline(transaction=False) as pipe:
-        for key in keys:
-            pipe.memory_usage(key)
-        return sum(size or 0 for size in await pipe.execute())
+def _measure(link: BlockingLink, names: Collection[bytes]) -> int:
+    if not names:
+        return 0
+    return sum(size or 0 for size in link.ask(*(("MEMORY", "USAGE", name) for name in names)))

@@ -10,6 +10,7 @@ import msgspec
 
 from gossamer.model import Cause, Outcome
 from gossamer.stores.redis.blocking_link import Word, pack
+from gossamer.stores.redis.journal import ChangedRows, rows_of
 from gossamer.stores.redis.packed_commands import MOST_WORDS, PackedCommands
 from gossamer.stores.redis.row_keys import RowKeys, member, number_of
 from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
@@ -117,6 +118,7 @@ class PackedChanges:
         self, changes: Changes, keys: RowKeys, queue_of: "array[int]", numbers: RowNumbers
     ) -> None:
         """Note the last numbers and the queues of the URLs."""
+        self._changes = changes
         self._keys = keys
         self._queue_of = queue_of
         self._out = out = PackedCommands()
@@ -211,6 +213,11 @@ class PackedChanges:
             more.with_words(b"ZREM", keys.row_ages, [*results])
         self._moves = moves
         return self._out.packed() + more.packed(), self._out.count + more.count
+
+    @property
+    def changed(self) -> ChangedRows:
+        """The rows that change."""
+        return rows_of(self._changes)
 
     def end(self) -> None:
         """Note what is on the server now."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from gossamer.errors import CrawlError
+from gossamer.errors import CrawlError, OlderFormatError
 from gossamer.stores.redis.blocking_link import BlockingLink
 from gossamer.stores.redis.row_keys import RowKeys
 
@@ -24,8 +24,12 @@ class RowFormat:
     def check(self, link: BlockingLink) -> None:
         """Refuse a crawl that another version of the program has begun."""
         stored, has_rules = link.ask(("GET", self._keys.format), ("EXISTS", self._keys.rules))
-        if has_rules or (stored is not None and int(stored) < FORMAT):
+        if stored is not None and not stored.isdigit():
             raise CrawlError(
+                f"{self._where} is damaged: its format is not a number; start over with --fresh"
+            )
+        if has_rules or (stored is not None and int(stored) < FORMAT):
+            raise OlderFormatError(
                 f"{self._where} was begun with an older version of Gossamer, in a format that this "
                 "one does not have: finish it with that version, or start over with --fresh"
             )

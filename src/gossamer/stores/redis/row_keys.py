@@ -18,6 +18,10 @@ NAMES: Final = {
     "wanted": "wanted",  # string that runs out: a coordinator wants the lead
     "standby": "standby",  # hash: token -> who stands by, and when it last said so
     "numbers": "numbers",  # hash: how far the numbers of rows go (`row_changes.RowNumbers`)
+    # who copies (journal.py)
+    "watched": "watched",  # string that runs out: commits note what they change
+    "journal": "journal",  # list that runs out: what they have changed, an entry a commit
+    "hold": "hold",  # string that soon runs out: commits wait
     # the crawl
     "metadata": "metadata",  # hash: name -> value
     "hosts": "hosts",  # hash: id -> HostRow
@@ -64,6 +68,9 @@ class RowKeys:
     wanted: bytes
     standby: bytes
     numbers: bytes
+    watched: bytes
+    journal: bytes
+    hold: bytes
     metadata: bytes
     hosts: bytes
     host_ids: bytes

@@ -1,18 +1,11 @@
 """How much memory a crawl takes: exact in a small store, and estimated in a large one."""
 
-import asyncio
-from types import SimpleNamespace
-from typing import Any, cast
-
 import pytest
 from redis_servers import StartServer
 
 from gossamer.stores.redis import memory
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.crawl_client import CrawlClient
 from gossamer.stores.redis.keys import key
-from gossamer.stores.redis.nodes import connect
-from gossamer.stores.redis.reader import RedisReader
 
 PAGES = 3000
 
@@ -31,17 +24,6 @@ def test_it_is_exact_or_nearly_so(
         content = client.memory_usage(f"{key('mine', 'content')}1")
         exact = PAGES * content + client.memory_usage(key("mine", "urls"))
 
-    async def measure() -> int:
-        async with connect(parse_address(server.url)) as client:
-            crawl = CrawlClient(client, "mine")
-            reader = RedisReader(
-                crawl,
-                cast("Any", SimpleNamespace(scheduler=SimpleNamespace(queues=10))),
-                where="",
-                directory=None,
-            )
-            return await memory.memory_of(reader)
-
-    assert asyncio.run(measure()) == pytest.approx(exact, rel=0.02)
+    assert memory.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.02)
     monkeypatch.setattr(memory, "MOST_KEYS", 1000)
-    assert asyncio.run(measure()) == pytest.approx(exact, rel=0.2)
+    assert memory.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.2)

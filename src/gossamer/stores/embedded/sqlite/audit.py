@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gossamer.stores.embedded.sqlite.verify_progress_sql import NOTED, PROGRESS, STARTED
 from gossamer.stores.embedded.sqlite.verify_sql import (
     CONTENT,
     COUNTED,
@@ -84,12 +85,20 @@ class SqliteAudit:
         def reason_of(outcome: str, cause: str | None, status: int | None) -> str:
             return str(Reason.of(outcome, cause, status))
 
+        def number_of(value: bytes | str | None) -> float | None:
+            try:
+                return None if value is None else float(value)
+            except ValueError:
+                return None
+
+        self._db.create_function("number_of", 1, number_of, deterministic=True)
         self._db.create_function("queue_of", 1, queue_or_none, deterministic=True)
         self._db.create_function("reason_of", 3, reason_of, deterministic=True)
-        self._db.execute(COUNTED)
+        for view in (COUNTED, NOTED, STARTED):
+            self._db.execute(view)
         self._db.execute(REVISITED, known)
         self._db.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")
-        for rule in CONTENT:
+        for rule in (*CONTENT, *PROGRESS):
             if all(known[name] is not None for name in rule.needs):
                 yield rule, self._texts(rule.query, known)
 
@@ -138,6 +147,17 @@ class SqliteAudit:
                 "FROM pages JOIN urls ON urls.id = pages.url ORDER BY pages.id"
             ),
         )
+
+    def claims(self) -> Iterator[tuple[int, str, int | None, bytes]]:
+        """Yield id, URL, page and claim of every URL in progress that has claimed anything."""
+        return self._db.execute(
+            "SELECT urls.id, urls.url, page, claim FROM leases JOIN urls ON urls.id = leases.url "
+            "WHERE claim IS NOT NULL ORDER BY urls.id"
+        )
+
+    def page_numbers(self) -> Iterator[int]:
+        """Yield the numbers of all pages."""
+        return (number for (number,) in self._db.execute("SELECT id FROM pages"))
 
     def bodies(self) -> Iterator[tuple[int, int, bytes, bytes]]:
         """Yield number, size, digest and packed content of every page that has one."""

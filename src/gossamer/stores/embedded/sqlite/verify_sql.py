@@ -77,7 +77,10 @@ REVISITED = f"""
 """The URLs of which not all links are stored; those of sitemaps never are."""
 
 _COLUMNS = {
-    "hosts": "key:text domain:text delay_s:real next_start:real failures:integer urls:integer",
+    "hosts": "key:text domain:text delay_s:real next_start:real failures:integer urls:integer "
+    "unanswered:integer crawl_delay_s:real? requests:integer failed:integer pages:integer "
+    "took_s:real received:integer failed_at:real? robots_slots:integer robots_until:real",
+    "domains": "name:text credit:real worker:integer? kept_until:real",
     "urls": "url:text key:blob host:integer state:integer depth:integer parent:integer? "
     "hops:integer found_at:real score:real? queue:integer? outcome:text? detail:text? "
     "page:integer? duplicate_of:integer? finished_at:real? attempts:integer deaths:integer "
@@ -102,7 +105,8 @@ def _mistyped(table: str) -> str:
         f"typeof({name}) NOT IN ('{kind.rstrip('?')}', '{'null' if '?' in kind else ''}')"
         for name, _, kind in (column.partition(":") for column in _COLUMNS[table].split())
     )
-    return f"SELECT 'row ' || rowid || ' of {table}' FROM {table} WHERE {wrong}"  # noqa: S608 -- our own names
+    key = "name" if table == "domains" else "rowid"
+    return f"SELECT 'row ' || {key} || ' of {table}' FROM {table} WHERE {wrong}"  # noqa: S608 -- our own names
 
 
 FORM = (
@@ -126,7 +130,14 @@ FORM = (
         UNION ALL
         SELECT 'sketch of page ' || page FROM sketches WHERE length(bands) % 8 <> 0
         UNION ALL
-        SELECT 'host ' || key FROM hosts WHERE failures < 0 OR delay_s < 0
+        SELECT 'host ' || key FROM hosts
+        WHERE failures < 0 OR delay_s < 0 OR unanswered < 0 OR requests < failed OR failed < 0
+           OR pages < 0 OR took_s < 0 OR received < 0 OR robots_slots < 0
+        UNION ALL
+        SELECT 'domain ' || name FROM domains WHERE credit < 0
+        UNION ALL
+        SELECT 'lease of URL ' || url FROM leases
+        WHERE shared NOT IN (0, 1) OR unproven NOT IN (0, 1)
         """,  # noqa: S608 -- our own words
     ),
     VerifyRule(
@@ -309,6 +320,7 @@ CONTENT = (
         SELECT coalesce(urls.url, 'URL ' || relaxing.url)
         FROM relaxing LEFT JOIN urls ON urls.id = relaxing.url
         WHERE urls.id IS NULL OR urls.attempts = 0 OR urls.depth > relaxing.depth
+           OR done < 0 OR done > length(coalesce(targets, x'')) / 8
         """,
     ),
     VerifyRule(
@@ -390,10 +402,13 @@ CONTENT = (
 
 COUNTED = """
     CREATE TEMP VIEW counted AS SELECT
-        CAST((SELECT CAST(value AS TEXT) FROM notes WHERE name = 'bytes') AS INTEGER) AS bytes,
-        CAST((SELECT CAST(value AS TEXT) FROM notes WHERE name = 'received') AS INTEGER)
-            AS received,
-        CAST((SELECT CAST(value AS TEXT) FROM notes WHERE name = 'visits') AS INTEGER) AS visits,
+        coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM notes WHERE name = 'bytes'), 0)
+            AS bytes,
+        coalesce(
+            (SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM notes WHERE name = 'received'), 0
+        ) AS received,
+        coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM notes WHERE name = 'visits'), 0)
+            AS visits,
         coalesce(
             (SELECT CAST(CAST(value AS TEXT) AS REAL) FROM notes WHERE name = 'expired_before'),
             -9e999

@@ -1,0 +1,63 @@
+"""The journal of a crawl in Redis: which rows its commits change, while somebody copies it.
+
+Whoever copies sets the key `watched`, which runs out by itself. A commit that finds it appends to
+the list `journal` what it changes. So what was copied and has changed since can be read again. For
+the last of it commits are held up for a moment, by the key `hold`, which runs out even sooner.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from gossamer.stores.rows import Changes
+
+WATCHED_S: Final = 60
+"""How long changes are noted after the last word of who copies."""
+HOLD_S: Final = 2.0
+"""How long commits wait at most."""
+
+
+class ChangedRows(msgspec.Struct, array_like=True):
+    """The rows that were changed: their ids, numbers and names."""
+
+    commit: int = 0
+    """The number of the commit."""
+    urls: list[int] = []
+    """Those whose row, links, lease or place in `relaxing` has changed."""
+    hosts: list[int] = []
+    pages: list[int] = []
+    domains: list[str] = []
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(ChangedRows).decode
+
+
+def rows_of(changes: Changes) -> ChangedRows:
+    """Return what changes are about."""
+    return ChangedRows(
+        urls=_all(
+            changes.urls, changes.url_changes, changes.links, changes.leases, changes.relaxing
+        ),
+        hosts=_all(changes.hosts, changes.host_urls),
+        pages=_all(
+            changes.pages, changes.reported, changes.contents, changes.sketches, changes.dropped
+        ),
+        domains=[*changes.domains],
+    )
+
+
+def _all(*tables: Iterable[int]) -> list[int]:
+    return [*set().union(*tables)]
+
+
+def pack_entry(commit: int, changed: ChangedRows | None) -> bytes:
+    """Return the entry of a commit."""
+    rows = ChangedRows() if changed is None else changed
+    return _encode(msgspec.structs.replace(rows, commit=commit))
+
+
+def read_entry(packed: bytes) -> ChangedRows:
+    """Return an entry as it was packed."""
+    return _decode(packed)

@@ -1,0 +1,178 @@
+"""A copy of a crawl in Redis is as the crawl was after one commit, also while it goes on."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gossamer.errors import CrawlError
+from gossamer.stores.redis.journal import HOLD_S, WATCHED_S
+from gossamer.stores.redis.row_snapshot import ATTEMPTS, RowSnapshot
+from gossamer.stores.rows import Changes
+from gossamer.views.crawl_copy import copy_crawl
+
+if TYPE_CHECKING:
+    from tests.verify.conftest import CrawlLab
+
+
+@pytest.mark.req("B1", "D13")
+def test_a_crawl_that_has_ended_is_sound(lab: "CrawlLab") -> None:
+    assert asyncio.run(lab.crawl()) == "complete"
+    found = lab.verified()
+    assert [(one.rule, one.examples) for one in found.findings if one.broken] == []
+    assert (found.complete, found.running) == (True, False)
+    assert found.pages > 100
+    assert {"store", "claims", "leases", "counters"} <= {one.rule for one in found.findings}
+
+
+def test_a_crawl_that_was_interrupted_is_sound(lab: "CrawlLab") -> None:
+    assert asyncio.run(lab.crawl(40)) == "interrupted"
+    assert lab.broken() == {}
+
+
+@pytest.mark.req("B1", "D13")
+def test_every_rule_holds_while_it_goes_on(lab: "CrawlLab") -> None:
+    """It is verified again and again, from its beginning to its end."""
+    lab.rows().close()  # there is something to verify from the beginning
+    lab.resign()
+    ended: list[str] = []
+    crawling = threading.Thread(target=lambda: ended.append(asyncio.run(lab.crawl())))
+    crawling.start()
+    pages, were_running = [], 0
+    while crawling.is_alive():
+        found = lab.verified()
+        assert [(one.rule, one.examples) for one in found.findings if one.broken] == []
+        pages.append(found.pages)
+        were_running += found.running
+    crawling.join()
+    assert ended == ["complete"]
+    assert pages == sorted(pages)
+    assert were_running >= 3, pages
+
+
+def test_what_is_in_progress_is_copied(lab: "CrawlLab") -> None:
+    async def begin() -> None:
+        plan = lab.plan()
+        await lab.crawl(40)
+        async with lab.running(plan) as store:
+            await store.join(0, time.time())
+            candidates = await store.candidates(1000)
+            await store.prioritise([(one, 50.0) for one in candidates])
+            await store.route([range(10)] * 10, time.time())
+            task, other, *_ = (await store.lease(0, 3, time.time())).tasks
+            await store.claim(task, b"one content of 16", None, time.time())
+            await store.claim(other, bytes(16), None, time.time())
+            await store.commit()
+
+    asyncio.run(begin())
+    assert "claims" in lab.broken()
+    lab.resign()
+    with copy_crawl(lab.address, lab.name) as copy:
+        leases = copy.connection.execute("SELECT count(*), count(claim) FROM leases").fetchone()
+    assert leases == (3, 2)
+
+
+def change(lab: "CrawlLab") -> Callable[[], None]:
+    """Give what changes one URL, one page and one metadata value of an ended crawl a time."""
+    rows = lab.rows()
+    known = [*rows.known_urls()]
+    numbers = iter(range(10_000))
+
+    def commit() -> None:
+        number = next(numbers)
+        changes = Changes()
+        (row,) = rows.read_urls([known[number % len(known)].id])
+        row.deaths = number + 1
+        changes.urls[row.id] = row
+        changes.reported[1] = number
+        changes.metadata["test"] = b"%d" % number
+        finish = rows.write(changes)
+        assert finish is not None
+        finish()
+
+    return commit
+
+
+def test_what_changes_while_it_is_read_is_read_again(
+    lab: "CrawlLab", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(lab.crawl())
+    commit = change(lab)
+    take = RowSnapshot._take
+
+    def taking(self: RowSnapshot, batches: object) -> None:
+        take(self, batches)  # type: ignore[arg-type]
+        commit()
+
+    monkeypatch.setattr(RowSnapshot, "_take", taking)
+    with copy_crawl(lab.address, lab.name) as copy:
+        number = int(
+            copy.connection.execute("SELECT value FROM notes WHERE name = 'test'").fetchone()[0]
+        )
+        deaths = {
+            count
+            for (count,) in copy.connection.execute("SELECT deaths FROM urls WHERE deaths > 0")
+        }
+        (reported,) = copy.connection.execute("SELECT reported_depth FROM pages LIMIT 1").fetchone()
+    assert number > 0
+    assert deaths == {*range(1, number + 2)}, "of each commit up to the moment, and of none after"
+    assert reported == number
+
+
+def test_a_commit_waits_no_longer_than_a_moment(lab: "CrawlLab") -> None:
+    asyncio.run(lab.crawl())
+    commit = change(lab)
+    lab.client.set(lab.keys.hold, 1, px=50)
+    before = time.monotonic()
+    commit()
+    assert 0.03 <= time.monotonic() - before < HOLD_S
+    lab.client.set(lab.keys.hold, 1)  # for ever
+    before = time.monotonic()
+    commit()
+    assert time.monotonic() - before < HOLD_S + 1.0
+
+
+def test_nothing_is_noted_when_nobody_copies(lab: "CrawlLab") -> None:
+    asyncio.run(lab.crawl())
+    commit = change(lab)
+    commit()
+    assert not lab.client.exists(lab.keys.journal)
+    lab.verified()
+    commit()
+    assert lab.client.llen(lab.keys.journal) == 1
+    for key in (lab.keys.watched, lab.keys.journal):
+        assert 0 < lab.client.ttl(key) <= WATCHED_S
+    lab.client.delete(lab.keys.watched)  # as if its time were over
+    commit()
+    assert lab.client.llen(lab.keys.journal) == 1
+    lab.verified()  # what is left of the journal is of no use, and is not taken for what is needed
+
+
+@pytest.mark.parametrize("often", [1, ATTEMPTS])
+def test_a_copy_whose_journal_was_lost_begins_again(
+    lab: "CrawlLab", monkeypatch: pytest.MonkeyPatch, often: int
+) -> None:
+    asyncio.run(lab.crawl())
+    commit = change(lab)
+    catch_up = RowSnapshot._catch_up
+    lost: list[int] = []
+
+    def catching_up(self: RowSnapshot) -> object:
+        if len(lost) < often:
+            lost.append(1)
+            commit()
+            lab.client.delete(lab.keys.watched, lab.keys.journal)
+            commit()
+        return catch_up(self)
+
+    monkeypatch.setattr(RowSnapshot, "_catch_up", catching_up)
+    if often == ATTEMPTS:
+        with pytest.raises(CrawlError, match="lost 3 times what was changed meanwhile"):
+            lab.verified()
+        return
+    found = lab.verified()
+    assert found.urls > 100
+    assert len(lost) == 1
