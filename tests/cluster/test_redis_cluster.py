@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from redis_cluster import Cluster
 
-from gossamer.stores.redis.keys import prefix
+from gossamer.stores.redis.row_keys import prefix
 
 if TYPE_CHECKING:
     from redis_servers import StartServer

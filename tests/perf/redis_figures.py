@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from statistics import median
 
 import msgspec
+from gossamer.stores.redis.library import function_name
 from redis.asyncio import Redis
 
-from gossamer.stores.redis.keys import NAMES, prefix
-from gossamer.stores.redis.library import function_name
+from gossamer.stores.redis.row_keys import NAMES, prefix
 
 STEPS = ("candidates", "prioritise", "route", "lease", "keep")
 MOST_CALLS = 1_000_000

@@ -17,17 +17,8 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from redis.asyncio import Redis
-from tests.perf.own_redis import own_redis
-
-from gossamer.coordinator.engine import COMMIT_EVERY_S
-from gossamer.model import HostKey, Url
-from gossamer.stores import EmbeddedStore, Link, Store, StoreRules
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.redis import Opening, open_redis
 from gossamer.stores.redis.alive import IN_ORDER
 from gossamer.stores.redis.counters import pack_counters
-from gossamer.stores.redis.keys import key as redis_key
 from gossamer.stores.redis.records import (
     FOUND,
     PAGE,
@@ -38,6 +29,15 @@ from gossamer.stores.redis.records import (
     write_targets,
     write_url,
 )
+from redis.asyncio import Redis
+from tests.perf.own_redis import own_redis
+
+from gossamer.coordinator.engine import COMMIT_EVERY_S
+from gossamer.model import HostKey, Url
+from gossamer.stores import EmbeddedStore, Link, Store, StoreRules
+from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.stores.redis import Opening, open_redis
+from gossamer.stores.redis.row_keys import key as redis_key
 from gossamer.stores.url_record import UrlState
 
 CRAWL, HOST = "chain", "chain.test"

@@ -22,8 +22,7 @@ from gossamer.stores import EmbeddedStore
 from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.keys import REGISTRY
-from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.row_keys import REGISTRY, RowKeys
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Rows
 from gossamer.testing import Web

@@ -30,7 +30,7 @@ from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.own_redis.opening import await_running
 from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name
+from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name
 from gossamer.stores.redis.message_queues import JoinedQueues
 from gossamer.stores.redis.opening import checked_address, clock_offset_s, open_rows
 from gossamer.stores.redis.row_keys import RowKeys

@@ -55,7 +55,7 @@ async def open_copied_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]
     """Copy a crawl out of a shared store, and open the tables of the copy."""
     # Imported when it is needed: the Redis client takes a while to load.
     from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name  # noqa: PLC0415
+    from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name  # noqa: PLC0415
     from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
 
     address = parse_address(request.address.url)

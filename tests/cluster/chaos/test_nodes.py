@@ -8,7 +8,7 @@ import pytest
 from redis_cluster import Cluster
 from redis_servers import wait_until
 
-from gossamer.stores.redis.keys import prefix
+from gossamer.stores.redis.row_keys import prefix
 
 if TYPE_CHECKING:
     from redis_servers import StartServer

@@ -28,8 +28,9 @@ from gossamer.stores.embedded.directory import DATABASE, CrawlDirectory, find_cr
 from gossamer.stores.opening import IdleRequest, OpenRequest
 from gossamer.stores.own_redis.folder import FOLDER, is_own_redis, make_folder
 from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.redis import crawl_client, nodes, opening
+from gossamer.stores.redis import nodes, opening
 from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.crawl_names import crawl_names
 from gossamer.stores.redis.opening_reader import open_redis_rows_reader
 from gossamer.stores.redis.row_keys import RowKeys
 
@@ -116,7 +117,7 @@ async def _coordinating(
             shutil.rmtree(folder / "appendonlydir", ignore_errors=True)
         async with _started(directory.path), _client(directory.path) as client:
             address = _address(directory.path)
-            names = await crawl_client.crawl_names(nodes.Nodes(address))
+            names = await crawl_names(nodes.Nodes(address))
             if others := {*names} - {request.name}:
                 what = f"{directory.path} holds the crawl {min(others)}"
                 raise UsageError(f"{what}: give its seed or --name, another --dir, or --fresh")

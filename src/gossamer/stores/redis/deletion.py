@@ -8,11 +8,10 @@ from typing import Final
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import BlockingLink
-from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.lead import CrawlLead, LeadLostError, read_holder
 from gossamer.stores.redis.older_format import is_worked_on
 from gossamer.stores.redis.row_format import RowFormat
-from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.row_keys import REGISTRY, RowKeys
 
 log = logging.getLogger("gossamer.store")
 

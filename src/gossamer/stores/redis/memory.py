@@ -6,9 +6,7 @@ there are several for each host, a bounded sample is measured, so that nobody ha
 
 import logging
 from collections.abc import Collection
-from itertools import chain
 
-from gossamer.stores.redis import keys as older
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import BlockingLink
 from gossamer.stores.redis.row_keys import NAMES, RowKeys
@@ -31,11 +29,7 @@ def memory_of(address: RedisAddress, crawl: str) -> int:
 
 
 def _memory_of(link: BlockingLink, keys: RowKeys) -> int:
-    names = chain(
-        (keys.prefix + name.encode() for name in NAMES.values()),
-        (keys.everything + name.encode() for name in older.NAMES.values()),
-    )
-    single = {name for name in names if not name.endswith(b":")}
+    single = {keys.prefix + name.encode() for name in NAMES.values()}
     measured = _measure(link, single)
     (size,) = link.ask(("DBSIZE",))
     seen, sampled, cursor = 0, 0, b""

@@ -24,12 +24,12 @@ from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest, Say
 from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
-from gossamer.stores.redis.keys import REGISTRY
 from gossamer.stores.redis.lead import LEAD_S
 from gossamer.stores.redis.message_queues import FrontierQueues, alive
 from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes, connect
 from gossamer.stores.redis.probe import check
+from gossamer.stores.redis.row_keys import REGISTRY
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import ReplayedPage, pack_records
 from gossamer.stores.rows import Changes, ResultRow

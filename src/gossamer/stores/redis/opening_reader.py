@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name
+from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.row_reads import RedisRowReads
 from gossamer.stores.rows_reader import Presence, RowsReader, explained

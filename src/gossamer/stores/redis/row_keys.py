@@ -8,8 +8,8 @@ decimal; members of sorted sets are 8 bytes, so that equal scores are in the ord
 import struct
 from typing import Final
 
-from gossamer.stores.redis.keys import key, prefix
-
+REGISTRY: Final = "gossamer:crawls"
+"""A set: the names of the crawls that this Redis holds."""
 NAMES: Final = {
     # who writes
     "format": "format",  # string: the number of the format
@@ -49,6 +49,11 @@ NAMES: Final = {
 }
 
 
+def prefix(crawl: str) -> str:
+    """Return how every key of a crawl begins, in whatever format."""
+    return f"gossamer:{{{crawl}}}:"
+
+
 class RowKeys:
     """The keys of one crawl."""
 
@@ -57,7 +62,7 @@ class RowKeys:
         """How each of them begins."""
         self.everything = prefix(crawl).encode()
         """How every key of the crawl begins, of this format or another."""
-        self.rules = key(crawl, "rules").encode()
+        self.rules = f"{prefix(crawl)}rules".encode()
         """A key that a crawl has whose rules the server carries out: it is in another format."""
         for name, ending in NAMES.items():
             setattr(self, name, self.prefix + ending.encode())

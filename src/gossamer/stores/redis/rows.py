@@ -179,7 +179,6 @@ class RedisRows(RedisRowReads):
                 self._lead.renew()
                 renew_at = time.monotonic() + RENEW_EVERY_S
 
-
     def _last(self) -> RowNumbers:
         """Return how far the numbers of rows go, with what is not on the server yet."""
         return self._numbers

@@ -7,7 +7,7 @@ import pytest
 from gossamer.errors import CrawlError, OlderFormatError, UsageError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.deletion import check_deletable, crawl_names, delete_shared_crawl
-from gossamer.stores.redis.keys import REGISTRY, key
+from gossamer.stores.redis.row_keys import REGISTRY, key
 from gossamer.stores.redis.source import CrawlSource
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from redis_servers import StartServer
 
 from gossamer.stores.redis import memory
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.keys import key
+from gossamer.stores.redis.row_keys import key
 
 PAGES = 3000
 
