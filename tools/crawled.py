@@ -1,5 +1,6 @@
 """Crawls of a simulated web, and their results for assertions."""
 
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from gossamer.coordinator import Summary, crawl
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import ModuleLike
 from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite.queries import URL_COLUMNS, record
 from gossamer.stores.embedded.sqlite.readonly import reading
+from gossamer.stores.embedded.sqlite.row_reads import SqliteRowReads
+from gossamer.stores.reading import ANY_STATE
+from gossamer.stores.results import Result
+from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.url_record import UrlRecord
 from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web
@@ -93,7 +97,12 @@ async def crawl_into(
 
 def read_urls(directory: Path) -> dict[Url, UrlRecord]:
     """Return every URL of the crawl in that directory, in the order of discovery."""
-    query = f"{URL_COLUMNS} FROM urls JOIN hosts ON hosts.id = urls.host ORDER BY urls.id"
-    with reading(CrawlDirectory(directory).database) as db:
-        records = [record(UrlRecord, row) for row in db.execute(query)]
-    return {one.url: one for one in records}
+    path = CrawlDirectory(directory).database
+    with reading(path) as db:
+        lists = RowLookup(SqliteRowReads(db, path)).list_urls(ANY_STATE, None)
+        return {one.record.url: one.record for some in lists for one in some}
+
+
+def stored_results(connection: sqlite3.Connection) -> list[Result]:
+    """Return the log of results in the file of a crawl."""
+    return RowLookup(SqliteRowReads(connection, Path())).results(0, 10**6)

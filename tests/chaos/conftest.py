@@ -14,12 +14,11 @@ from subprocess import PIPE, Popen
 
 import msgspec
 import pytest
-from crawled import read_urls
+from crawled import read_urls, stored_results
 from process_tree import children, workers_of
 from tests.chaos import scraper
 
 from gossamer.codings import read_content
-from gossamer.stores.embedded.sqlite.queries import read_results
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import Pause, Raw, RawStep, Reply, Web
 from gossamer.testing.traffic import traffic_of
@@ -226,7 +225,7 @@ def read_result(directory: Path, *, with_parts: bool = False) -> SmallCrawlResul
             "JOIN urls ON urls.id = pages.url JOIN contents ON contents.page = pages.id "
             "ORDER BY pages.id"
         ).fetchall()
-        found, results = [*read_urls(directory).values()], read_results(db, 0, 10_000)
+        found, results = [*read_urls(directory).values()], stored_results(db)
     scraper.assert_each_is_there_once(found, results)
     assert {place for _, place, *_ in urls} <= {UrlState.DONE, UrlState.TOO_DEEP}
     assert [page[:2] for page in pages] == [(number, number) for number in range(1, len(pages) + 1)]

@@ -19,7 +19,6 @@ from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.embedded.memory import CrawlMemory
 from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.sqlite.queries import read_results
 from gossamer.stores.embedded.waiting import HEAD
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.local import STORE, StoreSession
@@ -31,6 +30,7 @@ from gossamer.stores.redis.reader import RedisReader, open_redis_reader
 from gossamer.stores.redis.records import read_url, write_url
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import Result, unpack_records
+from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.rows import ResultRow, Rows
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
@@ -179,9 +179,7 @@ class EmbeddedSetup:
         return [one for one in [*stored, *collected] if one.number > after][:limit]
 
     def stored_results(self) -> list[Result]:
-        rows = self._store.rows
-        assert isinstance(rows, SqliteRows)
-        return read_results(rows.connection, 0, 10**9)
+        return RowLookup(self._store.rows).results(0, 10**6)
 
     def last_result(self) -> int:
         return max((one.number for one in self.results(0, 10**9)), default=0)
@@ -246,10 +244,6 @@ class RedisRowsSetup(EmbeddedSetup):
         assert self._rows is not None
         self._rows.resign()  # as if its time were over
         self._rows.close()
-
-    def stored_results(self) -> list[Result]:
-        assert self._rows is not None
-        return [as_result(one) for one in self._rows.read_results(0, 1000)]
 
     def close(self) -> None:
         assert self._rows is not None

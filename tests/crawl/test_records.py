@@ -7,11 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from crawled import Crawled
+from crawled import Crawled, stored_results
 
 from gossamer import FinishedUrl, FollowedLink, Outcome, Page, Url
 from gossamer.modules import ModuleReport
-from gossamer.stores.embedded.sqlite.queries import read_results
 from gossamer.stores.results import Result
 from gossamer.testing import Web
 
@@ -57,7 +56,7 @@ def seed(web: Web) -> str:
 
 def log_of(folder: Path) -> list[Result]:
     with closing(sqlite3.connect(folder / "crawl.sqlite")) as db:
-        return read_results(db, 0, 1000)
+        return stored_results(db)
 
 
 def records_of(results: Sequence[Result], source: str) -> list[dict[str, object]]:

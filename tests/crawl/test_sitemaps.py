@@ -11,11 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from crawled import Crawled
+from crawled import Crawled, stored_results
 from tests.unit.views.reading import broken, explained, in_directory, in_redis
 
 from gossamer import crawl as crawl_any
-from gossamer.stores.embedded.sqlite.queries import read_results
 from gossamer.testing import Reply, Site, Web, traffic_of
 
 Crawl = Callable[..., Crawled]
@@ -125,7 +124,7 @@ def test_modules_and_outputs_have_nothing_of_them(site: Site, crawl: Crawl, tmp_
     )
     crawl("http://a.test/", sitemaps="auto", modules=[f"{file}:Ends"])
     with closing(sqlite3.connect(tmp_path / "crawl" / "crawl.sqlite")) as db:
-        results = read_results(db, 0, 100)
+        results = stored_results(db)
     told = [json.loads(one.data) for result in results for one in result.records or ()]
     ended = {one["url"]: one["found"] for one in told}
     # of the index as a page, to which another page links, they hear

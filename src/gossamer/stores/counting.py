@@ -5,8 +5,9 @@ So they are those of the rows, at any moment.
 """
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -32,8 +33,8 @@ class StoredCounts(msgspec.Struct, array_like=True, kw_only=True, frozen=True):
 
     states: dict[int, int] = {}
     """How many URLs there are of each state, as they are stored: assigned ones are queued."""
-    depths: list[DepthCounts] = []
-    """By depth."""
+    depth_counts: tuple[bytes, bytes, bytes] = (b"", b"", b"")
+    """By depth, 8 bytes each, the numbers of `DepthCounts`: packed, as they may be many."""
     queues: dict[int, int] = {}
     """How many URLs wait in each priority queue, over all hosts."""
     pages: int = 0
@@ -42,6 +43,11 @@ class StoredCounts(msgspec.Struct, array_like=True, kw_only=True, frozen=True):
     """Whether a shorter path is not followed to its end."""
     first_attempt_at: float | None = None
     last_attempt_at: float | None = None
+
+    @property
+    def depths(self) -> list[DepthCounts]:
+        """How many URLs of each depth there are."""
+        return [*map(DepthCounts, *map(_unpacked, self.depth_counts))]
 
 
 pack_counts: Final = msgspec.msgpack.Encoder().encode
@@ -64,7 +70,7 @@ def count_rows(rows: ReadableRows) -> StoredCounts:
         counted.add(known, is_leased=known.id in leased)
     return StoredCounts(
         states=dict(counted.states),
-        depths=counted.depths(),
+        depth_counts=counted.depth_counts(),
         queues=dict(counted.queues),
         pages=sum(1 for _ in rows.known_pages()),
         hosts=sum(1 for _ in rows.hosts()),
@@ -98,11 +104,13 @@ class _RowCounter:
             self.first_at = min(self.first_at, known.finished_at)
             self.last_at = max(self.last_at, known.finished_at)
 
-    def depths(self) -> list[DepthCounts]:
-        return [
-            DepthCounts(self._urls[depth], self._finished[depth], self._pages[depth])
-            for depth in range(max(self._urls, default=-1) + 1)
-        ]
+    def depth_counts(self) -> tuple[bytes, bytes, bytes]:
+        depths = range(max(self._urls, default=-1) + 1)
+        urls, finished, pages = (
+            _packed([counts[depth] for depth in depths])
+            for counts in (self._urls, self._finished, self._pages)
+        )
+        return urls, finished, pages
 
 
 def wrong_counts(rows: ReadableRows) -> Iterator[str]:
@@ -136,3 +144,13 @@ def _in_words(counts: StoredCounts) -> Iterator[tuple[str, int]]:
     yield "pages", counts.pages
     yield "hosts", counts.hosts
     yield "whether depths may decrease", int(counts.relaxing)
+
+
+def _packed(numbers: Sequence[int]) -> bytes:
+    return array("q", numbers).tobytes()
+
+
+def _unpacked(packed: bytes) -> Sequence[int]:
+    numbers = array("q")
+    numbers.frombytes(packed)
+    return numbers

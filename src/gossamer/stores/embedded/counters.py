@@ -33,7 +33,7 @@ class CrawlCounters:
         counts = memory.urls.counts
         stored = StoredCounts(
             states={int(state): urls for state, urls in self._states().items() if urls},
-            depths=counts.depths(),
+            depth_counts=counts.depth_counts(),
             queues={queue: urls for queue, urls in sorted(self.queues.items()) if urls},
             pages=memory.pages.count,
             hosts=memory.hosts.count,

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterable
 
-from gossamer.stores.counting import DepthCounts
 from gossamer.stores.url_record import UrlState
 
 
@@ -14,9 +13,9 @@ class UrlCounts:
     """
 
     def __init__(self) -> None:
-        self._urls = array("Q", [0])
-        self._finished = array("Q", [0])
-        self._pages = array("Q", [0])
+        self._urls = array("q", [0])
+        self._finished = array("q", [0])
+        self._pages = array("q", [0])
         self.first_attempt_at: float | None = None
         self.last_attempt_at: float | None = None
 
@@ -65,12 +64,9 @@ class UrlCounts:
             self.first_attempt_at = at
         self.last_attempt_at = at
 
-    def depths(self) -> list[DepthCounts]:
-        """Return the counters by depth, up to the largest that any URL has."""
-        counts = [*map(DepthCounts, self._urls, self._finished, self._pages)]
-        while counts and not counts[-1].urls:
-            counts.pop()
-        return counts
+    def depth_counts(self) -> tuple[bytes, bytes, bytes]:
+        """Return the counters by depth as they are stored (`StoredCounts`)."""
+        return self._urls.tobytes(), self._finished.tobytes(), self._pages.tobytes()
 
     def _grow(self, depth: int) -> None:
         for counts in (self._urls, self._finished, self._pages):
