@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 Tampering = Callable[["CrawlLab"], None]
 
-UNCHECKED = {"domains"}
-"""What nothing else says: the credits of domains."""
 OF_COPIES = {"lead", "watched", "journal", "hold"}
 STRINGS = {"format", "commit", "linked", "unscored"}
-HASHES = set(NAMES.values()) - UNCHECKED - OF_COPIES - STRINGS - {"kept", "row-ages"}
+HASHES = set(NAMES.values()) - OF_COPIES - STRINGS - {"kept", "row-ages"}
 UNUSED = {"leases", "relaxing", "result-rows", "unscored"}
 """Those that may be empty when a crawl was interrupted in order, without outputs."""
 
@@ -249,7 +247,7 @@ def test_any_field_or_key_that_is_missing_is_found(lab: "CrawlLab") -> None:
     seen = set()
     for key in sorted(lab.client.scan_iter(match=lab.keys.prefix + b"*")):
         name = key.removeprefix(lab.keys.prefix).decode()
-        if name in OF_COPIES | UNCHECKED:
+        if name in OF_COPIES:
             continue
         seen.add(name)
         for lose in _losses(lab, key, name):

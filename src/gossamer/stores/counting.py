@@ -43,6 +43,8 @@ class StoredCounts(msgspec.Struct, array_like=True, kw_only=True, frozen=True):
     """Whether a shorter path is not followed to its end."""
     first_attempt_at: float | None = None
     last_attempt_at: float | None = None
+    domains: int = 0
+    """How many domains have a row."""
 
     @property
     def depths(self) -> list[DepthCounts]:
@@ -77,6 +79,7 @@ def count_rows(rows: ReadableRows) -> StoredCounts:
         relaxing=any(True for _ in rows.relaxing()),
         first_attempt_at=counted.first_at if counted.last_at > -math.inf else None,
         last_attempt_at=counted.last_at if counted.last_at > -math.inf else None,
+        domains=sum(1 for _ in rows.domains()),
     )
 
 
@@ -143,6 +146,7 @@ def _in_words(counts: StoredCounts) -> Iterator[tuple[str, int]]:
         yield f"URLs in queue {queue}", urls
     yield "pages", counts.pages
     yield "hosts", counts.hosts
+    yield "domains", counts.domains
     yield "whether depths may decrease", int(counts.relaxing)
 
 

@@ -20,8 +20,8 @@ class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
 
     connection: sqlite3.Connection
     where: str
-    running: bool
-    """Whether a process worked on the crawl at that moment."""
+    is_led: bool
+    """Whether a process had the lead of the crawl at that moment."""
     broken_indexes: list[str]
     """Where the queues and numbers of the store do not agree with its rows."""
 
@@ -40,7 +40,7 @@ def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
             yield CrawlCopy(
                 connection=connection,
                 where=source.where,
-                running=moment.is_led,
+                is_led=moment.is_led,
                 broken_indexes=broken,
             )
         except sqlite3.Error as error:

@@ -61,9 +61,10 @@ async def open_copied_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]
     address = parse_address(request.address.url)
     name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
     with copy_crawl(address, name) as copy:
-        closed = not copy.running and read_note(copy.connection, "closed") == b"yes"
+        closed = read_note(copy.connection, "closed") == b"yes"
+        running = copy.is_led and not closed
         reader = SqliteReader(
-            copy.connection, copy.where, request.directory, running=copy.running, closed=closed
+            copy.connection, copy.where, request.directory, running=running, closed=closed
         )
         options = read_options(await reader.note(OPTIONS_NOTE), copy.where)
         yield CrawlTables(

@@ -275,6 +275,11 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
             "a.test is asked 1 times",
             "UPDATE hosts SET robots_slots = 1, robots_until = 9.0",
         ),
+        (
+            "counters",
+            "domains: the counter says",
+            "INSERT INTO domains VALUES ('b.test', 0.0, NULL, 0.0)",
+        ),
         ("types", "row b of domains", "INSERT INTO domains VALUES ('b', 'much', NULL, 0.0)"),
         ("values", "domain b", "INSERT INTO domains VALUES ('b', -1.0, NULL, 0.0)"),
         (

@@ -40,6 +40,7 @@ class CrawlCounters:
             relaxing=relaxing,
             first_attempt_at=counts.first_attempt_at,
             last_attempt_at=counts.last_attempt_at,
+            domains=memory.hosts.stored_domains,
         )
         memory.put(COUNTS_NAME, pack_counts(stored))
         if len(self._scheduler.hosts) <= FEW_HOSTS:

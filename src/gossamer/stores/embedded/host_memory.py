@@ -28,6 +28,7 @@ class HostMemory:
         self._fetched: dict[int, HostRow] = {}
         """Rows that were read ahead."""
         self.domains: dict[str, DomainRow] = {}
+        self._stored_domains: set[str] = set()
         self.top_credit = 0.0
         """The largest credit of any domain."""
         self.with_robots_slots: list[HostRow] = []
@@ -43,6 +44,7 @@ class HostMemory:
     def load_domain(self, row: DomainRow) -> None:
         """Take in a domain that is stored."""
         self.domains[row.name] = row
+        self._stored_domains.add(row.name)
         self.top_credit = max(self.top_credit, row.credit)
 
     def _append(self, key: HostKey, domain: str, urls: int) -> int:
@@ -115,6 +117,11 @@ class HostMemory:
 
     # -- domains ---------------------------------------------------------------------------------
 
+    @property
+    def stored_domains(self) -> int:
+        """How many domains have a row; others have a credit that is not stored yet."""
+        return len(self._stored_domains)
+
     def credit_of(self, domain: str) -> float:
         """Return the credit of a domain: its importance by the crawl's own links."""
         found = self.domains.get(domain)
@@ -135,6 +142,7 @@ class HostMemory:
     def save_domain(self, domain: str) -> None:
         """Save a domain."""
         self._pending.now.domains[domain] = self.domains[domain]
+        self._stored_domains.add(domain)
 
     def _domain(self, name: str) -> DomainRow:
         found = self.domains.get(name)
