@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from gossamer.plan.stored_options import read_options
 from gossamer.stores.embedded.sqlite.queries import read_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
-from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
+from gossamer.stores.rows_reader import RowsReader
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
 
 
@@ -38,38 +37,21 @@ async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
             yield CrawlTables(crawl=crawl, reader=crawl.reader, connection=connection)
             return
         # Imported when it is needed: the Redis client takes a while to load.
-        from gossamer.views.lua_copy import copy_lua_crawl  # noqa: PLC0415
+        from gossamer.stores.redis.row_reads import RedisRowReads  # noqa: PLC0415
+        from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
 
-        async with copy_lua_crawl(crawl) as (reader, broken_indexes):
-            copy = msgspec.structs.replace(crawl, reader=reader)
-            yield CrawlTables(
-                crawl=copy,
-                reader=reader,
-                connection=reader.connection,
-                broken_indexes=broken_indexes,
+        reader = crawl.reader
+        assert isinstance(reader, RowsReader), "whatever is stored is read over its rows"
+        assert isinstance(reader.rows, RedisRowReads), "no other store is shared"
+        with copy_crawl(reader.rows.address, reader.rows.crawl) as copy:
+            closed = read_note(copy.connection, "closed") == b"yes"
+            running = copy.is_led and not closed
+            copied = SqliteReader(
+                copy.connection, reader.where, reader.directory, running=running, closed=closed
             )
-
-
-@asynccontextmanager
-async def open_copied_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
-    """Copy a crawl out of a shared store, and open the tables of the copy."""
-    # Imported when it is needed: the Redis client takes a while to load.
-    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name  # noqa: PLC0415
-    from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
-
-    address = parse_address(request.address.url)
-    name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
-    with copy_crawl(address, name) as copy:
-        closed = read_note(copy.connection, "closed") == b"yes"
-        running = copy.is_led and not closed
-        reader = SqliteReader(
-            copy.connection, copy.where, request.directory, running=running, closed=closed
-        )
-        options = read_options(await reader.note(OPTIONS_NOTE), copy.where)
-        yield CrawlTables(
-            crawl=StoredCrawl(reader, options),
-            reader=reader,
-            connection=copy.connection,
-            broken_indexes=copy.broken_indexes,
-        )
+            yield CrawlTables(
+                crawl=msgspec.structs.replace(crawl, reader=copied),
+                reader=copied,
+                connection=copy.connection,
+                broken_indexes=copy.broken_indexes,
+            )
