@@ -87,8 +87,8 @@ class Joining(Protocol):
     async def new_worker(self) -> int:
         """Return the number of a worker that counts from now on."""
 
-    async def say(self, level: Level, words: str) -> None:
-        """Pass on a message."""
+    async def say(self, level: Level, who: str, words: str) -> None:
+        """Pass on a message of somebody."""
 
 
 CONTROL: Contract[WorkerControl] = Contract(WorkerControl)

@@ -41,7 +41,6 @@ class _Process:
     def __init__(self, name: str, number: int | None, owner: "JoinedProcesses") -> None:
         self.name = name
         self.number = number
-        self.who = name
         self.untaken = 0
         """How many messages were read and are still needed."""
         self.heard_at = owner.services.clock()
@@ -82,7 +81,7 @@ class _Process:
         self._owner.store.take_message(up(self.name))
 
     def _greeted(self, hello: Hello) -> None:
-        self.number, self.who = hello.worker, hello.name
+        self.number = hello.worker
         self._owner.note()
 
     # -- what it asks (`Joining`) ----------------------------------------------------------------
@@ -91,9 +90,9 @@ class _Process:
         """Return the number of a worker that counts from now on."""
         return await self._owner.store.new_worker(self._owner.services.clock())
 
-    async def say(self, level: Level, words: str) -> None:
-        """Show a message."""
-        self._owner.services.say(level, f"{self.who}: {words}")
+    async def say(self, level: Level, who: str, words: str) -> None:
+        """Show a message of somebody."""
+        self._owner.services.say(level, f"{who}: {words}")
 
 
 class JoinedProcesses:

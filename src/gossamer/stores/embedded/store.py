@@ -14,7 +14,7 @@ from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.stores.claim import Claim, StoredBody
 from gossamer.stores.contract import LATE_S, Leased, Link, Settled, Settlement, Task
 from gossamer.stores.cookies import COOKIES_NOTE, change_cookies, read_jar
-from gossamer.stores.embedded.atomic import atomic, interrupted
+from gossamer.stores.embedded.atomic import atomic, collecting, interrupted
 from gossamer.stores.embedded.duplicates import Original, Unread
 from gossamer.stores.embedded.frontier_state import FrontierState
 from gossamer.stores.embedded.link_graph import LINKS_AT_ONCE, Growth, as_settled
@@ -34,6 +34,7 @@ __all__ = ["EmbeddedStore", "StoreRules"]
 
 Finish: TypeAlias = Callable[[Callable[[], None]], Awaitable[None]]
 
+AWAY_CHECK_S = 0.05
 EXPIRED_AT_ONCE = 100
 """How many contents are dropped in one step: it takes one or two milliseconds."""
 
@@ -94,6 +95,9 @@ class EmbeddedStore:
             rows.close()
             raise CrawlError(rows.complaint(error)) from error
         self._memory = memory
+        self.is_lost: Callable[[], bool] = rows.is_lost
+        """Tells whether steps have to wait, as the server of the rows is away."""
+        self._away = asyncio.Lock()
         self._scheduler = self._state.scheduler
         self._budget = self._state.budget
         self._workers = WorkerRegistry(memory, self._scheduler)
@@ -521,9 +525,22 @@ class EmbeddedStore:
             if is_durable and is_commit:
                 self._memory.end_write()
 
-    @atomic
+    @collecting
     async def _write(self) -> Callable[[], None] | None:
         return self._state.write()
+
+    async def await_rows(self) -> None:
+        """Wait for a server that is away, as everybody does; a CrawlError after a while.
+
+        So no step waits for it in the middle, when nothing else could be done, not even be stopped.
+        """
+        async with self._away:
+            while self.is_lost():
+                if self.broken is not None:
+                    raise self.broken
+                await asyncio.sleep(AWAY_CHECK_S)
+                if not self._committing.locked():
+                    await self.between_commits(self.rows.reconnect)
 
     async def between_commits(self, work: Callable[[], None]) -> None:
         """Do something that may take long with the rows, while nothing is being written."""

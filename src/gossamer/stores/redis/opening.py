@@ -203,6 +203,9 @@ async def _opened(
             clock=request.clock,
             queues=FrontierQueues(address, rows.keys),
         )
+    except asyncio.CancelledError:
+        rows.give_up()  # whoever quits does not wait for a server that is away
+        raise
     finally:
         await store.close()
 

@@ -36,11 +36,16 @@ class ReadingThread:
 
 
 @asynccontextmanager
-async def open_redis_rows_reader(request: ReadRequest) -> AsyncIterator[RowsReader]:
-    """Connect to a crawl in Redis to read it; nobody is disturbed."""
+async def open_redis_rows_reader(
+    request: ReadRequest, *, may_be_led: bool = True
+) -> AsyncIterator[RowsReader]:
+    """Connect to a crawl in Redis to read it; nobody is disturbed.
+
+    If it cannot be led by anybody, a lead that stands there is that of a process that has died.
+    """
     address = parse_address(request.address.url)
     name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
-    async with _reading(request, name, Nodes(address)) as reader:
+    async with _reading(request, name, Nodes(address), may_be_led=may_be_led) as reader:
         yield reader
 
 
@@ -53,7 +58,9 @@ def remembering_rows_reader(
 
 
 @asynccontextmanager
-async def _reading(request: ReadRequest, name: str, nodes: Nodes) -> AsyncIterator[RowsReader]:
+async def _reading(
+    request: ReadRequest, name: str, nodes: Nodes, *, may_be_led: bool = True
+) -> AsyncIterator[RowsReader]:
     rows = RedisRowReads(parse_address(request.address.url), name, tell=log.warning, nodes=nodes)
     thread = ReadingThread()
     try:
@@ -61,7 +68,7 @@ async def _reading(request: ReadRequest, name: str, nodes: Nodes) -> AsyncIterat
         with explained(rows, rows.where):
             yield RowsReader(
                 rows,
-                partial(_presence, rows),
+                partial(_presence, rows, may_be_led=may_be_led),
                 where=rows.where,
                 name=name,
                 directory=request.directory,
@@ -72,9 +79,9 @@ async def _reading(request: ReadRequest, name: str, nodes: Nodes) -> AsyncIterat
         thread.end()
 
 
-def _presence(rows: RedisRowReads) -> Presence:
+def _presence(rows: RedisRowReads, *, may_be_led: bool) -> Presence:
     """Return who works on a crawl: a process closes it before it lets go of the lead."""
-    holder = rows.holder()
+    holder = rows.holder() if may_be_led else None
     (closed,) = rows.read_metadata(["closed"])
     running = holder is not None and closed != b"yes"
     return Presence(

@@ -158,6 +158,21 @@ class RedisRows(RedisRowReads):
         """Let another process take the lead at once."""
         self._lead.resign()
 
+    # -- a server that is away -------------------------------------------------------------------
+
+    def is_lost(self) -> bool:
+        """Tell whether the server is away, so that whoever reads would wait for it."""
+        return self._reading.is_lost() or self._writing.is_lost()
+
+    def reconnect(self) -> None:
+        """Wait until the server answers whoever reads; a CrawlError after a while."""
+        self._reading.ask(("PING",))
+
+    def give_up(self) -> None:
+        """Have what waits for the server give up."""
+        self._reading.give_up()
+        self._writing.give_up()
+
     # -- reading ---------------------------------------------------------------------------------
 
     def known_urls(self) -> Iterator[KnownUrl]:
