@@ -118,6 +118,9 @@ class Engine:
             if over is not None and self.joined is not None:
                 await self.joined.finish(over)
             return over or ended_by
+        except asyncio.CancelledError:
+            self._store.give_up()
+            raise
         finally:
             for one in watched:
                 one.cancel()

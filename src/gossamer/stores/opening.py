@@ -46,6 +46,8 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Is told how far the clock of the crawl is before `time.monotonic`, where a server says so."""
     fresh: bool = False
     """Delete what an earlier crawl has left."""
+    must_exist: bool = False
+    """Refuse to begin a new one: it was there a moment ago."""
     allow_insecure: bool = False
     """Accept a server elsewhere without password or TLS."""
     say: Say = lambda _level, _words: None
@@ -62,6 +64,9 @@ class LocalStore(Store, Protocol):
 
     async def commit_wanted(self) -> None:
         """Wait until somebody waits for a commit."""
+
+    def give_up(self) -> None:
+        """Wait no more for a server that is away: whoever works with it quits."""
 
     # -- for processes that have joined ----------------------------------------------------------
 

@@ -364,6 +364,9 @@ class Rows(ReadableRows, Protocol):
     def reconnect(self) -> None:
         """Wait until it answers; a CrawlError after a while."""
 
+    def give_up(self) -> None:
+        """Have what waits for it give up."""
+
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Take changes over, which are not used any more afterwards.
 

@@ -481,6 +481,10 @@ class EmbeddedStore:
         self._waiting_for_commit.append(tell)
         self._wanted.set()
 
+    def give_up(self) -> None:
+        """Wait no more for a server that is away: whoever works with it quits."""
+        self.rows.give_up()
+
     async def commit_wanted(self) -> None:
         """Wait until somebody waits for a commit."""
         await self._wanted.wait()

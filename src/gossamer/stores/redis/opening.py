@@ -97,6 +97,11 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
     )
     async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
         await _take_lead(rows, request)
+        if request.must_exist and not await asyncio.to_thread(rows.is_there):
+            raise CrawlError(
+                f"the crawl {request.name} in {address} is not there any more: it was deleted, or "
+                "the server has lost its data"
+            )
         if request.fresh:
             await _start_over(rows, request)
         await asyncio.to_thread(rows.prepare)

@@ -41,6 +41,9 @@ class SqliteRows(SqliteRowReads):
     def reconnect(self) -> None:
         """Do nothing: there is no server."""
 
+    def give_up(self) -> None:
+        """Do nothing: there is no server."""
+
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Write changes into the open transaction; return what commits it."""
         assert not changes.sent, "no messages are carried here"
