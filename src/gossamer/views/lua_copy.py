@@ -3,10 +3,13 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from gossamer.errors import CrawlError
+from gossamer.stores.counting import COUNTS_NAME, count_rows, pack_counts
 from gossamer.stores.embedded.sqlite.file import make_tables
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.embedded.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.redis.reader import RedisReader
 from gossamer.transfer.check_indexes import check_indexes
 from gossamer.transfer.export import export
@@ -23,6 +26,14 @@ async def copy_lua_crawl(crawl: StoredCrawl) -> AsyncIterator[tuple[SqliteReader
         make_tables(connection)
         connection.execute("BEGIN")
         copied = await export(source.crawl, source.rules, connection)
+        # Hosts may be a little newer than the moment, so their sum says nothing.
+        connection.execute(
+            "UPDATE hosts SET received = CASE id WHEN (SELECT min(id) FROM hosts) THEN "
+            "(SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM notes WHERE name = 'received') "
+            "ELSE 0 END"
+        )
+        counts = count_rows(SqliteRowReads(connection, Path(source.where)))
+        connection.execute("INSERT INTO notes VALUES (?, ?)", (COUNTS_NAME, pack_counts(counts)))
         reader = SqliteReader(
             connection,
             where=source.where,
