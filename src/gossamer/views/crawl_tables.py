@@ -7,6 +7,8 @@ in a temporary database, and takes time in proportion to the number of URLs.
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +18,9 @@ from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
+
+if TYPE_CHECKING:
+    from gossamer.stores.redis.address import RedisAddress
 
 
 class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,20 +56,18 @@ async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
 
 
 @asynccontextmanager
-async def open_copied_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
-    """Copy a crawl out of a shared store, and open the tables of the copy."""
+async def open_copied_tables(
+    address: "RedisAddress", crawl: str, directory: Path | None = None
+) -> AsyncIterator[CrawlTables]:
+    """Copy a crawl out of a Redis, and open the tables of the copy."""
     # Imported when it is needed: the Redis client takes a while to load.
-    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.crawl_client import ask_server, find_crawl_name  # noqa: PLC0415
     from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
 
-    address = parse_address(request.address.url)
-    name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
-    with copy_crawl(address, name) as copy:
+    with copy_crawl(address, crawl) as copy:
         closed = read_note(copy.connection, "closed") == b"yes"
         running = copy.is_led and not closed
         reader = SqliteReader(
-            copy.connection, copy.where, request.directory, running=running, closed=closed
+            copy.connection, copy.where, directory, running=running, closed=closed
         )
         options = read_options(await reader.note(OPTIONS_NOTE), copy.where)
         yield CrawlTables(

@@ -73,6 +73,8 @@ class RedisRowReads:
         `tell` takes what is to be said of a server that is away, and `clock` says how long it was
         waited for.
         """
+        self.address = address
+        self.crawl = crawl
         self._where = f"the crawl {crawl} in {address}"
         self._keys = RowKeys(crawl)
         self._format = RowFormat(self._keys, crawl, self._where)
