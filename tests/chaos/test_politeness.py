@@ -123,28 +123,29 @@ def test_a_crawl_that_is_killed_again_and_again(
 
 @pytest.mark.req("B3")
 @pytest.mark.parametrize(
-    ("robots", "page", "pause_s"),
+    ("robots", "page", "pause_s", "commits"),
     [
-        ("", {"Retry-After": "1"}, 1.0),
-        ("", {"Retry-After": "315360000"}, None),
-        ("User-agent: *\nCrawl-delay: 1", {}, 1.0),
+        ("", {"Retry-After": "1"}, 1.0, 4),
+        ("", {"Retry-After": "315360000"}, None, 4),
+        ("User-agent: *\nCrawl-delay: 1", {}, 1.0, 3),
     ],
 )
 def test_a_longer_pause_is_written_down_before_anything_else(
     robots: str,
     page: dict[str, str],
     pause_s: float | None,
+    commits: int,
     gossamer: "Gossamer",
     web: Web,
     tmp_path: Path,
 ) -> None:
-    """Killed after the second commit, of which the first was that of the seeds."""
+    """Killed after a commit: of the seeds, of the beginning, of robots.txt, of the answer."""
     site = web.site("busy.test")
     site.robots(robots)
     site.reply("/", Reply(status=429 if page else 200, headers=page), Reply(body="at last"))
     command = crawl_of(web, tmp_path, 0.05)
     job = {"dns": dict(web.dns), "commit_every_s": 1000.0}
-    run = gossamer.start(*command, step="after EmbeddedStore.commit", passing=2, **job)
+    run = gossamer.start(*command, step="after EmbeddedStore.commit", passing=commits, **job)
     assert run.was_killed()
     last = web.requests[-1]
     before = len(web.requests)

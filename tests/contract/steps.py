@@ -1,6 +1,7 @@
 """Steps that are taken both in a store and in the model, and must have the same effect."""
 
 import copy
+import math
 from collections.abc import Callable
 
 import msgspec
@@ -315,8 +316,10 @@ class CheckedStore:
     def reap(self) -> None:
         setup = self.driver.setup
         self.driver.reap()
-        self.driver.expire()
         self.model.lapse(self.now)
+        if not math.isinf(self.model.rules.keep_s):  # what expires is looked for where it is stored
+            self.commit()
+        self.driver.expire()
         if not setup.forgets_the_uncommitted:
             self.model.saved.hosts = copy.deepcopy(self.model.kept.hosts)
 

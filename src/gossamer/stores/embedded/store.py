@@ -81,6 +81,8 @@ class EmbeddedStore:
         self._started = now
         self._finish = finish
         self._is_begun = False
+        self._beginning = asyncio.Lock()
+        """Held while it becomes durable that the crawl runs."""
         self._uncommitted = asyncio.Lock()
         """Held while a page is settled of which a part must not become durable alone."""
         self._committing = asyncio.Lock()
@@ -164,15 +166,16 @@ class EmbeddedStore:
 
     @atomic
     async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
-        """Register a worker, or note that it is still alive."""
-        is_first, self._is_begun = not self._is_begun, True
-        if is_first:
-            self._state.begin()
-        self._join(worker, now, report)
-        if is_first:
-            await self.commit()
+        """Register a worker, or note that it is still alive.
 
-    def _join(self, worker: int, now: float, report: WorkerReport | None) -> None:
+        That the crawl runs is durable before the first one counts: it would get all domains while
+        the others wait for that.
+        """
+        async with self._beginning:
+            if not self._is_begun:
+                self._is_begun = True
+                self._state.begin()
+                await self.commit()
         self._scheduler.join(worker, now)
         self._state.counters.store_busy_hosts(now)
         if report is not None:
