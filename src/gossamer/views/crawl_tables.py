@@ -17,6 +17,7 @@ from gossamer.stores.embedded.sqlite.queries import read_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
 from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
+from gossamer.stores.rows_reader import RowsReader
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
 
 if TYPE_CHECKING:
@@ -38,21 +39,18 @@ class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
 async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
     """Open the tables of a crawl; a crawl in a shared store is copied first."""
     async with open_crawl(request) as crawl:
-        if isinstance(crawl.reader, SqliteReader):
-            connection = crawl.reader.connection
-            yield CrawlTables(crawl=crawl, reader=crawl.reader, connection=connection)
+        reader = crawl.reader
+        if isinstance(reader, SqliteReader):
+            yield CrawlTables(crawl=crawl, reader=reader, connection=reader.connection)
             return
         # Imported when it is needed: the Redis client takes a while to load.
-        from gossamer.views.lua_copy import copy_lua_crawl  # noqa: PLC0415
+        from gossamer.stores.redis.row_reads import RedisRowReads  # noqa: PLC0415
 
-        async with copy_lua_crawl(crawl) as (reader, broken_indexes):
-            copy = msgspec.structs.replace(crawl, reader=reader)
-            yield CrawlTables(
-                crawl=copy,
-                reader=reader,
-                connection=reader.connection,
-                broken_indexes=broken_indexes,
-            )
+        assert isinstance(reader, RowsReader), "all crawls are read over their rows"
+        assert isinstance(reader.rows, RedisRowReads), "no other kind of store is shared"
+        address, name = reader.rows.address, reader.rows.crawl
+    async with open_copied_tables(address, name, request.directory) as tables:
+        yield tables
 
 
 @asynccontextmanager
