@@ -59,13 +59,13 @@ def test_the_crawls_of_a_store_are_listed_and_deleted(
     found = listed(*store)
     assert {name: one["state"] for name, one in found.items()} == {
         "done": "finished",
-        "old": "unreadable",
+        "old": "outdated",
         crawl.name: "running",
     }
     assert found["done"]["pages"] == 4
     assert found["done"]["urls"] > 4
     assert 10_000 < found["done"]["memory"] < 1_000_000
-    assert "does not hold a crawl of this version" in found["old"]["trouble"]
+    assert "was begun with an older version of Gossamer" in found["old"]["trouble"]
 
     code, said = gossamer("crawls", *store, "--delete", crawl.name, "--yes")
     assert (code, f"the crawl {crawl.name} in {server.url} is worked on" in said) == (1, True)
