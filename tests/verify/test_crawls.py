@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gossamer.config import StoreAddress
-from gossamer.stores.redis.keys import REGISTRY, key
+from gossamer.stores.redis.row_keys import REGISTRY, key
 from gossamer.views.crawls import CrawlEntry, crawls_in
 
 if TYPE_CHECKING:
