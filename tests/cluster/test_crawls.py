@@ -54,7 +54,7 @@ def test_the_crawls_of_a_store_are_listed_and_deleted(
     run = crawl.crawl(delay_s=1.0, lease_s=5.0)
     crawl.await_requests(len(web.requests) + 4)
     with server.client as client:
-        client.set(key("old", "rules"), b"\x82")
+        client.set(f"{prefix('old')}rules", b"\x82")
         client.sadd(REGISTRY, "old")
     found = listed(*store)
     assert {name: one["state"] for name, one in found.items()} == {
@@ -87,7 +87,7 @@ def test_the_crawls_of_a_store_are_listed_and_deleted(
 
 def test_on_a_terminal_it_asks_before_it_deletes(server: "RedisServer") -> None:
     with server.client as client:
-        client.set(key("mine", "rules"), b"\x82")
+        client.set(f"{prefix('mine')}rules", b"\x82")
         client.sadd(REGISTRY, "mine")
     for answer, code, words in (
         ("n", 1, "nothing was deleted"),

@@ -16,6 +16,9 @@ from gossamer.stores.local import STORE
 MODULES_NOTE = "coordinator-hooks"
 """The note of which hooks the modules of the coordinator have, for workers elsewhere."""
 
+OVER_NOTE = "over"
+"""The note of what has ended a shared crawl; empty while it goes on."""
+
 StreamName = Literal["stdout", "stderr"]
 Level = Literal["info", "warning", "error"]
 

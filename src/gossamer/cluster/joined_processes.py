@@ -11,7 +11,7 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, Level
+from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
 from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.opening import LocalStore
@@ -119,6 +119,7 @@ class JoinedProcesses:
 
     async def begin(self) -> None:
         """Say hello to those that have joined before."""
+        self.store.put_metadata(OVER_NOTE, b"")
         for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
             self._noted[name] = number
             self._processes[name] = _Process(name, number, self)
@@ -150,6 +151,7 @@ class JoinedProcesses:
     async def finish(self, ended_by: str) -> None:
         """Tell all of them that the crawl is over, and wait a moment for them to leave."""
         self._over = ended_by
+        self.store.put_metadata(OVER_NOTE, ended_by.encode())
         for process in self._processes.values():
             process.end(ended_by)
         with suppress(TimeoutError):

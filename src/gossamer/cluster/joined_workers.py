@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 
 import msgspec
 
-from gossamer.cluster.contracts import MODULES_NOTE
+from gossamer.cluster.contracts import MODULES_NOTE, OVER_NOTE
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import MemberLog, Membership, join_crawl
 from gossamer.cluster.orders import order_for
@@ -107,6 +107,8 @@ class JoiningCommand:
     async def _run(self) -> str:
         self._log.role = "a worker" if self._workers == 1 else "workers"
         async with join_crawl(self._own, self._log) as member:
+            if (ended_by := member.metadata.get(OVER_NOTE)) and not await member.is_led():
+                return ended_by.decode()
             joining = JoinPlan.of(self._workers, member.plan.options)
             member.plan.request_rules(os.environ)  # reports a missing secret before it joins
             modules = [

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 OPTIONS_NOTE = "options"
 """The note that holds the options of a crawl; a crawl that has none has not begun."""
 
+RESTS_NOTE = "rests_until"
+"""The note of until when no host is asked, because a server may have forgotten who asks them."""
+
 Say = Callable[[Literal["info", "warning"], str], None]
 
 

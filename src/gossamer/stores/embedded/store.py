@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import TypeAlias
 
+import msgspec
+
 from gossamer.content.similarity import Sketch
 from gossamer.errors import CrawlError
 from gossamer.frontier.scheduler import ASK_AGAIN_S
@@ -69,17 +71,20 @@ class EmbeddedStore:
         now: float,
         *,
         lives: Callable[[int], bool] | None = None,
+        rests_until: float = -math.inf,
         finish: Finish = in_thread,
     ) -> None:
         """Load a crawl; `lives` tells which workers of the last process may live; None: none.
 
-        `finish` carries out what makes changes durable, and may take long.
+        Until `rests_until` no host is asked: a worker may hold a lease that was lost with the
+        memory of a server. `finish` carries out what makes changes durable, and may take long.
         """
         self.rows = rows
         self.broken: CrawlError | None = None
         """Why it cannot be used any more."""
         self._rules = rules
         self._started = now
+        self._rests_until = rests_until
         self._finish = finish
         self._is_begun = False
         self._beginning = asyncio.Lock()
@@ -175,15 +180,18 @@ class EmbeddedStore:
         That the crawl runs is durable before the first one counts: it would get all domains while
         the others wait for that.
         """
+        await self._begin()
+        self._scheduler.join(worker, now)
+        self._state.counters.store_busy_hosts(now)
+        if report is not None:
+            self._workers.note_report(worker, report, now)
+
+    async def _begin(self) -> None:
         async with self._beginning:
             if not self._is_begun:
                 self._is_begun = True
                 self._state.begin()
                 await self.commit()
-        self._scheduler.join(worker, now)
-        self._state.counters.store_busy_hosts(now)
-        if report is not None:
-            self._workers.note_report(worker, report, now)
 
     @atomic
     async def dismiss(
@@ -202,6 +210,8 @@ class EmbeddedStore:
     async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
         """Lease URLs of hosts that are due now, within the budgets."""
         self._scheduler.join(worker, now)
+        if now < self._rests_until:
+            return Leased([], self._rests_until)
         if self._must_wait_for_order() or self._state.is_held_up:
             return Leased([], now + ASK_AGAIN_S)
         leases = self._scheduler.lease(worker, limit, now)
@@ -350,6 +360,8 @@ class EmbeddedStore:
     @atomic
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take a slot of the host without a task; None: it is taken, else when to ask again."""
+        if now < self._rests_until:
+            return self._rests_until
         owner = self._state.hosts.get(host, domain)
         moment = self._scheduler.acquire_slot(owner, now)
         if moment is None:
@@ -406,8 +418,9 @@ class EmbeddedStore:
     @atomic
     async def new_worker(self, now: float) -> int:
         """Register a worker under the smallest number that no other has; return the number."""
+        await self._begin()
         number = next(one for one in count() if one not in self._scheduler.agendas)
-        self._join(number, now, None)
+        self._scheduler.join(number, now)
         return number
 
     def has_worker(self, number: int) -> bool:
@@ -443,7 +456,8 @@ class EmbeddedStore:
 
     async def snapshot(self, now: float) -> Snapshot:
         """Return a snapshot of the counters."""
-        return self._state.snapshot(now - self._started, await self.ended_by())
+        snapshot = self._state.snapshot(now - self._started, await self.ended_by())
+        return msgspec.structs.replace(snapshot, resting_s=max(0.0, self._rests_until - now))
 
     async def ended_by(self) -> str | None:
         """Return what ended the crawl; None while it runs."""

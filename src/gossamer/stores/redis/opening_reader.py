@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
+from gossamer.stores.opening import RESTS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name
@@ -82,8 +83,15 @@ async def _reading(
 def _presence(rows: RedisRowReads, *, may_be_led: bool) -> Presence:
     """Return who works on a crawl: a process closes it before it lets go of the lead."""
     holder = rows.holder() if may_be_led else None
-    (closed,) = rows.read_metadata(["closed"])
+    closed, rests = rows.read_metadata(["closed", RESTS_NOTE])
     running = holder is not None and closed != b"yes"
+    now = rows.server_time()
+    resting_s = float(rests) - now if running and rests else 0.0
     return Presence(
-        running=running, closed=closed == b"yes", led_by=str(holder) if running else None
+        running=running,
+        closed=closed == b"yes",
+        led_by=str(holder) if running else None,
+        standbys=tuple(map(str, rows.standbys())) if may_be_led else (),
+        now=now,
+        resting_s=max(0.0, resting_s),
     )
