@@ -13,7 +13,7 @@ import pytest
 from redis_servers import redis_program
 from tests.cluster.process_crawl import DELAY_S, seed_and_options
 
-from gossamer.stores.redis.row_keys import REGISTRY, key, prefix
+from gossamer.stores.redis.row_keys import REGISTRY, prefix
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer
