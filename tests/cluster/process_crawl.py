@@ -166,6 +166,12 @@ class ProcessCrawl:
         """Wait until a process has said something."""
         wait_until(lambda: words in run.output)
 
+    def await_words_of_all(self, words: str) -> None:
+        """Wait until each frontier has said something."""
+        wait_until(
+            lambda: all(words in run.output for run in self._runs if run.command == "frontier")
+        )
+
     def await_health(self, code: int, *arguments: object) -> None:
         """Wait until `gossamer health` ends with that code."""
         wait_until(lambda: self.ask("health", *arguments).code == code)

@@ -7,14 +7,14 @@ HOSTS = ("a.localhost", "b.localhost", "c.localhost", "d.localhost")
 LEAVES = 10
 
 
-def describe(web: Web) -> None:
+def describe(web: Web, leaves_each: int = LEAVES) -> None:
     """Describe four hosts that link to each other, with one of everything that can happen."""
     port = web.address[1]
     homes = [f"http://{host}:{port}/" for host in HOSTS]
     for host in HOSTS:
         site = web.site(host)
         site.robots("User-agent: *\nDisallow: /private/\n")
-        leaves = [f"/leaf/{number}" for number in range(LEAVES)]
+        leaves = [f"/leaf/{number}" for number in range(leaves_each)]
         endings = ["/gone", "/missing", "/private/x", "/old", "/same-1", "/same-2", "/flaky"]
         site.page("/", links=["/way/1", *endings, *leaves, *homes], text=host * 30)
         for number in range(1, 8):

@@ -158,7 +158,7 @@ async def _metadata(
 async def join_crawl(own: CrawlOptions, log: MemberLog) -> AsyncIterator[Membership]:
     """Take part in a crawl."""
     async with found_crawl(own, log.say) as (address, rows, plan, metadata):
-        clock = SteadyClock(await asyncio.to_thread(clock_offset_s, rows))
+        clock = SteadyClock(await asyncio.to_thread(clock_offset_s, rows, leads=False))
         client, queues = open_client(address, plan.name, None, partial(log.say, "warning"))
         log.client = client
         try:

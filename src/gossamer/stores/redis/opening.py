@@ -24,7 +24,7 @@ from gossamer.stores.opening import OPTIONS_NOTE, RESTS_NOTE, IdleRequest, OpenR
 from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
-from gossamer.stores.redis.lead import LEAD_S
+from gossamer.stores.redis.lead import LEAD_S, LeadHolder
 from gossamer.stores.redis.message_queues import FrontierQueues, alive
 from gossamer.stores.redis.no_answer import explained
 from gossamer.stores.redis.nodes import Nodes, connect
@@ -44,6 +44,8 @@ PROCESS_NOTE = "process"
 whether it lives."""
 SERVER_NOTE = "server"
 """The note of which server, from which start to its end, had the crawl when it was opened last."""
+CLOCK_QUESTIONS = 5
+"""How often a server is asked for the time: the quickest answer counts."""
 CHECK_EVERY_S = 0.1
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
@@ -152,20 +154,24 @@ async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> Non
     while not await asyncio.to_thread(rows.try_to_lead):
         holder = await asyncio.to_thread(rows.holder)
         if time.monotonic() >= give_up_at:
-            raise (
-                rows.taken_by(holder)
-                if isinstance(request, IdleRequest)
-                else CrawlError(
-                    f"another process coordinates the crawl {request.name} ({holder or 'just now'}): "
-                    f"more workers join it with gossamer worker --name {request.name}"
-                )
-            )
+            raise _taken_by(holder, rows, request)
         if holder is not None and holder.role == FRONTIER:
             await asyncio.to_thread(rows.want_lead)
         if not is_said:
             is_said = True
             request.say("info", "checking whether another process runs this crawl")
         await asyncio.sleep(CHECK_EVERY_S)
+
+
+def _taken_by(
+    holder: LeadHolder | None, rows: RedisRows, request: OpenRequest | IdleRequest
+) -> CrawlError:
+    if isinstance(request, IdleRequest):
+        return rows.taken_by(holder)
+    return CrawlError(
+        f"another process coordinates the crawl {request.name} ({holder or 'just now'}): more "
+        f"workers join it with gossamer worker --name {request.name}"
+    )
 
 
 async def _start_over(rows: RedisRows, request: OpenRequest) -> None:
@@ -200,7 +206,7 @@ async def _opened(
         request.check(note)
     identity = metadata.get(IDENTITY_NOTE) or new_identity().encode()
     await register(address, request.name)
-    request.set_clock(await asyncio.to_thread(clock_offset_s, rows))
+    request.set_clock(await asyncio.to_thread(clock_offset_s, rows, leads=True))
     lives = _who_lives(metadata)
     now, server = request.clock(), await asyncio.to_thread(rows.server_id)
     is_other = metadata.get(SERVER_NOTE, server) != server
@@ -232,14 +238,19 @@ async def _opened(
         await store.close()
 
 
-def clock_offset_s(rows: RedisRows) -> float:
+def clock_offset_s(rows: RedisRows, *, leads: bool) -> float:
     """Return how far the clock of the server is before the steady one of this machine.
 
-    All processes of a crawl go by it. It is a little too much, by the time of the question: so no
-    request is ever noted too early.
+    All processes of a crawl go by it. How long the answer was on its way is not known: a worker
+    is a little ahead for that, and a frontier behind. So no request that a worker has made ended
+    later than the frontier takes it to have, whichever that is by then, and none begins too soon.
     """
-    asked_at = time.monotonic()
-    return rows.server_time() - asked_at
+    offsets = []
+    for _ in range(CLOCK_QUESTIONS):
+        asked_at = time.monotonic()
+        now, answered_at = rows.server_time(), time.monotonic()
+        offsets.append((answered_at - asked_at, now - (answered_at if leads else asked_at)))
+    return min(offsets)[1]
 
 
 def _who_lives(metadata: dict[str, bytes]) -> Callable[[int], bool] | None:
