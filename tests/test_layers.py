@@ -21,7 +21,7 @@ ROOMS = (
         "cluster",
         "coordinator",
     ),
-    *("transfer", "views", "observe", "testing", "cli"),
+    *("views", "observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}
 """Rooms that never use each other: they meet in `worker`."""

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from gossamer.cluster.frontier_role import LEADS_FOR_S
 
 from gossamer.cli.signals import ECHO_S
-from gossamer.cluster.frontier_role import LEADS_FOR_S
 from gossamer.testing import RequestRecord, Web
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Rows
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
-from gossamer.views.crawl_tables import open_copied_tables
+from gossamer.views.crawl_tables import open_tables
 from gossamer.views.verify import Verification, verify
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.open_context import ProcessContext, open_worker_context
@@ -149,7 +149,7 @@ class CrawlLab:
         """Verify the crawl in the Redis."""
 
         async def read() -> Verification:
-            async with open_copied_tables(self.request) as tables:
+            async with open_tables(self.request) as tables:
                 return await verify(tables, time.time())
 
         return asyncio.run(read())
