@@ -185,7 +185,7 @@ def test_killed_while_it_starts_over(passing: int, crawl: "SmallCrawl", tmp_path
 
 
 @pytest.mark.req("B1", "B2")
-@pytest.mark.parametrize("role", ["coordinator", "worker"])
+@pytest.mark.parametrize("role", ["both", "worker"])
 def test_what_a_kill_at_the_very_end_kept_from_the_modules_is_told_all_the_same(
     role: str, gossamer: "Gossamer", web: Web, tmp_path: Path
 ) -> None:
@@ -199,13 +199,9 @@ def test_what_a_kill_at_the_very_end_kept_from_the_modules_is_told_all_the_same(
     command = ["crawl", f"{web.base_url}/", "--dir", tmp_path, "--module", "save"]
     command += ["--delay", "0s", "--host-connections", 2]
     site.reply("/short-cut", Reply(body='<a href="/3">three</a>', delay_s=0.5))
-    # The first commit is that of the seeds, the second that of the shorter path.
-    steps: dict[str, dict[str, object]] = {
-        "coordinator": {"step": "after EmbeddedStore.commit", "passing": 2},
-        "worker": {"step": "before ModuleRunner.depth_changed"},
-    }
-    run = gossamer.start(*command, **steps[role], role=role, commit_every_s=1000)
-    if role == "coordinator":
+    step = "before ModuleRunner.depth_changed"
+    run = gossamer.start(*command, step=step, role=role, commit_every_s=1000)
+    if role == "both":
         assert run.was_killed()
         assert (saved / "4").read_text().startswith(f"{web.base_url}/3\n3\n")
         gossamer.start(*command).succeed()

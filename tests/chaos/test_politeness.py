@@ -138,13 +138,14 @@ def test_a_longer_pause_is_written_down_before_anything_else(
     web: Web,
     tmp_path: Path,
 ) -> None:
-    """Killed after the second commit, of which the first was that of the seeds."""
+    """Killed after the commit that has it: of the seeds, the beginning, robots.txt, the answer."""
+    commits = 3 if robots else 4
     site = web.site("busy.test")
     site.robots(robots)
     site.reply("/", Reply(status=429 if page else 200, headers=page), Reply(body="at last"))
     command = crawl_of(web, tmp_path, 0.05)
     job = {"dns": dict(web.dns), "commit_every_s": 1000.0}
-    run = gossamer.start(*command, step="after EmbeddedStore.commit", passing=2, **job)
+    run = gossamer.start(*command, step="after EmbeddedStore.commit", passing=commits, **job)
     assert run.was_killed()
     last = web.requests[-1]
     before = len(web.requests)

@@ -43,7 +43,7 @@ def test_a_plain_crawl_loads_only_what_it_needs_in_all_of_its_processes(tmp_path
     outputs = {"isal", "pyarrow", "gossamer.outputs.tables", "gossamer.outputs.warc"}
     sitemaps = {"email", "xml.parsers.expat", "gossamer.content.sitemap"}
     texts = {"turbohtml.clean", "gossamer.content.main_part", "gossamer.content.metadata"}
-    other_commands = {"gossamer.transfer", "gossamer.testing", "importlib.metadata", "tomllib"}
+    other_commands = {"gossamer.testing", "importlib.metadata", "tomllib"}
     unwanted = command_line | other_stores | outputs | sitemaps | texts | other_commands
     assert loaded & unwanted == set()
 

@@ -13,7 +13,7 @@ import pytest
 from redis_servers import redis_program
 from tests.cluster.process_crawl import DELAY_S, seed_and_options
 
-from gossamer.stores.redis.row_keys import REGISTRY, key, prefix
+from gossamer.stores.redis.row_keys import REGISTRY, prefix
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer
@@ -54,18 +54,18 @@ def test_the_crawls_of_a_store_are_listed_and_deleted(
     run = crawl.crawl(delay_s=1.0, lease_s=5.0)
     crawl.await_requests(len(web.requests) + 4)
     with server.client as client:
-        client.set(key("old", "rules"), b"\x82")
+        client.set(f"{prefix('old')}rules", b"\x82")
         client.sadd(REGISTRY, "old")
     found = listed(*store)
     assert {name: one["state"] for name, one in found.items()} == {
         "done": "finished",
-        "old": "unreadable",
+        "old": "outdated",
         crawl.name: "running",
     }
     assert found["done"]["pages"] == 4
     assert found["done"]["urls"] > 4
     assert 10_000 < found["done"]["memory"] < 1_000_000
-    assert "does not hold a crawl of this version" in found["old"]["trouble"]
+    assert "was begun with an older version of Gossamer" in found["old"]["trouble"]
 
     code, said = gossamer("crawls", *store, "--delete", crawl.name, "--yes")
     assert (code, f"the crawl {crawl.name} in {server.url} is worked on" in said) == (1, True)
@@ -87,7 +87,7 @@ def test_the_crawls_of_a_store_are_listed_and_deleted(
 
 def test_on_a_terminal_it_asks_before_it_deletes(server: "RedisServer") -> None:
     with server.client as client:
-        client.set(key("mine", "rules"), b"\x82")
+        client.set(f"{prefix('mine')}rules", b"\x82")
         client.sadd(REGISTRY, "mine")
     for answer, code, words in (
         ("n", 1, "nothing was deleted"),

@@ -23,7 +23,7 @@ def test_health_of_a_crawl_that_runs(crawl: "ProcessCrawl") -> None:
     assert f"holds the crawl {crawl.name}" in crawl.ask("health").succeed()
     assert "has a frontier" in crawl.ask("health", "--role", "frontier").succeed()
     assert "has 2 workers" in crawl.ask("health", "--role", "worker").succeed()
-    assert "was heard of" in crawl.ask("health", "--role", "worker", "--id", 0).succeed()
+    assert "worker 0 of" in crawl.ask("health", "--role", "worker", "--id", 0).succeed()
     unknown = crawl.ask("health", "--role", "worker", "--id", 77)
     assert unknown.code == 1
     assert "worker 77" in unknown.output
@@ -43,7 +43,7 @@ def test_the_only_crawl_of_a_store_needs_no_name(
     assert ask(*crawl, "one").returncode == 0
     assert "holds the crawl one" in ask("health").stdout
     joined = ask("worker")
-    assert (joined.returncode, "joins the crawl one" in joined.stderr) == (0, True)
+    assert (joined.returncode, "the crawl is over" in joined.stderr) == (0, True)
     assert ask(*crawl, "two").returncode == 0
     refused = ask("health")
     assert refused.returncode == 2

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from gossamer.cluster.frontier_role import LEADS_FOR_S
 
 from gossamer.cli.signals import ECHO_S
+from gossamer.stores.redis.lead import LEAD_S
 from gossamer.testing import RequestRecord, Web
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_a_frontier_that_stands_by_takes_over(
     assert "the crawl is over" in second.succeed()
     assert "the crawl is over" in worker.succeed()
     crawl.await_gone()
-    assert longest_pause_s(crawl.web.requests) < 2 * LEADS_FOR_S
+    assert longest_pause_s(crawl.web.requests) < 2 * LEAD_S
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()

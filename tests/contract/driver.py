@@ -232,6 +232,7 @@ class StoreDriver:
 
     def commit(self) -> None:
         self._run(self.store.commit())
+        self.setup.check_counters()
 
     def crash(self) -> None:
         self.setup.crash()

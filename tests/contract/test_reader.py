@@ -127,6 +127,25 @@ def test_counters_follow_a_crawl_step_by_step(crawl: Readable) -> None:
     assert not counts.relaxing
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "redis rows"])
+def test_counters_of_a_url_that_overtakes_others(
+    kind: str, tmp_path: Path, make_store: Callable[[str, Path, StoreRules], StoreDriver]
+) -> None:
+    scheduler = SchedulerRules(delay_s=0.0, strict=True, queues=10)
+    driver = make_store(kind, tmp_path, StoreRules(scheduler=scheduler))
+    driver.join(0)
+    driver.add_seeds("a/")
+    driver.keep(driver.take_one("a/"), ["a/1", "a/2"])
+    driver.score()
+    crawl = Readable(driver)
+    assert sum(crawl.counts().queues.values()) == 2
+    driver.add_seeds("a/2")
+    counts = crawl.counts()
+    assert sum(counts.queues.values()) == counts.states[UrlState.QUEUED] == 1
+    assert counts.states[UrlState.UNSCORED] == 1
+    driver.setup.close()
+
+
 def test_urls_pages_and_results(crawl: Readable) -> None:
     driver = crawl.driver
     a, b = driver.take()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from gossamer.config import StoreAddress, load
+from gossamer.config import load
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.frontier.queues import Draw, QueueTable
@@ -20,14 +20,13 @@ from gossamer.plan import Plan
 from gossamer.plan.stored_options import pack_options
 from gossamer.stores import EmbeddedStore
 from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_keys import REGISTRY, RowKeys
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Rows
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
-from gossamer.views.crawl_tables import open_tables
+from gossamer.views.crawl_tables import open_copied_tables
 from gossamer.views.verify import Verification, verify
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.open_context import ProcessContext, open_worker_context
@@ -140,16 +139,11 @@ class CrawlLab:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    @property
-    def request(self) -> ReadRequest:
-        """The crawl in the Redis, to be read."""
-        return ReadRequest(address=StoreAddress("redis", url=self.url), name=self.name)
-
     def verified(self) -> Verification:
         """Verify the crawl in the Redis."""
 
         async def read() -> Verification:
-            async with open_tables(self.request) as tables:
+            async with open_copied_tables(self.address, self.name) as tables:
                 return await verify(tables, time.time())
 
         return asyncio.run(read())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.views.reading import broken, in_redis
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.journal import HOLD_S, WATCHED_S
@@ -176,3 +177,12 @@ def test_a_copy_whose_journal_was_lost_begins_again(
     found = lab.verified()
     assert found.urls > 100
     assert len(lost) == 1
+
+
+@pytest.mark.req("F5")
+def test_the_command_verifies_a_shared_crawl(lab: "CrawlLab") -> None:
+    asyncio.run(lab.crawl(40))
+    crawl = in_redis(lab.url, lab.name)
+    assert broken(crawl) == {}
+    lab.client.hdel(lab.keys.urls, "7")
+    assert "ids" in broken(crawl)

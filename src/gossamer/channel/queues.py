@@ -44,8 +44,6 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
     protocol: str
     worker: int | None
     """The number of the worker that it is; None: it is none."""
-    name: str = ""
-    """What it is called where messages of it are shown."""
 
 
 class MessageQueues(Protocol):

@@ -82,6 +82,7 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
     yield printable(status.where)
     yield from section("state", [_state(status)])
     yield from section("led by", [printable(status.led_by)] if status.led_by else [])
+    yield from section("standing by", [*map(printable, status.standbys)])
     if why := standstill(status.resting_s, status.workers):
         yield from section("", [why])
     if status.visits > status.pages:

@@ -16,6 +16,9 @@ from gossamer.stores.local import STORE
 MODULES_NOTE = "coordinator-hooks"
 """The note of which hooks the modules of the coordinator have, for workers elsewhere."""
 
+OVER_NOTE = "over"
+"""The note of what has ended a shared crawl; empty while it goes on."""
+
 StreamName = Literal["stdout", "stderr"]
 Level = Literal["info", "warning", "error"]
 
@@ -87,8 +90,8 @@ class Joining(Protocol):
     async def new_worker(self) -> int:
         """Return the number of a worker that counts from now on."""
 
-    async def say(self, level: Level, words: str) -> None:
-        """Pass on a message."""
+    async def say(self, level: Level, who: str, words: str) -> None:
+        """Pass on a message of somebody."""
 
 
 CONTROL: Contract[WorkerControl] = Contract(WorkerControl)

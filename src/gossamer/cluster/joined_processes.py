@@ -11,7 +11,7 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, Level
+from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
 from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.opening import LocalStore
@@ -41,7 +41,6 @@ class _Process:
     def __init__(self, name: str, number: int | None, owner: "JoinedProcesses") -> None:
         self.name = name
         self.number = number
-        self.who = name
         self.untaken = 0
         """How many messages were read and are still needed."""
         self.heard_at = owner.services.clock()
@@ -82,7 +81,7 @@ class _Process:
         self._owner.store.take_message(up(self.name))
 
     def _greeted(self, hello: Hello) -> None:
-        self.number, self.who = hello.worker, hello.name
+        self.number = hello.worker
         self._owner.note()
 
     # -- what it asks (`Joining`) ----------------------------------------------------------------
@@ -91,9 +90,9 @@ class _Process:
         """Return the number of a worker that counts from now on."""
         return await self._owner.store.new_worker(self._owner.services.clock())
 
-    async def say(self, level: Level, words: str) -> None:
-        """Show a message."""
-        self._owner.services.say(level, f"{self.who}: {words}")
+    async def say(self, level: Level, who: str, words: str) -> None:
+        """Show a message of somebody."""
+        self._owner.services.say(level, f"{who}: {words}")
 
 
 class JoinedProcesses:
@@ -120,6 +119,7 @@ class JoinedProcesses:
 
     async def begin(self) -> None:
         """Say hello to those that have joined before."""
+        self.store.put_metadata(OVER_NOTE, b"")
         for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
             self._noted[name] = number
             self._processes[name] = _Process(name, number, self)
@@ -151,6 +151,7 @@ class JoinedProcesses:
     async def finish(self, ended_by: str) -> None:
         """Tell all of them that the crawl is over, and wait a moment for them to leave."""
         self._over = ended_by
+        self.store.put_metadata(OVER_NOTE, ended_by.encode())
         for process in self._processes.values():
             process.end(ended_by)
         with suppress(TimeoutError):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 
 import msgspec
 
-from gossamer.cluster.contracts import MODULES_NOTE
+from gossamer.cluster.contracts import MODULES_NOTE, OVER_NOTE
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.membership import MemberLog, Membership, join_crawl
 from gossamer.cluster.orders import order_for
@@ -105,8 +105,10 @@ class JoiningCommand:
             raise
 
     async def _run(self) -> str:
-        name = "a worker" if self._workers == 1 else "workers"
-        async with join_crawl(self._own, self._log, name) as member:
+        self._log.role = "a worker" if self._workers == 1 else "workers"
+        async with join_crawl(self._own, self._log) as member:
+            if (ended_by := member.metadata.get(OVER_NOTE)) and not await member.is_led():
+                return ended_by.decode()
             joining = JoinPlan.of(self._workers, member.plan.options)
             member.plan.request_rules(os.environ)  # reports a missing secret before it joins
             modules = [
@@ -115,6 +117,7 @@ class JoiningCommand:
             own = () if self._number is None else (self._number,)
             new = [await self._new_number(member) for _ in range(joining.staffing.least - len(own))]
             joining = msgspec.structs.replace(joining, numbers=(*own, *new))
+            self._log.role = joining.name
             verb = "joins" if joining.staffing.most == 1 else "join"
             self._log.say("info", f"{joining.name} {verb} the crawl {member.plan.name}")
             self._workforce = self._make_workforce(member, joining, modules)

@@ -72,6 +72,8 @@ class MemberLog:
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self.client: QueueClient | None = None
+        self.role = "a process"
+        """What this process is in the crawl."""
 
     def event(self, event: Event) -> None:
         """Take one step of the crawl."""
@@ -86,7 +88,8 @@ class MemberLog:
     def send(self, level: Literal["warning", "error"], words: str) -> None:
         """Send a message to the frontier, without waiting for it."""
         if self.client is not None:
-            self.client.notify(JOINING.methods["say"], level, words)
+            who = f"{self.role} on {socket.gethostname()}"
+            self.client.notify(JOINING.methods["say"], level, who, words)
 
 
 async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
@@ -152,11 +155,11 @@ async def _metadata(
 
 
 @asynccontextmanager
-async def join_crawl(own: CrawlOptions, log: MemberLog, who: str) -> AsyncIterator[Membership]:
+async def join_crawl(own: CrawlOptions, log: MemberLog) -> AsyncIterator[Membership]:
     """Take part in a crawl."""
     async with found_crawl(own, log.say) as (address, rows, plan, metadata):
         clock = SteadyClock(await asyncio.to_thread(clock_offset_s, rows))
-        client, queues = open_client(address, plan.name, None, who, partial(log.say, "warning"))
+        client, queues = open_client(address, plan.name, None, partial(log.say, "warning"))
         log.client = client
         try:
             yield Membership(
@@ -181,11 +184,9 @@ def open_client(
     address: RedisAddress,
     crawl: str,
     worker: int | None,
-    who: str,
     tell: Callable[[str], None],
 ) -> tuple[QueueClient, JoinedQueues]:
     """Open the queues of a process to the frontier of a crawl."""
     kind = "command" if worker is None else f"worker-{worker}"
     queues = JoinedQueues(address, RowKeys(crawl), f"{kind}-{token_hex(4)}", tell)
-    name = f"{who} on {socket.gethostname()}"
-    return QueueClient(JOINED_CONTRACTS, queues, Hello(PROTOCOL, worker, name)), queues
+    return QueueClient(JOINED_CONTRACTS, queues, Hello(PROTOCOL, worker)), queues

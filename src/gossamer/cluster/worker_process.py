@@ -196,9 +196,8 @@ class WorkerProcess:
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
         address = parse_address(plan.options.store.url)
-        who = f"worker {order.number}"
         client, queues = open_client(
-            address, plan.name, order.number, who, lambda words: _warn(channel, words)
+            address, plan.name, order.number, lambda words: _warn(channel, words)
         )
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)

@@ -158,6 +158,7 @@ class Crawl:
             clock=self._clock,
             set_clock=self._own_clock.set,
             fresh=options.fresh and not self._has_opened,
+            must_exist=self._has_opened,
             allow_insecure=options.insecure_store,
             say=self._observer.say,
         )

@@ -110,18 +110,30 @@ class Engine:
         for one in watched:
             one.add_done_callback(lambda _: self._news.set())
         try:
-            ended_by = await self._end(watched)
-            workers.stop()
-            await work
-            # What was in progress when it was stopped may have been the last.
-            over = await self._store.ended_by()
-            if over is not None and self.joined is not None:
-                await self.joined.finish(over)
-            return over or ended_by
+            return await self._work(watched, workers, work)
+        except asyncio.CancelledError:
+            self._store.give_up()
+            raise
         finally:
             for one in watched:
                 one.cancel()
             await asyncio.gather(*watched, return_exceptions=True)
+
+    async def _work(
+        self,
+        watched: Sequence["asyncio.Task[None]"],
+        workers: Workers,
+        work: "asyncio.Task[None]",
+    ) -> str:
+        """Have it worked on until the end; return what ended it."""
+        ended_by = await self._end(watched)
+        workers.stop()
+        await work
+        # What was in progress when it was stopped may have been the last.
+        over = await self._store.ended_by()
+        if over is not None and self.joined is not None:
+            await self.joined.finish(over)
+        return over or ended_by
 
     async def _end(self, watched: Sequence["asyncio.Task[None]"]) -> str:
         """Wait for the end; whatever breaks in between is raised here."""

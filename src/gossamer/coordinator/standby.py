@@ -71,6 +71,7 @@ class StandbyFrontier:
         """Stand by or lead until the end of the crawl; return what ended it, or `interrupted`."""
         say = self._listener.say
         async with found_crawl(self._own, say) as (address, _, plan, _):
+            await load_scorer(plan).close()  # what it lacks is said before it is needed
             say("info", f"stands by for the crawl {plan.name}")
             while not self._stopped.is_set():
                 try:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 OPTIONS_NOTE = "options"
 """The note that holds the options of a crawl; a crawl that has none has not begun."""
 
+RESTS_NOTE = "rests_until"
+"""The note of until when no host is asked, because a server may have forgotten who asks them."""
+
 Say = Callable[[Literal["info", "warning"], str], None]
 
 
@@ -46,6 +49,8 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Is told how far the clock of the crawl is before `time.monotonic`, where a server says so."""
     fresh: bool = False
     """Delete what an earlier crawl has left."""
+    must_exist: bool = False
+    """Refuse to begin a new one: it was there a moment ago."""
     allow_insecure: bool = False
     """Accept a server elsewhere without password or TLS."""
     say: Say = lambda _level, _words: None
@@ -62,6 +67,9 @@ class LocalStore(Store, Protocol):
 
     async def commit_wanted(self) -> None:
         """Wait until somebody waits for a commit."""
+
+    def give_up(self) -> None:
+        """Wait no more for a server that is away: whoever works with it quits."""
 
     # -- for processes that have joined ----------------------------------------------------------
 

@@ -102,6 +102,8 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     """
     relaxing: bool = False
     """Whether a shorter path was found that is not followed to its end: depths may decrease."""
+    standbys: tuple[str, ...] = ()
+    """Which processes stand by to take the lead over."""
     resting_s: float = 0.0
     """How long no host is asked yet, because the server of the store was restarted or replaced."""
 

@@ -358,6 +358,15 @@ class ReadableRows(Protocol):
 class Rows(ReadableRows, Protocol):
     """The rows of one crawl in a database, to be read and written by one process."""
 
+    def is_lost(self) -> bool:
+        """Tell whether whoever reads would have to wait for a server that is away."""
+
+    def reconnect(self) -> None:
+        """Wait until it answers; a CrawlError after a while."""
+
+    def give_up(self) -> None:
+        """Have what waits for it give up."""
+
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Take changes over, which are not used any more afterwards.
 

@@ -55,6 +55,12 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the last process that worked on it ended in order."""
     led_by: str | None = None
     """Which process has the lead of a shared crawl, and since when."""
+    standbys: tuple[str, ...] = ()
+    """Which processes stand by to take it over."""
+    now: float | None = None
+    """The time by the clock of the crawl; None: it goes by that of this machine."""
+    resting_s: float = 0.0
+    """How long no host is asked yet, because the server of the store was restarted or replaced."""
 
 
 class Run(Protocol):
@@ -125,6 +131,7 @@ class RowsReader:
 
     async def hosts(self, limit: int, now: float) -> list[HostView]:
         """Return the hosts with most to do, as of about a second before the last commit."""
+        now = await self._now(now)
         return await self._run(lambda: self._lookup.busy_hosts(limit, now))
 
     async def workers(self, now: float) -> list[WorkerView]:
@@ -132,7 +139,7 @@ class RowsReader:
         presence = await self._run(self._presence)
         note = await self.note(WORKERS_NOTE) if presence.running else None
         try:
-            return read_workers(note, now) if note is not None else []
+            return read_workers(note, await self._now(now)) if note is not None else []
         except msgspec.DecodeError as error:
             raise CrawlError(f"the note of the workers in {self.where} is damaged") from error
 
@@ -218,6 +225,7 @@ class RowsReader:
 
     async def timing(self, host: HostKey, now: float) -> HostTiming | None:
         """Return when a host may be asked again; None if the host is not known."""
+        now = await self._now(now)
         return await self._run(lambda: self._lookup.timing(host, now))
 
     async def ahead_of(self, url: UrlRecord) -> int:
@@ -230,6 +238,11 @@ class RowsReader:
         while (batch := await self._run(lambda: next(batches, None))) is not None:
             for one in batch:
                 yield one
+
+    async def _now(self, now: float) -> float:
+        """Return the time by the clock of the crawl."""
+        presence = await self._run(self._presence)
+        return now if presence.now is None else presence.now
 
     def _counts(self) -> CrawlCounts:
         presence = self._presence()
@@ -261,5 +274,7 @@ class RowsReader:
             running=presence.running,
             closed=presence.closed,
             led_by=presence.led_by,
+            standbys=presence.standbys,
+            resting_s=presence.resting_s,
             relaxing=stored.relaxing,
         )

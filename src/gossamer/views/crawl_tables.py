@@ -7,14 +7,21 @@ in a temporary database, and takes time in proportion to the number of URLs.
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from gossamer.plan.stored_options import read_options
 from gossamer.stores.embedded.sqlite.queries import read_note
 from gossamer.stores.embedded.sqlite.reader import SqliteReader
+from gossamer.stores.opening import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.rows_reader import RowsReader
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
+
+if TYPE_CHECKING:
+    from gossamer.stores.redis.address import RedisAddress
 
 
 class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,26 +39,38 @@ class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
 async def open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
     """Open the tables of a crawl; a crawl in a shared store is copied first."""
     async with open_crawl(request) as crawl:
-        if isinstance(crawl.reader, SqliteReader):
-            connection = crawl.reader.connection
-            yield CrawlTables(crawl=crawl, reader=crawl.reader, connection=connection)
+        reader = crawl.reader
+        if isinstance(reader, SqliteReader):
+            yield CrawlTables(crawl=crawl, reader=reader, connection=reader.connection)
             return
         # Imported when it is needed: the Redis client takes a while to load.
         from gossamer.stores.redis.row_reads import RedisRowReads  # noqa: PLC0415
-        from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
 
-        reader = crawl.reader
-        assert isinstance(reader, RowsReader), "whatever is stored is read over its rows"
-        assert isinstance(reader.rows, RedisRowReads), "no other store is shared"
-        with copy_crawl(reader.rows.address, reader.rows.crawl) as copy:
-            closed = read_note(copy.connection, "closed") == b"yes"
-            running = copy.is_led and not closed
-            copied = SqliteReader(
-                copy.connection, reader.where, reader.directory, running=running, closed=closed
-            )
-            yield CrawlTables(
-                crawl=msgspec.structs.replace(crawl, reader=copied),
-                reader=copied,
-                connection=copy.connection,
-                broken_indexes=copy.broken_indexes,
-            )
+        assert isinstance(reader, RowsReader), "all crawls are read over their rows"
+        assert isinstance(reader.rows, RedisRowReads), "no other kind of store is shared"
+        address, name = reader.rows.address, reader.rows.crawl
+        async with open_copied_tables(address, name, reader.directory) as tables:
+            yield tables
+
+
+@asynccontextmanager
+async def open_copied_tables(
+    address: "RedisAddress", crawl: str, directory: Path | None = None
+) -> AsyncIterator[CrawlTables]:
+    """Copy a crawl out of a Redis, and open the tables of the copy."""
+    # Imported when it is needed: the Redis client takes a while to load.
+    from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
+
+    with copy_crawl(address, crawl) as copy:
+        closed = read_note(copy.connection, "closed") == b"yes"
+        running = copy.is_led and not closed
+        reader = SqliteReader(
+            copy.connection, copy.where, directory, running=running, closed=closed
+        )
+        options = read_options(await reader.note(OPTIONS_NOTE), copy.where)
+        yield CrawlTables(
+            crawl=StoredCrawl(reader, options),
+            reader=reader,
+            connection=copy.connection,
+            broken_indexes=copy.broken_indexes,
+        )

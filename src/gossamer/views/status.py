@@ -38,6 +38,8 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     led_by: str | None = None
     """Which process has the lead of a shared crawl, and since when; None: nobody, or it is not
     shared."""
+    standbys: tuple[str, ...] = ()
+    """Which processes stand by to take the lead over, and since when."""
     ended_by: str | None
     """`complete`, `max-pages`, `max-bytes`, `interrupted`; None while it runs or after a crash."""
     waiting: int
@@ -105,6 +107,7 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         where=crawl.reader.where,
         state=crawl.state(counts),
         led_by=counts.led_by,
+        standbys=counts.standbys,
         ended_by=crawl.ended_by(counts),
         **states,
         pages=counts.pages,

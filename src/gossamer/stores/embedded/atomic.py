@@ -25,9 +25,21 @@ def interrupted(error: BaseException) -> CrawlError:
 def atomic(step: "Step[P, R]") -> "Step[P, R]":
     """Make a method atomic: after one that failed, neither it nor any later one becomes durable.
 
-    An error of the rows becomes a `CrawlError`, for this and every later step.
+    An error of the rows becomes a `CrawlError`, for this and every later step. While the server of
+    the rows is away no step begins.
     """
+    guarded = _guarded(step)
 
+    @functools.wraps(step)
+    async def waiting(self: "EmbeddedStore", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.is_lost():
+            await self.await_rows()
+        return await guarded(self, *args, **kwargs)
+
+    return waiting
+
+
+def _guarded(step: "Step[P, R]") -> "Step[P, R]":
     @functools.wraps(step)
     async def guarded(self: "EmbeddedStore", /, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.broken is not None:
@@ -45,3 +57,7 @@ def atomic(step: "Step[P, R]") -> "Step[P, R]":
             raise
 
     return guarded
+
+
+collecting = _guarded
+"""Make a method atomic that only collects what is to be written: it waits for no server."""

@@ -323,7 +323,7 @@ class FrontierState:
         self._queue(row, host)
 
     def reopen(self, url_id: int) -> None:
-        """Let a finished URL wait again, to be visited once more."""
+        """Let a finished URL wait again, to be revisited."""
         self.outcomes[self.memory.urls.reopen(url_id)] -= 1
         self.memory.waiting.add_unscored(url_id)
 

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import TypeAlias
 
+import msgspec
+
 from gossamer.content.similarity import Sketch
 from gossamer.errors import CrawlError
 from gossamer.frontier.scheduler import ASK_AGAIN_S
@@ -14,7 +16,7 @@ from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.stores.claim import Claim, StoredBody
 from gossamer.stores.contract import LATE_S, Leased, Link, Settled, Settlement, Task
 from gossamer.stores.cookies import COOKIES_NOTE, change_cookies, read_jar
-from gossamer.stores.embedded.atomic import atomic, interrupted
+from gossamer.stores.embedded.atomic import atomic, collecting, interrupted
 from gossamer.stores.embedded.duplicates import Original, Unread
 from gossamer.stores.embedded.frontier_state import FrontierState
 from gossamer.stores.embedded.link_graph import LINKS_AT_ONCE, Growth, as_settled
@@ -34,6 +36,7 @@ __all__ = ["EmbeddedStore", "StoreRules"]
 
 Finish: TypeAlias = Callable[[Callable[[], None]], Awaitable[None]]
 
+AWAY_CHECK_S = 0.05
 EXPIRED_AT_ONCE = 100
 """How many contents are dropped in one step: it takes one or two milliseconds."""
 
@@ -68,19 +71,24 @@ class EmbeddedStore:
         now: float,
         *,
         lives: Callable[[int], bool] | None = None,
+        rests_until: float = -math.inf,
         finish: Finish = in_thread,
     ) -> None:
         """Load a crawl; `lives` tells which workers of the last process may live; None: none.
 
-        `finish` carries out what makes changes durable, and may take long.
+        Until `rests_until` no host is asked: a worker may hold a lease that was lost with the
+        memory of a server. `finish` carries out what makes changes durable, and may take long.
         """
         self.rows = rows
         self.broken: CrawlError | None = None
         """Why it cannot be used any more."""
         self._rules = rules
         self._started = now
+        self._rests_until = rests_until
         self._finish = finish
         self._is_begun = False
+        self._beginning = asyncio.Lock()
+        """Held while it becomes durable that the crawl runs."""
         self._uncommitted = asyncio.Lock()
         """Held while a page is settled of which a part must not become durable alone."""
         self._committing = asyncio.Lock()
@@ -94,6 +102,9 @@ class EmbeddedStore:
             rows.close()
             raise CrawlError(rows.complaint(error)) from error
         self._memory = memory
+        self.is_lost: Callable[[], bool] = rows.is_lost
+        """Tells whether steps have to wait, as the server of the rows is away."""
+        self._away = asyncio.Lock()
         self._scheduler = self._state.scheduler
         self._budget = self._state.budget
         self._workers = WorkerRegistry(memory, self._scheduler)
@@ -164,19 +175,23 @@ class EmbeddedStore:
 
     @atomic
     async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
-        """Register a worker, or note that it is still alive."""
-        is_first, self._is_begun = not self._is_begun, True
-        if is_first:
-            self._state.begin()
-        self._join(worker, now, report)
-        if is_first:
-            await self.commit()
+        """Register a worker, or note that it is still alive.
 
-    def _join(self, worker: int, now: float, report: WorkerReport | None) -> None:
+        That the crawl runs is durable before the first one counts: it would get all domains while
+        the others wait for that.
+        """
+        await self._begin()
         self._scheduler.join(worker, now)
         self._state.counters.store_busy_hosts(now)
         if report is not None:
             self._workers.note_report(worker, report, now)
+
+    async def _begin(self) -> None:
+        async with self._beginning:
+            if not self._is_begun:
+                self._is_begun = True
+                self._state.begin()
+                await self.commit()
 
     @atomic
     async def dismiss(
@@ -195,6 +210,8 @@ class EmbeddedStore:
     async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
         """Lease URLs of hosts that are due now, within the budgets."""
         self._scheduler.join(worker, now)
+        if now < self._rests_until:
+            return Leased([], self._rests_until)
         if self._must_wait_for_order() or self._state.is_held_up:
             return Leased([], now + ASK_AGAIN_S)
         leases = self._scheduler.lease(worker, limit, now)
@@ -343,6 +360,8 @@ class EmbeddedStore:
     @atomic
     async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take a slot of the host without a task; None: it is taken, else when to ask again."""
+        if now < self._rests_until:
+            return self._rests_until
         owner = self._state.hosts.get(host, domain)
         moment = self._scheduler.acquire_slot(owner, now)
         if moment is None:
@@ -399,8 +418,9 @@ class EmbeddedStore:
     @atomic
     async def new_worker(self, now: float) -> int:
         """Register a worker under the smallest number that no other has; return the number."""
+        await self._begin()
         number = next(one for one in count() if one not in self._scheduler.agendas)
-        self._join(number, now, None)
+        self._scheduler.join(number, now)
         return number
 
     def has_worker(self, number: int) -> bool:
@@ -436,7 +456,8 @@ class EmbeddedStore:
 
     async def snapshot(self, now: float) -> Snapshot:
         """Return a snapshot of the counters."""
-        return self._state.snapshot(now - self._started, await self.ended_by())
+        snapshot = self._state.snapshot(now - self._started, await self.ended_by())
+        return msgspec.structs.replace(snapshot, resting_s=max(0.0, self._rests_until - now))
 
     async def ended_by(self) -> str | None:
         """Return what ended the crawl; None while it runs."""
@@ -476,6 +497,10 @@ class EmbeddedStore:
         """Call something as soon as everything so far is durable."""
         self._waiting_for_commit.append(tell)
         self._wanted.set()
+
+    def give_up(self) -> None:
+        """Wait no more for a server that is away: whoever works with it quits."""
+        self.rows.give_up()
 
     async def commit_wanted(self) -> None:
         """Wait until somebody waits for a commit."""
@@ -521,9 +546,22 @@ class EmbeddedStore:
             if is_durable and is_commit:
                 self._memory.end_write()
 
-    @atomic
+    @collecting
     async def _write(self) -> Callable[[], None] | None:
         return self._state.write()
+
+    async def await_rows(self) -> None:
+        """Wait for a server that is away, as everybody does; a CrawlError after a while.
+
+        So no step waits for it in the middle, when nothing else could be done, not even be stopped.
+        """
+        async with self._away:
+            while self.is_lost():
+                if self.broken is not None:
+                    raise self.broken
+                await asyncio.sleep(AWAY_CHECK_S)
+                if not self._committing.locked():
+                    await self.between_commits(self.rows.reconnect)
 
     async def between_commits(self, work: Callable[[], None]) -> None:
         """Do something that may take long with the rows, while nothing is being written."""

@@ -75,10 +75,10 @@ async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[openi
 async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[CrawlReader]:
     """Read a crawl, from the server that runs, or from one that is started for that."""
     directory = find_crawl(request.directory, Path())
-    async with reachable_server(directory) as (address, _):
+    async with reachable_server(directory) as (address, is_running):
         store = StoreAddress("redis", url=address.url())
         there = replace(request, address=store, directory=directory)
-        async with open_redis_rows_reader(there) as crawl:
+        async with open_redis_rows_reader(there, may_be_led=is_running) as crawl:
             yield crawl
 
 

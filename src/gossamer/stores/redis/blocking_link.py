@@ -6,6 +6,7 @@ that is lost is made again, in growing pauses, at the server that has the crawl 
 
 import asyncio
 import random
+import select
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ from gossamer.stores.redis.nodes import ANSWER_S, CONNECT_S, Nodes
 from gossamer.stores.redis.passing import in_words, is_passing
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
+SLOW_S = 0.5
+"""After how long without an answer nothing else is asked for meanwhile."""
 READ_SIZE = 1 << 18
 ERRORS = (exceptions.RedisError, OSError)
 """What goes wrong with a server."""
@@ -77,9 +80,13 @@ class BlockingLink:
         self._key = key
         self._absence = Absence(tell, clock)
         self._connection: AbstractConnection | None = None
+        self._poll = select.poll()
+        self._was_lost = False
         self._is_closing = threading.Event()
         self.is_away = False
         """Whether the server is waited for."""
+        self._asked_at: float | None = None
+        """Since when an answer is waited for."""
         self.round_trips = 0
 
     def open(self) -> None:
@@ -92,16 +99,31 @@ class BlockingLink:
                 raise StoreAwayError(words, in_words(error)) from error
             raise CrawlError(words) from error
 
+    def give_up(self) -> None:
+        """Have what waits for the server, or would, give up."""
+        self._is_closing.set()
+
     def close(self) -> None:
         """Let go of the connection; what waits for the server gives up."""
-        self._is_closing.set()
+        self.give_up()
         self.drop()
 
     def drop(self) -> None:
         """Let go of the connection; the next round trip makes another one."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            self._was_lost = True
             connection.disconnect()  # type: ignore[no-untyped-call]
+
+    def is_lost(self) -> bool:
+        """Tell whether the server has hung up, or lets wait for long: whoever asked would wait."""
+        asked_at = self._asked_at
+        if self.is_away or (asked_at is not None and time.monotonic() - asked_at > SLOW_S):
+            return True
+        if asked_at is not None or self._connection is None:
+            return self._was_lost
+        # Nothing was asked, so there is nothing to read but the end.
+        return bool(self._poll.poll(0))
 
     def ask(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that may be carried out twice."""
@@ -147,6 +169,7 @@ class BlockingLink:
         connection = self._connection
         assert connection is not None, "it has just been made"
         self.round_trips += 1
+        self._asked_at = time.monotonic()
         answers: list[Any] = []
         try:
             connection.send_packed_command([packed])  # type: ignore[no-untyped-call]
@@ -159,6 +182,8 @@ class BlockingLink:
         except BaseException:
             self.drop()  # whoever comes next must not read the rest
             raise
+        finally:
+            self._asked_at = None
         for answer in answers:
             if isinstance(answer, Exception) and is_passing(answer):
                 self.drop()  # another server may have the crawl
@@ -182,7 +207,11 @@ class BlockingLink:
         except BaseException:
             connection.disconnect()  # type: ignore[no-untyped-call]
             raise
+        self._poll = select.poll()
+        sock: Any = connection._sock  # noqa: SLF001 -- nothing else tells that the server has hung up
+        self._poll.register(sock, select.POLLIN)
         self._connection = connection
+        self._was_lost = False
 
     def _find(self) -> RedisAddress:
         """Return the server that has the crawl now.

@@ -20,7 +20,7 @@ from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.away import PATIENCE_S, StoreAwayError
 from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.stores.opening import OPTIONS_NOTE, IdleRequest, OpenRequest, Say
+from gossamer.stores.opening import OPTIONS_NOTE, RESTS_NOTE, IdleRequest, OpenRequest, Say
 from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import require
@@ -42,6 +42,8 @@ JOINED_NOTE = "joined"
 PROCESS_NOTE = "process"
 """The note of the process that led the crawl last, by which another one of its machine finds out
 whether it lives."""
+SERVER_NOTE = "server"
+"""The note of which server, from which start to its end, had the crawl when it was opened last."""
 CHECK_EVERY_S = 0.1
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
@@ -97,6 +99,11 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[RedisCrawl]:
     )
     async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
         await _take_lead(rows, request)
+        if request.must_exist and not await asyncio.to_thread(rows.is_there):
+            raise CrawlError(
+                f"the crawl {request.name} in {address} is not there any more: it was deleted, or "
+                "the server has lost its data"
+            )
         if request.fresh:
             await _start_over(rows, request)
         await asyncio.to_thread(rows.prepare)
@@ -188,10 +195,18 @@ async def _opened(
     await register(address, request.name)
     request.set_clock(await asyncio.to_thread(clock_offset_s, rows))
     lives = _who_lives(metadata)
-    load = partial(EmbeddedStore, rows, request.rules, request.clock(), lives=lives)
+    now, server = request.clock(), await asyncio.to_thread(rows.server_id)
+    is_other = metadata.get(SERVER_NOTE, server) != server
+    # Whoever has joined may work on what this server has forgotten.
+    rests_until = now
+    if is_other and metadata.get("closed") == b"no" and metadata.get(JOINED_NOTE):
+        rests_until += request.rules.scheduler.lease_s
+    load = partial(EmbeddedStore, rows, request.rules, now, lives=lives, rests_until=rests_until)
     store = await asyncio.to_thread(load)
     try:
         store.put_metadata(IDENTITY_NOTE, identity)
+        store.put_metadata(SERVER_NOTE, server)
+        store.put_metadata(RESTS_NOTE, repr(rests_until).encode())
         store.put_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
         yield RedisCrawl(
             store=store,
@@ -203,6 +218,9 @@ async def _opened(
             clock=request.clock,
             queues=FrontierQueues(address, rows.keys),
         )
+    except asyncio.CancelledError:
+        rows.give_up()  # whoever quits does not wait for a server that is away
+        raise
     finally:
         await store.close()
 

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
+from gossamer.stores.opening import RESTS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name
@@ -36,11 +37,16 @@ class ReadingThread:
 
 
 @asynccontextmanager
-async def open_redis_rows_reader(request: ReadRequest) -> AsyncIterator[RowsReader]:
-    """Connect to a crawl in Redis to read it; nobody is disturbed."""
+async def open_redis_rows_reader(
+    request: ReadRequest, *, may_be_led: bool = True
+) -> AsyncIterator[RowsReader]:
+    """Connect to a crawl in Redis to read it; nobody is disturbed.
+
+    If it cannot be led by anybody, a lead that stands there is that of a process that has died.
+    """
     address = parse_address(request.address.url)
     name = await ask_server(address, lambda nodes: find_crawl_name(nodes, request.name))
-    async with _reading(request, name, Nodes(address)) as reader:
+    async with _reading(request, name, Nodes(address), may_be_led=may_be_led) as reader:
         yield reader
 
 
@@ -53,7 +59,9 @@ def remembering_rows_reader(
 
 
 @asynccontextmanager
-async def _reading(request: ReadRequest, name: str, nodes: Nodes) -> AsyncIterator[RowsReader]:
+async def _reading(
+    request: ReadRequest, name: str, nodes: Nodes, *, may_be_led: bool = True
+) -> AsyncIterator[RowsReader]:
     rows = RedisRowReads(parse_address(request.address.url), name, tell=log.warning, nodes=nodes)
     thread = ReadingThread()
     try:
@@ -61,7 +69,7 @@ async def _reading(request: ReadRequest, name: str, nodes: Nodes) -> AsyncIterat
         with explained(rows, rows.where):
             yield RowsReader(
                 rows,
-                partial(_presence, rows),
+                partial(_presence, rows, may_be_led=may_be_led),
                 where=rows.where,
                 name=name,
                 directory=request.directory,
@@ -72,11 +80,18 @@ async def _reading(request: ReadRequest, name: str, nodes: Nodes) -> AsyncIterat
         thread.end()
 
 
-def _presence(rows: RedisRowReads) -> Presence:
+def _presence(rows: RedisRowReads, *, may_be_led: bool) -> Presence:
     """Return who works on a crawl: a process closes it before it lets go of the lead."""
-    holder = rows.holder()
-    (closed,) = rows.read_metadata(["closed"])
+    holder = rows.holder() if may_be_led else None
+    closed, rests = rows.read_metadata(["closed", RESTS_NOTE])
     running = holder is not None and closed != b"yes"
+    now = rows.server_time()
+    resting_s = float(rests) - now if running and rests else 0.0
     return Presence(
-        running=running, closed=closed == b"yes", led_by=str(holder) if running else None
+        running=running,
+        closed=closed == b"yes",
+        led_by=str(holder) if running else None,
+        standbys=tuple(map(str, rows.standbys())) if may_be_led else (),
+        now=now,
+        resting_s=max(0.0, resting_s),
     )

@@ -16,7 +16,7 @@ from gossamer.model import HostKey
 from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink, Word, complaint
-from gossamer.stores.redis.lead import LeadHolder, ServerForgotError, read_holder
+from gossamer.stores.redis.lead import LEAD_S, LeadHolder, ServerForgotError, read_holder
 from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.row_changes import (
     PackedChanges,
@@ -120,6 +120,17 @@ class RedisRowReads:
         (stored,) = self._reading.ask(("HGETALL", self._keys.numbers))
         told = {name.decode(): int(value) for name, value in pairs(stored)}
         return msgspec.convert(told, RowNumbers)
+
+    def standbys(self) -> list[LeadHolder]:
+        """Return the processes that stand by."""
+        stored, now = row_loading.read_fields(self._reading, self._keys.standby), self.server_time()
+        found = [msgspec.json.decode(one, type=tuple[LeadHolder, float]) for one in stored.values()]
+        return [one for one, said_at in found if said_at > now - LEAD_S]
+
+    def server_time(self) -> float:
+        """Return the time of the server, which is that of the crawl."""
+        ((seconds, micros),) = self._reading.ask(("TIME",))
+        return int(seconds) + int(micros) / 1e6
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -120,10 +120,11 @@ class RedisRows(RedisRowReads):
         """Return the error of a lead that another process has."""
         return self._lead.taken_by(holder)
 
-    def server_time(self) -> float:
-        """Return the time of the server, which is that of the crawl."""
-        ((seconds, micros),) = self._reading.ask(("TIME",))
-        return int(seconds) + int(micros) / 1e6
+    def server_id(self) -> bytes:
+        """Return what tells the server, from one start to its end, from others."""
+        (info,) = self._reading.ask(("INFO", "server"))
+        lines = info.split(b"\r\n")
+        return next((line.partition(b":")[2] for line in lines if line.startswith(b"run_id:")), b"")
 
     def are_there(self, names: Sequence[str]) -> list[bool]:
         """Tell for each name whether there is a message under it, or a sign."""
@@ -141,12 +142,6 @@ class RedisRows(RedisRowReads):
         """Say that it does so no more."""
         self._reading.ask(("HDEL", self._keys.standby, self._lead.token))
 
-    def standbys(self) -> list[LeadHolder]:
-        """Return the processes that stand by."""
-        stored, now = row_loading.read_fields(self._reading, self._keys.standby), self.server_time()
-        found = [msgspec.json.decode(one, type=tuple[LeadHolder, float]) for one in stored.values()]
-        return [one for one, said_at in found if said_at > now - LEAD_S]
-
     def renew_lead(self) -> None:
         """Keep the lead when there is nothing to write; raises as what `write` returns does.
 
@@ -157,6 +152,21 @@ class RedisRows(RedisRowReads):
     def resign(self) -> None:
         """Let another process take the lead at once."""
         self._lead.resign()
+
+    # -- a server that is away -------------------------------------------------------------------
+
+    def is_lost(self) -> bool:
+        """Tell whether the server is away, so that whoever reads would wait for it."""
+        return self._reading.is_lost() or self._writing.is_lost()
+
+    def reconnect(self) -> None:
+        """Wait until the server answers whoever reads; a CrawlError after a while."""
+        self._reading.ask(("PING",))
+
+    def give_up(self) -> None:
+        """Have what waits for the server give up."""
+        self._reading.give_up()
+        self._writing.give_up()
 
     # -- reading ---------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from gossamer.stores.embedded.sqlite.verify_form_sql import FORM
 from gossamer.stores.embedded.sqlite.verify_progress_sql import NOTED, PROGRESS, STARTED
 from gossamer.stores.embedded.sqlite.verify_sql import (
     CONTENT,
     COUNTED,
-    FORM,
     REVISITED,
     Facts,
     VerifyRule,

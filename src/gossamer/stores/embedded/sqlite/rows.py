@@ -34,6 +34,16 @@ class SqliteRows(SqliteRowReads):
         self._checkpoints = None if path is None else Checkpoints(path, log_bytes)
         (self._last_id,) = self._writing.execute("SELECT coalesce(max(id), 0) FROM urls").fetchone()
 
+    def is_lost(self) -> bool:
+        """Return False: there is no server."""
+        return False
+
+    def reconnect(self) -> None:
+        """Do nothing: there is no server."""
+
+    def give_up(self) -> None:
+        """Do nothing: there is no server."""
+
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Write changes into the open transaction; return what commits it."""
         assert not changes.sent, "no messages are carried here"
