@@ -226,6 +226,10 @@ class RedisSetup(EmbeddedSetup):
         self._rows.take_lead()
         return self._rows
 
+    def server_time(self) -> float:
+        assert self._rows is not None
+        return self._rows.server_time()
+
     def crash(self) -> None:
         assert self._rows is not None
         self._rows.resign()  # as if its time were over

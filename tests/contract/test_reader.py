@@ -251,7 +251,10 @@ def test_what_comes_before_a_url_that_waits(crawl: Readable) -> None:
 
 
 def test_hosts_with_most_to_do_and_when_they_may_be_asked(crawl: Readable) -> None:
-    driver = crawl.driver
+    driver, ahead_s = crawl.driver, 0.0
+    if isinstance(driver.setup, RedisSetup):  # by whose clock the crawl goes
+        ahead_s = 10.0  # it goes on meanwhile
+        driver.now = driver.setup.server_time() + ahead_s
     driver.add_seeds("a/1", "a/2", "b/1")
     a, _ = driver.take()
     hosts = crawl.read(lambda reader: reader.hosts(5, driver.now))
@@ -263,7 +266,8 @@ def test_hosts_with_most_to_do_and_when_they_may_be_asked(crawl: Readable) -> No
     driver.keep(a, feedback=HostFeedback(ended=driver.now))
     timing = crawl.read(lambda reader: reader.timing(HostKey("a.test"), driver.now + 0.5))
     assert timing is not None
-    assert (timing.delay_s, timing.ready_in_s, timing.failures) == (DELAY_S, 1.5, 0)
+    assert (timing.delay_s, timing.failures) == (DELAY_S, 0)
+    assert timing.ready_in_s == 1.5 or DELAY_S < timing.ready_in_s <= DELAY_S + ahead_s
     assert crawl.read(lambda reader: reader.timing(HostKey("nobody"), 0.0)) is None
 
 
