@@ -274,5 +274,5 @@ def test_whoever_coordinates_the_crawl_hears_what_workers_elsewhere_warn_of(
     warned = {line for line in worker.output.splitlines() if "look at http" in line}
     told = {line for line in run.output.splitlines() if "look at http" in line}
     assert len(warned) == len(told) == 12
-    assert all(f"warning: worker 1 on {machine}: " in line for line in told)
+    assert all(f"warning: worker 0 on {machine}: " in line for line in told)
     assert "look at" not in crawl.crawl(*options, workers=1).succeed()

@@ -23,7 +23,10 @@ LEASE_S = 30.0
 def test_a_restart_of_the_store_and_a_worker_that_is_gone_are_told(
     server: "RedisServer", crawl: "ProcessCrawl"
 ) -> None:
-    """The worker is in the middle of a page when its machine is gone."""
+    """The worker is in the middle of a page when its machine is gone.
+
+    A coordinator that lives knows that its server has forgotten nothing; another one does not.
+    """
     crawl.web.site(HOSTS[0]).reply("/", Raw([KeepOpen()]))
     run, joined = crawl.crawl(workers=0, lease_s=LEASE_S), crawl.worker()
     crawl.await_requests(2)  # robots.txt and the page
@@ -33,7 +36,10 @@ def test_a_restart_of_the_store_and_a_worker_that_is_gone_are_told(
     crawl.await_words(run, "s: worker 0 of 1 host is silent")
     assert "s: worker 0 of 1 host is silent" in crawl.ask("status").succeed()
     server.kill()
+    run.signal(signal.SIGKILL)
+    run.end()
     server.start()
+    run = crawl.crawl(workers=0, lease_s=LEASE_S)
     wait_until(lambda: 20 < _status(crawl)["resting_s"] <= LEASE_S)
     assert "s: the store was restarted" in crawl.ask("status").succeed()
     crawl.await_words(run, "s: the store was restarted")

@@ -128,7 +128,8 @@ class Engine:
         """Have it worked on until the end; return what ended it."""
         ended_by = await self._end(watched)
         workers.stop()
-        await work
+        await asyncio.wait([work])  # who quits meanwhile is heard of before the workers are
+        work.result()
         # What was in progress when it was stopped may have been the last.
         over = await self._store.ended_by()
         if over is not None and self.joined is not None:
@@ -191,4 +192,5 @@ class Engine:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_EVERY_S)
+            await self._store.note_workers(self._clock())
             await self._on_tick()

@@ -65,6 +65,9 @@ class LocalStore(Store, Protocol):
     def when_durable(self, tell: Callable[[], None]) -> None:
         """Call something as soon as everything so far is durable."""
 
+    async def note_workers(self, now: float) -> None:
+        """Let other processes know of the workers: to be called every second."""
+
     async def commit_wanted(self) -> None:
         """Wait until somebody waits for a commit."""
 

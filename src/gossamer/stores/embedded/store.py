@@ -184,7 +184,7 @@ class EmbeddedStore:
         self._scheduler.join(worker, now)
         self._state.counters.store_busy_hosts(now)
         if report is not None:
-            self._workers.note_report(worker, report, now)
+            self._workers.keep_report(worker, report)
 
     async def _begin(self) -> None:
         async with self._beginning:
@@ -192,6 +192,11 @@ class EmbeddedStore:
                 self._is_begun = True
                 self._state.begin()
                 await self.commit()
+
+    @atomic
+    async def note_workers(self, now: float) -> None:
+        """Let other processes know of the workers: to be called every second."""
+        self._workers.note(now)
 
     @atomic
     async def dismiss(

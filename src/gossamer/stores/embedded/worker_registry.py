@@ -23,10 +23,9 @@ class WorkerRegistry:
         self._scheduler = scheduler
         self._reports: dict[int, WorkerReport] = {}
 
-    def note_report(self, worker: int, report: WorkerReport, now: float) -> None:
-        """Keep what a worker told, and let other processes know of all workers."""
+    def keep_report(self, worker: int, report: WorkerReport) -> None:
+        """Keep what a worker told."""
         self._reports[worker] = report
-        self._write(now)
 
     def forget_gone(self, now: float) -> None:
         """Forget the reports of workers that do not take part any more."""
@@ -34,7 +33,7 @@ class WorkerRegistry:
         for worker in gone:
             del self._reports[worker]
         if gone:
-            self._write(now)
+            self.note(now)
 
     def views(self, now: float) -> list[WorkerView]:
         """Return the workers that take part, by number."""
@@ -54,7 +53,8 @@ class WorkerRegistry:
         """Remove what other processes know of the workers, who are gone."""
         self._memory.remove_note(WORKERS_NOTE)
 
-    def _write(self, now: float) -> None:
+    def note(self, now: float) -> None:
+        """Let other processes know of all workers."""
         note = _WorkersNote(now, self.views(now))
         self._memory.put(WORKERS_NOTE, msgspec.json.encode(note))
 

@@ -152,7 +152,14 @@ async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> Non
     while not await asyncio.to_thread(rows.try_to_lead):
         holder = await asyncio.to_thread(rows.holder)
         if time.monotonic() >= give_up_at:
-            raise rows.taken_by(holder)
+            raise (
+                rows.taken_by(holder)
+                if isinstance(request, IdleRequest)
+                else CrawlError(
+                    f"another process coordinates the crawl {request.name} ({holder or 'just now'}): "
+                    f"more workers join it with gossamer worker --name {request.name}"
+                )
+            )
         if holder is not None and holder.role == FRONTIER:
             await asyncio.to_thread(rows.want_lead)
         if not is_said:
