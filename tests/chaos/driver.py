@@ -38,7 +38,6 @@ from gossamer.stores.embedded.sqlite.checkpoints import Checkpoints
 from gossamer.stores.embedded.store import EmbeddedStore
 from gossamer.stores.embedded.url_memory import UrlMemory
 from gossamer.stores.embedded.waiting import WaitingUrls
-from gossamer.stores.redis import RedisStore
 from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {
@@ -53,7 +52,6 @@ OWNERS: dict[str, object] = {
     "PageMemory": PageMemory,
     "Path": Path,
     "PoliteRobots": PoliteRobots,
-    "RedisStore": RedisStore,
     "SqliteRows": SqliteRows,
     "UrlMemory": UrlMemory,
     "WaitingUrls": WaitingUrls,

@@ -1,6 +1,5 @@
 """kill -9 between two slices of the links of a page: all of them are there, and once."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +11,6 @@ import pytest
 from redis_servers import RedisServer
 
 from gossamer.stores.embedded import link_graph
-from gossamer.stores.redis import sliced_links
 from gossamer.testing import Web
 
 if TYPE_CHECKING:
@@ -65,56 +63,28 @@ def asked(web: Web) -> Counter[str]:
     return Counter(record.path for record in web.requests if record.path != "/robots.txt")
 
 
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
+    """The options that name a crawl, in a file or in a server of its own."""
+    if request.param == "sqlite":
+        yield ["--dir", str(tmp_path / "crawl")]
+        return
+    with closing(RedisServer(tmp_path / "redis")) as server:
+        yield ["--store", server.start().url, "--name", "slices"]
+
+
 @pytest.mark.parametrize("passing", [1, 2])
-def test_in_a_file_there_are_none_of_them_before_all_are_there(
-    passing: int, gossamer: "Gossamer", web: Web, tmp_path: Path
+def test_there_are_none_of_them_before_all_are_there(
+    passing: int, gossamer: "Gossamer", web: Web, store: list[str]
 ) -> None:
     """The page is fetched again, and its links are added from the first one on."""
     links = 3 * link_graph.LINKS_AT_ONCE + 1
-    url, store = hub(web, links), ["--dir", tmp_path]
+    url = hub(web, links)
     step = {"step": "after EmbeddedStore._add_slice", "passing": passing}
     assert gossamer.start("crawl", url, *options(*store), **step, **QUICK_COMMITS).was_killed()
-    with closing(sqlite3.connect(tmp_path / "crawl.sqlite")) as db:
-        assert db.execute("SELECT url, outcome FROM urls").fetchall() == [(url, None)]
-    gossamer.start("verify", *store).succeed()
+    assert listed(gossamer, *store) == [Listed(url, None, 0)]
     gossamer.start("crawl", url, *options(*store)).succeed()
     assert_complete(listed(gossamer, *store), url, links)
     requests = asked(web)
     assert requests.pop("/") == 2
     assert {*requests.values()} == {1}
-
-
-@pytest.fixture
-def redis_store(tmp_path: Path) -> Iterator[list[str]]:
-    """The options that name a crawl in a server of its own."""
-    with closing(RedisServer(tmp_path / "redis")) as server:
-        yield ["--store", server.start().url, "--name", "slices"]
-
-
-@pytest.mark.parametrize(
-    ("step", "slices", "role"),
-    [
-        ("before RedisStore._add_slice", 1, "both"),
-        ("after RedisStore._add_slice", 2, "both"),
-        ("after RedisStore._add_slice", 2, "worker"),
-    ],
-)
-def test_in_a_redis_the_others_are_added_by_whoever_goes_on(
-    step: str, slices: int, role: str, gossamer: "Gossamer", web: Web, redis_store: list[str]
-) -> None:
-    """The page is settled with the first slice, and not fetched again."""
-    at_once = sliced_links.LINKS_AT_ONCE
-    links = 2 * at_once + 1
-    url = hub(web, links)
-    run = gossamer.start("crawl", url, *options(*redis_store), step=step, role=role)
-    if role == "both":
-        assert run.was_killed()
-        assert len(listed(gossamer, *redis_store)) == 1 + slices * at_once
-        gossamer.start("crawl", url, *options(*redis_store)).succeed()
-    else:
-        run.succeed()
-        assert run.step_was_taken
-    assert_complete(listed(gossamer, *redis_store), url, links)
-    requests = asked(web)
-    assert requests["/"] == 1
-    assert requests.total() <= 1 + links + CONNECTIONS, "only what was in progress is asked again"

@@ -15,7 +15,6 @@ from tests.contract.samples import sketch_of
 from tests.contract.stores import (
     ChannelSetup,
     EmbeddedSetup,
-    RedisRowsSetup,
     RedisSetup,
     SqliteSetup,
     StoreSetup,
@@ -25,14 +24,12 @@ from gossamer.content.similarity import Sketch
 from gossamer.frontier import SchedulerRules
 from gossamer.stores import StoreRules
 
-KINDS = ("sqlite", "sqlite with short heads", "channel", "redis rows", "redis")
+KINDS = ("sqlite", "sqlite with short heads", "channel", "redis")
 
 
 def setup_of(kind: str, folder: Path, ask: pytest.FixtureRequest) -> StoreSetup:
     if kind == "redis":
         return RedisSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
-    if kind == "redis rows":
-        return RedisRowsSetup(ask.getfixturevalue("redis_url"), secrets.token_hex(4))
     if kind == "memory":
         return EmbeddedSetup()
     if kind == "channel":

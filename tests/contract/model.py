@@ -311,16 +311,14 @@ class Model:
 
     # -- the end of a process --------------------------------------------------------------------
 
-    def stop(self, now: float, *, crashed: bool, forgets: bool, forgets_hosts: bool) -> None:
-        if crashed and forgets:
+    def stop(self, now: float, *, crashed: bool) -> None:
+        if crashed:
             self.kept = copy.deepcopy(self.saved)
         for name, url in self.urls.items():
             if url.state == "in progress":
                 url.state = "waiting"
             if url.duplicate_of is not None and url.duplicate_of not in self.kept.pages:
                 self.visit_again(name)
-        if crashed and forgets_hosts:
-            self.kept.hosts = copy.deepcopy(self.saved.hosts)
         if crashed or self.held or self.taken_slots:
             self.distrust(now)
         self.lost += [held.task for held in self.held.values()]

@@ -314,14 +314,11 @@ class CheckedStore:
     # -- time and death --------------------------------------------------------------------------
 
     def reap(self) -> None:
-        setup = self.driver.setup
         self.driver.reap()
         self.model.lapse(self.now)
         if not math.isinf(self.model.rules.keep_s):  # what expires is looked for where it is stored
             self.commit()
         self.driver.expire()
-        if not setup.forgets_the_uncommitted:
-            self.model.saved.hosts = copy.deepcopy(self.model.kept.hosts)
 
     def dismiss(self, worker: int, culprit: str | None, received: int, times: int) -> None:
         """Let a worker die, perhaps of a URL; that may be told more than once."""
@@ -359,13 +356,7 @@ class CheckedStore:
         self.driver.rules = self.model.rules = msgspec.structs.replace(rules, scheduler=scheduler)
 
     def _stop(self, *, crashed: bool) -> None:
-        setup = self.driver.setup
-        self.model.stop(
-            self.now,
-            crashed=crashed,
-            forgets=setup.forgets_the_uncommitted,
-            forgets_hosts=setup.forgets_hosts,
-        )
+        self.model.stop(self.now, crashed=crashed)
 
 
 def sketch_for(content: str) -> Sketch | None:

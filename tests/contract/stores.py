@@ -3,8 +3,7 @@
 import asyncio
 import shutil
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -12,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from gossamer.channel import Channel
-from gossamer.config import StoreAddress
 from gossamer.model import Outcome
 from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.bodies.reader import BodyReader
@@ -22,12 +20,7 @@ from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.embedded.waiting import HEAD
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.local import STORE, StoreSession
-from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis import Opening, RedisStore, open_redis
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.open import delete_crawl
-from gossamer.stores.redis.reader import RedisReader, open_redis_reader
-from gossamer.stores.redis.records import read_url, write_url
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import Result, unpack_records
 from gossamer.stores.row_lookup import RowLookup
@@ -39,11 +32,6 @@ T = TypeVar("T")
 
 class StoreSetup(Protocol):
     """One kind of store: how to open it, how it is left when its process dies, what is in it."""
-
-    forgets_the_uncommitted: bool
-    """A crash takes back what was done since the last commit."""
-    forgets_hosts: bool
-    """A crash takes back what was learnt of hosts since the last commit."""
 
     @property
     def store(self) -> Store:
@@ -102,9 +90,6 @@ class EmbeddedSetup:
 
     Whoever looks into it sees what is collected for the next commit as well, and changes nothing.
     """
-
-    forgets_the_uncommitted = False
-    forgets_hosts = True
 
     @property
     def store(self) -> Store:
@@ -202,8 +187,6 @@ class EmbeddedSetup:
 class SqliteSetup(EmbeddedSetup):
     """A store in a file; a crash leaves the file and its log as `kill -9` would."""
 
-    forgets_the_uncommitted = True
-
     def __init__(self, folder: Path, *, head: int = HEAD) -> None:
         self._folder = folder
         self._lives = count()
@@ -229,10 +212,8 @@ class SqliteSetup(EmbeddedSetup):
         self._store.rows.close()
 
 
-class RedisRowsSetup(EmbeddedSetup):
+class RedisSetup(EmbeddedSetup):
     """A store over rows in Redis; a crash leaves there what was committed."""
-
-    forgets_the_uncommitted = True
 
     def __init__(self, url: str, crawl: str) -> None:
         self._url, self._crawl = url, crawl
@@ -245,6 +226,10 @@ class RedisRowsSetup(EmbeddedSetup):
         self._rows.take_lead()
         return self._rows
 
+    def server_time(self) -> float:
+        assert self._rows is not None
+        return self._rows.server_time()
+
     def crash(self) -> None:
         assert self._rows is not None
         self._rows.resign()  # as if its time were over
@@ -252,8 +237,9 @@ class RedisRowsSetup(EmbeddedSetup):
 
     def close(self) -> None:
         assert self._rows is not None
+        self._rows.resign()
+        self._rows.take_lead(fresh=True)  # which deletes what is there
         self._rows.close()
-        asyncio.run(delete_crawl(parse_address(self._url), self._crawl))
 
 
 def tell_at_once(tell: Callable[[], None]) -> None:
@@ -313,97 +299,6 @@ class ChannelSetup(SqliteSetup):
         return self.run(self._store.numbering()).gaps
 
 
-class RedisSetup:
-    """A store in a Redis; whoever crashes leaves there what he had done."""
-
-    forgets_the_uncommitted = False
-    forgets_hosts = False
-
-    def __init__(self, url: str, crawl: str) -> None:
-        self._url = url
-        self._crawl = crawl
-        self._runner = asyncio.Runner()
-        self._store: RedisStore | None = None
-        self._reader: RedisReader | None = None
-        self._reading = AsyncExitStack()
-
-    @property
-    def store(self) -> RedisStore:
-        assert self._store is not None
-        return self._store
-
-    @property
-    def reader(self) -> RedisReader:
-        assert self._reader is not None
-        return self._reader
-
-    def run(self, step: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(step)
-
-    def open(self, rules: StoreRules, now: float) -> None:
-        self._let_go()
-        how = Opening(take_over=True, clock="given", now=now, is_checked=True)
-        self._store = self.run(open_redis(self._url, self._crawl, rules, how))
-        request = ReadRequest(address=StoreAddress("redis", url=self._url), name=self._crawl)
-        reading = open_redis_reader(request)
-        self._reader = self.run(self._reading.enter_async_context(reading))
-
-    def check_counters(self) -> None:
-        pass  # `verify` knows them
-
-    def crash(self) -> None:
-        self._let_go()
-
-    def _let_go(self) -> None:
-        """Leave without a word."""
-        if self._store is not None:
-            self.run(self._store.let_go())
-        self.run(self._reading.aclose())
-
-    def records(self) -> Iterable[UrlRecord]:
-        return [one.record for one in self.run(listed(self.reader.urls()))]
-
-    def pages(self) -> Iterable[PageRecord]:
-        pages = self.run(listed(self.reader.pages()))
-        depths = dict(self.run(listed(self.reader.depths())))
-        assert depths == {one.id: one.depth for one in pages}
-        return pages
-
-    def attempts(self, url_id: int) -> list[Attempt]:
-        return self.run(self.reader.attempts(url_id))
-
-    def set_attempts(self, url_id: int, count: int) -> None:
-        async def change() -> None:
-            name = self.reader.crawl.key("urls")
-            packed = await self.reader.crawl.client.hget(name, str(url_id))
-            assert isinstance(packed, bytes)
-            row = read_url(packed)
-            changed = row._replace(attempts=[row.attempts[-1]] * count)
-            await self.reader.crawl.client.hset(name, str(url_id), write_url(changed))
-
-        self.run(change())
-
-    def answer(self, page_id: int) -> KeptAnswer | None:
-        return self.run(self.reader.answer(page_id))
-
-    def results(self, after: int, limit: int) -> list[Result]:
-        return self.run(self.reader.results(after, limit))
-
-    def last_result(self) -> int:
-        return self.run(self.reader.last_result())
-
-    def last_page(self) -> int:
-        return self.run(self.store.counts()).last_page
-
-    def gaps(self) -> frozenset[int]:
-        return frozenset(self.run(self.store.counts()).gaps)
-
-    def close(self) -> None:
-        self._let_go()
-        self.run(delete_crawl(parse_address(self._url), self._crawl))
-        self._runner.close()
-
-
 def as_result(row: ResultRow) -> Result:
     return Result(
         number=row.number,
@@ -413,10 +308,6 @@ def as_result(row: ResultRow) -> Result:
         records=unpack_records(row.records),
         row=row.row,
     )
-
-
-async def listed(items: AsyncIterator[T]) -> list[T]:
-    return [item async for item in items]
 
 
 def run_at_once(step: Coroutine[Any, Any, T]) -> T:

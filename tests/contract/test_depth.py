@@ -349,7 +349,7 @@ def name_of(node: int) -> str:
     seed=st.integers(0, 2**32),
 )
 @settings(deadline=None, max_examples=80)
-@pytest.mark.parametrize("kind", ["sqlite", "sqlite with short heads", "redis rows", "redis"])
+@pytest.mark.parametrize("kind", ["sqlite", "sqlite with short heads", "redis"])
 def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     kind: str,
     make_store: Callable[[str, Path, StoreRules], StoreDriver],

@@ -326,7 +326,6 @@ class StoreMachine(RuleBasedStateMachine):
         ("sqlite", 30),
         ("sqlite with short heads", 15),
         ("channel", 6),
-        ("redis rows", 12),
         ("redis", 12),
     ],
 )

@@ -29,7 +29,7 @@ from tests.perf.idle import QUIET, idle_share
 from tests.perf.own_redis import own_redis
 from tests.perf.peers.counting import COMMAND
 from tests.perf.peers.measuring import ENVIRONMENT
-from tests.perf.redis_figures import bytes_by_kind
+from tests.perf.redis_figures import bytes_by_kind, used_cpu_s
 
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.nodes import connect
@@ -139,8 +139,7 @@ async def empty(store: str) -> float:
 async def used_s(store: str) -> float:
     """Return how much CPU the server has used."""
     async with connect(parse_address(store)) as client:
-        told = await client.info("cpu")
-    return float(told["used_cpu_user"]) + float(told["used_cpu_sys"])
+        return await used_cpu_s(client)
 
 
 Runs = dict[str, list[SharedRun]]

@@ -1,15 +1,15 @@
-"""What pages cost a Redis, as records, tables and a picture."""
+"""What pages cost a crawl in Redis, as records, tables and a picture."""
 
 import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from tests.perf.growing_web import LINKS
-from tests.perf.redis_figures import STEPS, Work
 
-OF_URLS = {"known", "urls", "queued:", "url-queue"}
-OF_PAGES = {"targets", "pages", "content:", "digest:", "band:", "sample:"}
-COLOURS = {"keep": "#06c", "lease": "#c60", "frontier": "#939", "all": "#444"}
+OF_URLS = {"known", "urls", "queued:", "unscored"}
+OF_PAGES = {"attempts", "links", "linked", "pages", "contents", "kept", "bands", "samples"}
+OF_PAGES |= {"results", "result-rows", "row-ages"}
+COLOURS = {"Redis": "#c60", "frontier": "#06c", "both": "#444"}
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -17,26 +17,27 @@ class Cost(msgspec.Struct, frozen=True):
 
     known: int
     pages: int
-    work: Work
+    server_s: float
+    """CPU of the server."""
+    frontier_s: float
+    """CPU of this process, which is the frontier, and makes pages up."""
     page_bytes: float
     """Memory for each page, with the URLs that it made known."""
-    trips: float
-    """Round trips for each page."""
-
-    def us(self, *steps: str) -> float:
-        return sum(self.work.steps_us[step] for step in steps) / self.pages
+    commands: float
+    """Commands for each page."""
 
     @property
-    def cpu_us(self) -> float:
-        return self.work.cpu_s * 1e6 / self.pages
+    def server_us(self) -> float:
+        """CPU of the server for a page, in µs."""
+        return self.server_s * 1e6 / self.pages
 
     def shares(self) -> dict[str, float]:
-        """Return the server's time for a page, in µs."""
+        """Return the CPU for a page, in µs."""
+        frontier_us = self.frontier_s * 1e6 / self.pages
         return {
-            "keep": self.us("keep"),
-            "lease": self.us("lease"),
-            "frontier": self.us("candidates", "prioritise", "route"),
-            "all": self.us(*STEPS),
+            "Redis": self.server_us,
+            "frontier": frontier_us,
+            "both": self.server_us + frontier_us,
         }
 
 
@@ -49,7 +50,7 @@ class CostPair(msgspec.Struct, frozen=True):
     """Memory for each URL that was made known before."""
 
     def growth(self) -> dict[str, float]:
-        """Return by step how much more it cost than in the small store."""
+        """Return how much more a page cost each of them than in the small store."""
         small = self.small.shares()
         return {name: us / small[name] for name, us in self.cost.shares().items()}
 
@@ -66,28 +67,28 @@ class Memory(msgspec.Struct, frozen=True):
 def joined(costs: Sequence[Cost]) -> Cost:
     """Return what several stretches cost together."""
     pages = sum(one.pages for one in costs)
-    steps_us = {step: sum(one.work.steps_us[step] for one in costs) for step in STEPS}
     return Cost(
         known=costs[0].known,
         pages=pages,
-        work=Work(steps_us, sum(one.work.cpu_s for one in costs)),
+        server_s=sum(one.server_s for one in costs),
+        frontier_s=sum(one.frontier_s for one in costs),
         page_bytes=sum(one.page_bytes * one.pages for one in costs) / pages,
-        trips=sum(one.trips * one.pages for one in costs) / pages,
+        commands=sum(one.commands * one.pages for one in costs) / pages,
     )
 
 
 def cost_table(pairs: Sequence[CostPair]) -> str:
     """Return the costs, and how many times those of the small store, as a table of Markdown."""
     lines = [
-        f"| URLs known | {' | '.join(COLOURS)} | server CPU | round trips |",
-        "|---:" * (len(COLOURS) + 3) + "|",
+        f"| URLs known | {' | '.join(COLOURS)} | commands |",
+        "|---:" * (len(COLOURS) + 2) + "|",
     ]
     for pair in pairs:
         one, growth = pair.cost, pair.growth()
-        steps = " | ".join(
+        shares = " | ".join(
             f"{us:.0f} µs, {growth[name]:.2f} x" for name, us in one.shares().items()
         )
-        lines.append(f"| {one.known:,} | {steps} | {one.cpu_us:.0f} µs | {one.trips:.2f} |")
+        lines.append(f"| {one.known:,} | {shares} | {one.commands:.2f} |")
     return "\n".join(lines)
 
 
@@ -117,13 +118,13 @@ def picture(pairs: Sequence[CostPair]) -> str:
     left, top, wide, high = 60, 20, 520, 260
     costs = [pair.cost for pair in pairs]
     smalls = [pair.small for pair in pairs]
-    most = 100 * math.ceil(max(one.shares()["all"] for one in (*costs, *smalls)) * 1.2 / 100)
+    most = 100 * math.ceil(max(one.shares()["both"] for one in (*costs, *smalls)) * 1.2 / 100)
     low, span = math.log10(costs[0].known), math.log10(costs[-1].known / costs[0].known)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" '
         f'viewBox="0 0 {left + wide + 70} {top + high + 30}"'
         ' font-family="sans-serif" font-size="12" fill="#444">',
-        f'<text x="{left}" y="14">microseconds of the server for a page of {LINKS} links, '
+        f'<text x="{left}" y="14">microseconds of CPU for a page of {LINKS} links, '
         "by the number of known URLs</text>",
     ]
     for us in range(0, most + 1, 100):

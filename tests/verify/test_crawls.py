@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gossamer.config import StoreAddress
-from gossamer.stores.redis.row_keys import REGISTRY, key
+from gossamer.stores.redis.row_keys import REGISTRY, prefix
 from gossamer.views.crawls import CrawlEntry, crawls_in
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def test_each_has_its_state(lab: "CrawlLab") -> None:
 
 
 def test_one_of_an_older_version_says_so(lab: "CrawlLab") -> None:
-    lab.client.set(key(lab.name, "rules"), b"rules")
+    lab.client.set(f"{prefix(lab.name)}rules", b"rules")
     lab.client.sadd(REGISTRY, lab.name)
     old = listed(lab)[lab.name]
     assert old.state == "outdated"
     assert "was begun with an older version of Gossamer" in (old.trouble or "")
-    lab.client.delete(key(lab.name, "rules"))
+    lab.client.delete(f"{prefix(lab.name)}rules")
     lab.client.srem(REGISTRY, lab.name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Tampering = Callable[["CrawlLab"], None]
 
-OF_COPIES = {"lead", "watched", "journal", "hold"}
+OF_COPIES = {"lead", "watched", "journal", "hold", "wanted", "standby"}
 STRINGS = {"format", "commit", "linked", "unscored"}
 HASHES = set(NAMES.values()) - OF_COPIES - STRINGS - {"kept", "row-ages"}
 UNUSED = {"leases", "relaxing", "result-rows", "unscored"}
@@ -265,6 +265,8 @@ def test_any_field_or_key_that_is_missing_is_found(lab: "CrawlLab") -> None:
 
 def _losses(lab: "CrawlLab", key: bytes, name: str) -> list[Callable[[], object]]:
     """Return what loses the key, and some of its fields, each of them if there are few."""
+    if name == "unscored" and not lab.client.bitcount(key):  # none waits for its score
+        return []
     losses: list[Callable[[], object]] = [lambda: lab.client.delete(key)]
     if name in HASHES:
         fields = sorted(lab.client.hkeys(key))

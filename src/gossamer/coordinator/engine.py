@@ -98,13 +98,13 @@ class Engine:
     async def run(self, workers: Workers) -> str:
         """Crawl; return what ended it: `complete`, `max-pages`, `max-bytes` or `interrupted`."""
         self._workers = workers
-        work_to_do = [self._frontier.run(), self._keep_durable(), self._reap(), self._tick()]
+        running = [self._frontier.run(), self._keep_durable(), self._reap(), self._tick()]
         if self._keep is not None:
-            work_to_do.append(self._keep_regularly(self._keep))
+            running.append(self._keep_regularly(self._keep))
         if self.joined is not None:
             await self.joined.begin()
-            work_to_do.append(self.joined.run())
-        helpers = [asyncio.create_task(one) for one in work_to_do]
+            running.append(self.joined.run())
+        helpers = [asyncio.create_task(one) for one in running]
         work = asyncio.create_task(workers.run())
         watched = [*helpers, work]
         for one in watched:

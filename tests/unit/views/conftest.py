@@ -17,7 +17,8 @@ from gossamer.coordinator import crawl
 from gossamer.modules import Save
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.notes import CrawlNotes
+from gossamer.stores.redis.rows import RedisRows
+from gossamer.stores.rows import Changes
 from gossamer.testing import Reply, Web
 
 SEED = "http://a.test/"
@@ -97,11 +98,15 @@ def finished_in_redis(redis_url: str) -> ReadRequest:
                 dns=web.dns,
             )
         assert summary.ended_by == "complete"
-        async with CrawlNotes(parse_address(redis_url), name) as notes:
-            kept = msgspec.json.decode(await notes.get("options") or b"")
-            await notes.put("options", msgspec.json.encode({**kept, **KEPT}))
 
     asyncio.run(make())
+    with closing(RedisRows(parse_address(redis_url), name)) as rows:
+        rows.take_lead()
+        kept, changes = msgspec.json.decode(rows.metadata()["options"]), Changes()
+        changes.metadata["options"] = msgspec.json.encode({**kept, **KEPT})
+        finish = rows.write(changes)
+        assert finish is not None
+        finish()
     return in_redis(redis_url, name)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import BlockingLink
-from gossamer.stores.redis.lead import CrawlLead, LeadLostError, read_holder
+from gossamer.stores.redis.lead import CrawlLead, read_holder
 from gossamer.stores.redis.older_format import is_worked_on
 from gossamer.stores.redis.row_format import RowFormat
 from gossamer.stores.redis.row_keys import REGISTRY, RowKeys
@@ -52,10 +52,8 @@ def delete_shared_crawl(address: RedisAddress, name: str) -> None:
     keys, where = RowKeys(name), f"the crawl {name} in {address}"
     with _linked(address, keys.prefix.decode()) as link:
         lead = CrawlLead(link, keys, where, LEAD_S)
-        try:
-            lead.take(0.0)
-        except LeadLostError as error:
-            raise _worked_on(address, name, "") from error
+        if not lead.try_to_take():
+            raise _worked_on(address, name, f" by {lead.holder() or 'another process'}")
         RowFormat(keys, name, where).delete(link, lead.renew)
         with _linked(address, REGISTRY) as registry:
             registry.ask(("SREM", REGISTRY, name))

@@ -51,8 +51,8 @@ class LeadHolder(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since))
-        who = f"gossamer {self.role}" if self.role else "a process"
-        return f"{who}, process {self.pid} on {self.host}, since {moment}"
+        command = f"gossamer {self.role}, " if self.role else ""
+        return f"{command}process {self.pid} on {self.host}, since {moment}"
 
 
 def read_holder(stored: bytes | None) -> LeadHolder | None:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -131,12 +132,11 @@ class RowStage:
         *,
         url: str | None = None,
         lead_s: float = 60.0,
-        clock: Callable[[], float] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> RedisRows:
         """Connect, over the proxy, without the lead."""
-        more = {} if clock is None else {"clock": clock}
         address = parse_address(url or self.proxy.url)
-        rows = RedisRows(address, CRAWL, tell=self.told.append, lead_s=lead_s, **more)
+        rows = RedisRows(address, CRAWL, tell=self.told.append, lead_s=lead_s, clock=clock)
         self._opened.append(rows)
         return rows
 

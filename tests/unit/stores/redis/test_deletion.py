@@ -7,7 +7,7 @@ import pytest
 from gossamer.errors import CrawlError, OlderFormatError, UsageError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.deletion import check_deletable, crawl_names, delete_shared_crawl
-from gossamer.stores.redis.row_keys import REGISTRY, key
+from gossamer.stores.redis.row_keys import REGISTRY, prefix
 from gossamer.stores.redis.source import CrawlSource
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MANY = 5_000
 def address(stage: "RowStage") -> RedisAddress:
     """The server with the crawl `c`, and a crawl beside it."""
     stage.client.sadd(REGISTRY, "c", "other")
-    stage.client.set(f"{key('other', 'rules')}", b"rules")
+    stage.client.set(f"{prefix('other')}rules", b"rules")
     return parse_address(stage.server.url)
 
 
@@ -32,7 +32,7 @@ def test_nothing_is_left_but_other_crawls(stage: "RowStage", address: RedisAddre
     rows = stage.begin()
     pipe = stage.client.pipeline(transaction=False)
     for number in range(MANY):
-        pipe.set(f"{key('c', 'content')}{number}", b"x")
+        pipe.set(f"{prefix('c')}content:{number}", b"x")
     pipe.execute()
     rows.resign()
     others = stage.names() - left(stage)
@@ -73,21 +73,21 @@ def test_a_crawl_of_an_older_version_is_deleted_and_not_read(
     stage: "RowStage", address: RedisAddress
 ) -> None:
     seconds, _ = stage.client.time()
-    stage.client.set(key("c", "rules"), b"rules")
-    stage.client.hset(key("c", "urls"), "1", b"url")
+    stage.client.set(prefix("c") + "rules", b"rules")
+    stage.client.hset(prefix("c") + "urls", "1", b"url")
     with (
         pytest.raises(OlderFormatError, match="begun with an older version of Gossamer"),
         CrawlSource(address, "c"),
     ):
         pass
-    stage.client.zadd(key("c", "seen"), {"0": float(seconds)})
+    stage.client.zadd(prefix("c") + "seen", {"0": float(seconds)})
     with pytest.raises(CrawlError, match="is worked on: stop its"):
         delete_shared_crawl(address, "c")
-    stage.client.zadd(key("c", "seen"), {"0": float(seconds) - 61})
-    stage.client.set(f"{key('c', 'leader')}frontier", b"somebody", ex=60)
+    stage.client.zadd(prefix("c") + "seen", {"0": float(seconds) - 61})
+    stage.client.set(prefix("c") + "leader:frontier", b"somebody", ex=60)
     with pytest.raises(CrawlError, match="is worked on: stop its"):
         delete_shared_crawl(address, "c")
-    stage.client.delete(f"{key('c', 'leader')}frontier")
+    stage.client.delete(prefix("c") + "leader:frontier")
     delete_shared_crawl(address, "c")
     assert left(stage) == set()
 

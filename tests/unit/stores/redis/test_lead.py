@@ -152,7 +152,7 @@ def test_one_has_the_lead_at_a_time_and_others_see_who(stage: "RowStage") -> Non
     assert holder is not None
     assert holder.pid == os.getpid()
     assert abs(holder.since - time.time()) < 60
-    with pytest.raises(LeadLostError, match=rf"another process works on .*process {os.getpid()} "):
+    with pytest.raises(CrawlError, match=rf"another process works on .*process {os.getpid()} "):
         second.take_lead(0.0)
     waiting = threading.Thread(target=second.take_lead, args=[30.0])
     waiting.start()

@@ -5,7 +5,7 @@ from redis_servers import StartServer
 
 from gossamer.stores.redis import memory
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.row_keys import key
+from gossamer.stores.redis.row_keys import RowKeys
 
 PAGES = 3000
 
@@ -13,16 +13,16 @@ PAGES = 3000
 def test_it_is_exact_or_nearly_so(
     start_redis: StartServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = start_redis()
+    server, mine, other = start_redis(), RowKeys("mine"), RowKeys("other")
     with server.client as client:
         pipe = client.pipeline(transaction=False)
         for number in range(PAGES):
-            pipe.set(f"{key('mine', 'content')}{number}", b"x" * 1000)
-            pipe.set(f"{key('other', 'content')}{number}", b"x" * 5000)
-        pipe.hset(key("mine", "urls"), mapping={str(number): "x" * 100 for number in range(PAGES)})
+            pipe.set(mine.queued(number, 0), b"x" * 1000)
+            pipe.set(other.queued(number, 0), b"x" * 5000)
+        pipe.hset(mine.urls, mapping={str(number): "x" * 100 for number in range(PAGES)})
         pipe.execute()
-        content = client.memory_usage(f"{key('mine', 'content')}1")
-        exact = PAGES * content + client.memory_usage(key("mine", "urls"))
+        queue = client.memory_usage(mine.queued(1, 0))
+        exact = PAGES * queue + client.memory_usage(mine.urls)
 
     assert memory.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.02)
     monkeypatch.setattr(memory, "MOST_KEYS", 1000)

@@ -49,7 +49,7 @@ def test_a_slot_that_is_moved_is_followed(cluster: Cluster) -> None:
         assert len(rows.metadata()) == 3
         rows.resign()
     with home.server.client as client:
-        assert client.lrange(rows.queue_key("down"), 0, -1) == [b"1", b"2", b"3"]
+        assert client.lrange(rows.keys.messages("down"), 0, -1) == [b"1", b"2", b"3"]
 
 
 def test_a_primary_that_dies_is_replaced(start_redis: "StartServer") -> None:
@@ -64,7 +64,7 @@ def test_a_primary_that_dies_is_replaced(start_redis: "StartServer") -> None:
         send(rows, metadata(2))
         assert rows.metadata() == {"name 1": b"1", "name 2": b"2"}
     with pair.replica.client as client:
-        assert client.lrange(rows.queue_key("down"), 0, -1) == [b"1", b"2"]
+        assert client.lrange(rows.keys.messages("down"), 0, -1) == [b"1", b"2"]
 
 
 def test_a_replica_that_was_behind_is_noticed(start_redis: "StartServer") -> None:
@@ -85,4 +85,4 @@ def test_a_replica_that_was_behind_is_noticed(start_redis: "StartServer") -> Non
         with pytest.raises(ServerForgotError):
             send(rows, metadata(3))
     with pair.replica.client as client:
-        assert client.lrange(rows.queue_key("down"), 0, -1) == [b"1"]
+        assert client.lrange(rows.keys.messages("down"), 0, -1) == [b"1"]

@@ -15,7 +15,7 @@ from gossamer.stores.redis.opening_reader import open_redis_rows_reader
 from gossamer.stores.rows_reader import RowsReader
 
 
-class Told(logging.Handler):
+class AwayHandler(logging.Handler):
     """Waits until it is told that the store is away."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def test_it_connects_again_when_it_was_cut_off(stage: RowStage) -> None:
 
 def test_whoever_waits_for_a_server_that_is_away_may_give_up(stage: RowStage) -> None:
     async def story() -> None:
-        logger, told = logging.getLogger("gossamer.store"), Told()
+        logger, told = logging.getLogger("gossamer.store"), AwayHandler()
         logger.addHandler(told)
         async with reading(stage) as reader:
             stage.proxy.close()

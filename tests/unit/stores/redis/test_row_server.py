@@ -124,8 +124,8 @@ def test_who_starts_over_finds_nothing(stage: "RowStage") -> None:
 
 def test_messages_are_taken_and_sent_with_the_rest(stage: "RowStage") -> None:
     rows = stage.begin()
-    assert rows.queue_key("up") == f"{PREFIX}messages:up".encode()
-    stage.client.rpush(rows.queue_key("up"), "four")
+    assert rows.keys.messages("up") == f"{PREFIX}messages:up".encode()
+    stage.client.rpush(rows.keys.messages("up"), "four")
     send(rows, some_changes())
     assert stage.messages("up") == [b"three", b"four"]
     assert stage.messages("down") == [b"a", b"b"]
