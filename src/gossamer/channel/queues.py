@@ -34,7 +34,7 @@ from gossamer.errors import CrawlError
 
 MESSAGE: Final = struct.Struct(">QI")
 """The number of a message, and the first call that was not answered when it was sent."""
-OVER, BYE = 5, 6
+OVER, BYE, NONE = 5, 6, 7
 """More kinds of frames: the crawl is over; whoever has joined leaves."""
 
 
@@ -143,7 +143,9 @@ class QueueServer(Channel):
         if not found:
             self._frame_taken()
         for kind, call, method, content in found:
-            self._take_frame(kind, call, method, content)
+            # A call may come again after its answer has arrived: when both were on their way.
+            is_answered = kind == CALL and call < floor
+            self._take_frame(NONE if is_answered else kind, call, method, content)
         return True
 
     def _take_frame(self, kind: int, call: int, method: int, content: bytes) -> None:
