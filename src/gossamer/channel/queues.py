@@ -34,8 +34,9 @@ from gossamer.errors import CrawlError
 
 MESSAGE: Final = struct.Struct(">QI")
 """The number of a message, and the first call that was not answered when it was sent."""
-OVER, BYE, NONE = 5, 6, 7
-"""More kinds of frames: the crawl is over; whoever has joined leaves."""
+OVER, BYE, AGAIN = 5, 6, 7
+"""More kinds of frames: the crawl is over; whoever has joined leaves; a call is repeated for one
+frontier, whose token comes before the arguments."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):
@@ -102,6 +103,7 @@ class QueueServer(Channel):
         self._last_message = 0
         self._seen: set[int] = set()
         """The calls that were begun, as long as they may come again."""
+        self._token = b""
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self.is_left = False
@@ -110,6 +112,7 @@ class QueueServer(Channel):
     def begin(self, token: str) -> None:
         """Begin to serve; the token tells one frontier from another."""
         self._is_greeted = True
+        self._token = token.encode()
         self._serving = asyncio.create_task(self._serve())
         self._send(HELLO, 0, 0, token.encode())
 
@@ -143,9 +146,11 @@ class QueueServer(Channel):
         if not found:
             self._frame_taken()
         for kind, call, method, content in found:
-            # A call may come again after its answer has arrived: when both were on their way.
-            is_answered = kind == CALL and call < floor
-            self._take_frame(NONE if is_answered else kind, call, method, content)
+            if kind == AGAIN:
+                token, content = content[1 : 1 + content[0]], content[1 + content[0] :]
+                # One whose answer was on its way when it was repeated is below the floor.
+                kind = CALL if token == self._token and call >= floor else AGAIN
+            self._take_frame(kind, call, method, content)
         return True
 
     def _take_frame(self, kind: int, call: int, method: int, content: bytes) -> None:
@@ -230,9 +235,9 @@ class QueueClient:
             raise self._error
         self._last_call = number = self._last_call % 0xFFFFFFFF + 1  # 0 is that of notices
         answer = self._loop.create_future()
-        sent = frame(CALL, number, self._numbers[id(method)], self._encode(arguments))
-        self._calls[number] = method, sent, answer
-        self._post(sent)
+        content = self._encode(arguments)
+        self._calls[number] = method, content, answer
+        self._post(frame(CALL, number, self._numbers[id(method)], content))
         try:
             return await answer
         finally:
@@ -279,9 +284,10 @@ class QueueClient:
                 self._call_again()
 
     def _call_again(self) -> None:
-        """Make all calls again that were not answered."""
-        for _, sent, _ in self._calls.values():
-            self._post(sent)
+        """Make all calls again that were not answered, for the frontier that said hello last."""
+        token = bytes([len(self._frontier)]) + self._frontier
+        for number, (method, content, _) in self._calls.items():
+            self._post(frame(AGAIN, number, self._numbers[id(method)], token + content))
 
     # -- what arrives ----------------------------------------------------------------------------
 
@@ -296,9 +302,8 @@ class QueueClient:
 
     def _take(self, kind: int, call: int, content: bytes) -> None:
         if kind == HELLO and content != self._frontier:
-            is_first, self._frontier = not self._frontier, content
-            if not is_first:
-                self._call_again()
+            self._frontier = content
+            self._call_again()
         elif kind == OVER and not self.over.done():
             self.over.set_result(content.decode())
         elif kind == ERROR and not call:

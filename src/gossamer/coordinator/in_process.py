@@ -51,6 +51,7 @@ class InProcessWorkers:
         await report_pending_depths(store, modules)  # a crash kept them from the modules
         for worker in self._workers:
             await store.join(worker.number, self._context.clock())
+        self._on_settled()  # the frontier has somebody to assign URLs to
         running = [asyncio.create_task(worker.run()) for worker in self._workers]
         try:
             # Not `gather`: it returns before all have given back what they had, and they would be

@@ -29,7 +29,7 @@ class Account(Protocol):
 ACCOUNT: Contract[Account] = Contract(Account)
 
 
-class Server:
+class LastingQueues:
     """What lasts: the two queues of one process and a sum, changed in commits only."""
 
     def __init__(self) -> None:
@@ -56,10 +56,10 @@ class Server:
         del self.down[:count]
 
 
-class Frontier:
+class OneFrontier:
     """One frontier: it has the sum in memory, and commits when it is told to."""
 
-    def __init__(self, server: Server, token: str) -> None:
+    def __init__(self, server: LastingQueues, token: str) -> None:
         self._server = server
         self._sum = server.sum
         self._taken = 0
@@ -129,12 +129,12 @@ def test_each_call_is_carried_out_once_by_one_frontier_after_another(seed: int) 
     rng = random.Random(seed)  # noqa: S311 -- repeatable, no secret
 
     async def run() -> None:
-        server = Server()
+        server = LastingQueues()
         client = QueueClient([ACCOUNT], server, Hello(PROTOCOL, 3))
         account = ACCOUNT.proxy(client)
         waiting = asyncio.create_task(account.await_sum(CALLS))
         calls: list[asyncio.Task[int]] = []
-        frontier = Frontier(server, "0")
+        frontier = OneFrontier(server, "0")
         for life in range(1, 10_000):
             for _ in range(rng.randint(0, 3)):
                 if len(calls) < CALLS:
@@ -146,7 +146,7 @@ def test_each_call_is_carried_out_once_by_one_frontier_after_another(seed: int) 
                 frontier.commit()
             if rng.random() < 0.3:
                 frontier.die()
-                frontier = Frontier(server, str(life))
+                frontier = OneFrontier(server, str(life))
             if len(calls) == CALLS and all(call.done() for call in calls) and waiting.done():
                 break
         assert sorted(call.result() for call in calls) == [*range(1, CALLS + 1)]
@@ -161,7 +161,7 @@ def test_each_call_is_carried_out_once_by_one_frontier_after_another(seed: int) 
 @pytest.mark.req("B1", "D15")
 def test_what_the_server_has_lost_is_said_again() -> None:
     async def run() -> None:
-        server = Server()
+        server = LastingQueues()
         client = QueueClient([ACCOUNT], server, Hello(PROTOCOL, None))
         account = ACCOUNT.proxy(client)
         first = asyncio.create_task(account.add(1))
@@ -170,7 +170,7 @@ def test_what_the_server_has_lost_is_said_again() -> None:
         server.last_sent = 0
         second = asyncio.create_task(account.add(1))
         await settled()
-        frontier = Frontier(server, "a")
+        frontier = OneFrontier(server, "a")
         await frontier.read()
         frontier.commit()
         assert sorted([await first, await second]) == [1, 2]
@@ -183,9 +183,9 @@ def test_what_the_server_has_lost_is_said_again() -> None:
 
 def test_who_speaks_otherwise_is_told_so() -> None:
     async def run() -> None:
-        server = Server()
+        server = LastingQueues()
         client = QueueClient([ACCOUNT], server, Hello("gossamer 0 channel 0", None))
-        frontier = Frontier(server, "a")
+        frontier = OneFrontier(server, "a")
         asking = asyncio.create_task(ACCOUNT.proxy(client).add(1))
         await settled()
         await frontier.read()
@@ -200,10 +200,10 @@ def test_who_speaks_otherwise_is_told_so() -> None:
 
 def test_whoever_has_joined_hears_that_the_crawl_is_over() -> None:
     async def run() -> None:
-        server = Server()
+        server = LastingQueues()
         client = QueueClient([ACCOUNT], server, Hello(PROTOCOL, 7))
         await settled()
-        frontier = Frontier(server, "a")
+        frontier = OneFrontier(server, "a")
         await frontier.read()
         assert [hello.worker for hello in frontier.greeted] == [7]
         frontier.end.tell_over("complete")

@@ -32,6 +32,7 @@ def test_they_are_seen_as_they_were_told_last(tmp_path: Path) -> None:
             await store.commit()
             assert await read(tmp_path, 10.0) == [], "nobody has told anything yet"
             await store.join(1, 14.0, REPORT)
+            await store.note_workers(16.0)
             await store.commit()
             expected = [
                 WorkerView(number=0, hosts=0, in_progress=0, silent_s=6.0, dead_in_s=114.0),
