@@ -12,7 +12,7 @@ from write_configuration import text as configuration_page
 from write_reference import text as reference_page
 
 from gossamer import Page
-from gossamer.stores.contract import Store
+from gossamer.frontier.contract import FrontierClient
 from gossamer.testing import Web
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -168,5 +168,5 @@ def test_every_file_that_a_page_names_exists(page: str) -> None:
 
 def test_the_page_of_the_store_names_every_step() -> None:
     page = (ROOT / "docs" / "store.md").read_text(encoding="utf-8")
-    steps = {name for name in vars(Store) if not name.startswith("_")}
+    steps = {name for name in vars(FrontierClient) if not name.startswith("_")}
     assert sorted(name for name in steps if f"`{name}`" not in page) == []

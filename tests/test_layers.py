@@ -7,21 +7,9 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("version", "kinds", "document", "model", "errors", "channel", "config", "urls", "plugins"),
-    "policy",
-    *("codings", "download"),
-    *(
-        "content",
-        "frontier",
-        "stores",
-        "modules",
-        "outputs",
-        "plan",
-        "worker",
-        "cluster",
-        "coordinator",
-    ),
-    *("views", "observe", "testing", "cli"),
+    *("version", "kinds", "document", "model", "errors", "config", "urls", "plugins", "policy"),
+    *("codings", "download", "content", "channel", "stores", "frontier", "modules", "outputs"),
+    *("plan", "worker", "cluster", "coordinator", "views", "observe", "testing", "cli"),
 )
 STRANGERS = {"download", "content", "frontier"}
 """Rooms that never use each other: they meet in `worker`."""

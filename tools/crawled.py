@@ -10,12 +10,12 @@ import msgspec
 from gossamer.coordinator import Summary, crawl
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules import ModuleLike
-from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite.readonly import reading
-from gossamer.stores.embedded.sqlite.row_reads import SqliteRowReads
+from gossamer.stores.directory import CrawlDirectory
 from gossamer.stores.reading import ANY_STATE
 from gossamer.stores.results import Result
 from gossamer.stores.row_lookup import RowLookup
+from gossamer.stores.sqlite.readonly import reading
+from gossamer.stores.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.url_record import UrlRecord
 from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web

@@ -4,7 +4,7 @@ Everything is imported once; for each job, one line of JSON on standard input, a
 that is the command as people run it. The answer is two lines: its process id, and how it ended,
 with a 1 if a step was fatal, else a 0.
 
-A job may name a step, such as `after EmbeddedStore.settle`, and at which passing of it the process
+A job may name a step, such as `after Frontier.settle`, and at which passing of it the process
 kills itself: the coordinator, or a worker, but only the first that comes to it; or a worker that
 kills its coordinator before. So the package knows nothing of these tests, and a step that is
 renamed is noticed.
@@ -27,17 +27,17 @@ import gossamer.cli.main
 import gossamer.coordinator.engine
 from gossamer.coordinator import Crawl
 from gossamer.download import Client
+from gossamer.frontier.host_registry import HostRegistry
+from gossamer.frontier.memory import CrawlMemory
+from gossamer.frontier.page_memory import PageMemory
+from gossamer.frontier.service import Frontier
+from gossamer.frontier.state import FrontierState
+from gossamer.frontier.url_memory import UrlMemory
+from gossamer.frontier.waiting import WaitingUrls
 from gossamer.modules import ModuleRunner
-from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.frontier_state import FrontierState
-from gossamer.stores.embedded.host_registry import HostRegistry
-from gossamer.stores.embedded.memory import CrawlMemory
-from gossamer.stores.embedded.page_memory import PageMemory
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.sqlite.checkpoints import Checkpoints
-from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.stores.embedded.url_memory import UrlMemory
-from gossamer.stores.embedded.waiting import WaitingUrls
+from gossamer.stores.directory import CrawlDirectory
+from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.checkpoints import Checkpoints
 from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {
@@ -45,7 +45,7 @@ OWNERS: dict[str, object] = {
     "Client": Client,
     "CrawlDirectory": CrawlDirectory,
     "CrawlMemory": CrawlMemory,
-    "EmbeddedStore": EmbeddedStore,
+    "Frontier": Frontier,
     "FrontierState": FrontierState,
     "HostRegistry": HostRegistry,
     "ModuleRunner": ModuleRunner,
@@ -178,14 +178,14 @@ def become(job: DriverJob, fatal: FatalStep) -> NoReturn:
 
 def commit_routing() -> None:
     """Have each step that routes made durable at once."""
-    route = EmbeddedStore.route
+    route = Frontier.route
 
-    async def durable(self: EmbeddedStore, draws: Sequence[Sequence[int]], now: float) -> int:
+    async def durable(self: Frontier, draws: Sequence[Sequence[int]], now: float) -> int:
         done = await route(self, draws, now)
         await self.commit()
         return done
 
-    setattr(EmbeddedStore, "route", durable)  # noqa: B010 -- a method of another class
+    setattr(Frontier, "route", durable)  # noqa: B010 -- a method of another class
 
 
 def write_half(writev: Callable[..., int], descriptor: object, parts: object) -> None:

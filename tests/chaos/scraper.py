@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gossamer import FinishedUrl, Outcome, Page
-from gossamer.stores.contract import POISON_WORDS
+from gossamer.frontier.contract import POISON_WORDS
 from gossamer.stores.results import Result
 from gossamer.stores.url_record import UrlRecord, UrlState
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from redis_servers import RedisServer
 
-from gossamer.stores.embedded import link_graph
+from gossamer.frontier import link_graph
 from gossamer.testing import Web
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_there_are_none_of_them_before_all_are_there(
     """The page is fetched again, and its links are added from the first one on."""
     links = 3 * link_graph.LINKS_AT_ONCE + 1
     url = hub(web, links)
-    step = {"step": "after EmbeddedStore._add_slice", "passing": passing}
+    step = {"step": "after Frontier._add_slice", "passing": passing}
     assert gossamer.start("crawl", url, *options(*store), **step, **QUICK_COMMITS).was_killed()
     assert listed(gossamer, *store) == [Listed(url, None, 0)]
     gossamer.start("crawl", url, *options(*store)).succeed()

@@ -27,21 +27,21 @@ SERVER_LAG_S = 0.1
 COORDINATOR_STEPS = [
     *["after CrawlDirectory.__enter__", "after SqliteRows.__init__"],
     *["after CrawlMemory.__init__", "after FrontierState.__init__"],
-    *["after ModuleRunner.open", "before EmbeddedStore.add_seeds", "after EmbeddedStore.add_seeds"],
+    *["after ModuleRunner.open", "before Frontier.add_seeds", "after Frontier.add_seeds"],
     *["after UrlMemory.add", "after CrawlMemory.put"],
-    *["after UrlMemory.set_score", "after WaitingUrls.push", "after EmbeddedStore.prioritise"],
-    *["after WaitingUrls.take", "after EmbeddedStore.route"],
-    *["after FrontierState.begin_tasks", "after EmbeddedStore.lease"],
-    *["after EmbeddedStore.join", "after EmbeddedStore.release", "after EmbeddedStore.claim"],
-    *["before EmbeddedStore.settle", "after FrontierState.wait_for_retry"],
+    *["after UrlMemory.set_score", "after WaitingUrls.push", "after Frontier.prioritise"],
+    *["after WaitingUrls.take", "after Frontier.route"],
+    *["after FrontierState.begin_tasks", "after Frontier.lease"],
+    *["after Frontier.join", "after Frontier.release", "after Frontier.claim"],
+    *["before Frontier.settle", "after FrontierState.wait_for_retry"],
     *["after UrlMemory.finish", "after PageMemory.add", "after UrlMemory.set_path"],
     *["after PageMemory.add_result", "after CrawlMemory.put_relaxing"],
-    *["after EmbeddedStore.settle", "after EmbeddedStore.confirm_depth_changes"],
-    *["before EmbeddedStore.commit", "after HostRegistry.save", "after CrawlMemory.put_lease"],
+    *["after Frontier.settle", "after Frontier.confirm_depth_changes"],
+    *["before Frontier.commit", "after HostRegistry.save", "after CrawlMemory.put_lease"],
     *["before SqliteRows.write", "after SqliteRows.write"],
     *["before SqliteRows._commit", "before Checkpoints.after_commit", "after SqliteRows._commit"],
-    *["after CrawlMemory.end_write", "after EmbeddedStore.commit"],
-    *["after ModuleRunner.close", "before EmbeddedStore.close", "before SqliteRows.close"],
+    *["after CrawlMemory.end_write", "after Frontier.commit"],
+    *["after ModuleRunner.close", "before Frontier.close", "before SqliteRows.close"],
     *["after SqliteRows.close", "after CrawlDirectory.__exit__"],
 ]
 WORKER_STEPS = [
@@ -166,7 +166,7 @@ def test_a_loss_of_power_costs_the_last_commits_only(
 def test_a_loss_of_power_at_the_beginning_leaves_a_crawl_its_directory(
     crawl: "SmallCrawl", tmp_path: Path
 ) -> None:
-    settled = {"step": "after EmbeddedStore.settle", "passing": 3}
+    settled = {"step": "after Frontier.settle", "passing": 3}
     assert crawl.start(tmp_path, **settled, **QUICK_COMMITS).was_killed()
     os.truncate(tmp_path / "crawl.sqlite-wal", 0)
     crawl.finish(tmp_path)
@@ -177,7 +177,7 @@ def test_a_loss_of_power_at_the_beginning_leaves_a_crawl_its_directory(
 def test_killed_while_it_starts_over(passing: int, crawl: "SmallCrawl", tmp_path: Path) -> None:
     """The old state goes file by file; what is left of it is not taken for a crawl."""
     assert crawl.start(tmp_path, "--max-pages", 1).end() == 0
-    settled = {"step": "after EmbeddedStore.settle", "passing": 20}
+    settled = {"step": "after Frontier.settle", "passing": 20}
     assert crawl.start(tmp_path, **settled, **QUICK_COMMITS).was_killed()
     assert tmp_path.joinpath("crawl.sqlite-wal").stat().st_size > 0
     assert crawl.start(tmp_path, "--fresh", step="after Path.unlink", passing=passing).was_killed()
@@ -216,8 +216,8 @@ def test_what_a_kill_at_the_very_end_kept_from_the_modules_is_told_all_the_same(
 @pytest.mark.parametrize(
     ("step", "role"),
     [
-        ("after EmbeddedStore.claim", "coordinator"),
-        ("after EmbeddedStore.settle", "coordinator"),
+        ("after Frontier.claim", "coordinator"),
+        ("after Frontier.settle", "coordinator"),
         ("after os.replace", "worker"),
     ],
 )

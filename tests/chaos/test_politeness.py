@@ -145,7 +145,7 @@ def test_a_longer_pause_is_written_down_before_anything_else(
     site.reply("/", Reply(status=429 if page else 200, headers=page), Reply(body="at last"))
     command = crawl_of(web, tmp_path, 0.05)
     job = {"dns": dict(web.dns), "commit_every_s": 1000.0}
-    run = gossamer.start(*command, step="after EmbeddedStore.commit", passing=commits, **job)
+    run = gossamer.start(*command, step="after Frontier.commit", passing=commits, **job)
     assert run.was_killed()
     last = web.requests[-1]
     before = len(web.requests)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import load
-from gossamer.stores.embedded.directory import CrawlDirectory
+from gossamer.stores.directory import CrawlDirectory
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.results import Result

@@ -20,9 +20,8 @@ from tests.contract.stores import (
     StoreSetup,
 )
 
-from gossamer.content.similarity import Sketch
-from gossamer.frontier import SchedulerRules
-from gossamer.stores import StoreRules
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.policy.similarity import Sketch
 
 KINDS = ("sqlite", "sqlite with short heads", "channel", "redis")
 
@@ -54,7 +53,7 @@ def make_sketch() -> Callable[..., Sketch]:
 @pytest.fixture(scope="session")
 def make_store(
     request: pytest.FixtureRequest,
-) -> Callable[[str, Path, StoreRules], StoreDriver]:
+) -> Callable[[str, Path, FrontierRules], StoreDriver]:
     """Open a store of a kind in a folder."""
     return lambda kind, folder, rules: StoreDriver(setup_of(kind, folder, request), rules)
 
@@ -64,7 +63,7 @@ def make_strict_store(request: pytest.FixtureRequest) -> Callable[[], StoreDrive
     """Open a new store in memory that hands URLs out in strict order."""
 
     def make() -> StoreDriver:
-        rules = StoreRules(scheduler=SchedulerRules(strict=True, delay_s=0.0), similarity=None)
+        rules = FrontierRules(scheduler=SchedulerRules(strict=True, delay_s=0.0), similarity=None)
         driver = StoreDriver(setup_of("memory", Path(), request), rules)
         driver.join(0)
         return driver
@@ -80,9 +79,9 @@ def open_store(setup: StoreSetup) -> OpenStore:
         scheduler = {
             name: rules.pop(name) for name in SchedulerRules.__struct_fields__ if name in rules
         }
-        assert rules.keys() <= {*StoreRules.__struct_fields__}
+        assert rules.keys() <= {*FrontierRules.__struct_fields__}
         everything = {"scheduler": scheduler, **rules}
-        driver = StoreDriver(setup, msgspec.convert(everything, StoreRules, strict=False))
+        driver = StoreDriver(setup, msgspec.convert(everything, FrontierRules, strict=False))
         driver.join(*range(workers))
         return driver
 

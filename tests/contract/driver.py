@@ -7,16 +7,16 @@ from tests.contract.samples import digest_of, domain_of, link, name_of, own_of
 from tests.contract.stores import StoreSetup
 
 from gossamer.codings import ContentPacker
-from gossamer.content.similarity import Sketch
+from gossamer.frontier import FrontierClient, FrontierRules
+from gossamer.frontier.claim import THIS_PAGE, Claim, KeptPage, StoredBody
+from gossamer.frontier.contract import Settled, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.retrying import RetryRequest
 from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot, Url
-from gossamer.stores import Store, StoreRules
-from gossamer.stores.claim import THIS_PAGE, Claim, KeptPage, StoredBody
-from gossamer.stores.contract import Settled, Settlement, Task
-from gossamer.stores.figures import HostView, WorkerReport, WorkerView
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.policy.similarity import Sketch
 from gossamer.stores.results import Record, Result
-from gossamer.stores.retrying import RetryRequest
 from gossamer.stores.url_record import UrlRecord, UrlState
+from gossamer.stores.views import HostView, WorkerReport, WorkerView
 
 START = 1_000_000.0
 QUEUES = tuple(range(10))
@@ -28,7 +28,7 @@ WAITING = {UrlState.UNSCORED, UrlState.QUEUED, UrlState.ASSIGNED}
 class StoreDriver:
     """A store, and everything that is done to it in the tests; URLs are written `host/path`."""
 
-    def __init__(self, setup: StoreSetup, rules: StoreRules) -> None:
+    def __init__(self, setup: StoreSetup, rules: FrontierRules) -> None:
         self.setup = setup
         self.rules = rules
         self.now = START
@@ -36,7 +36,7 @@ class StoreDriver:
         setup.open(rules, self.now)
 
     @property
-    def store(self) -> Store:
+    def store(self) -> FrontierClient:
         return self.setup.store
 
     def join(self, *workers: int, report: WorkerReport | None = None) -> None:
@@ -242,7 +242,7 @@ class StoreDriver:
         self._run(self.store.close())
         self.setup.open(self.rules, self.now)
 
-    def with_delay(self, delay_s: float) -> StoreRules:
+    def with_delay(self, delay_s: float) -> FrontierRules:
         """Return the rules with another delay."""
         scheduler = msgspec.structs.replace(self.rules.scheduler, delay_s=delay_s)
         return msgspec.structs.replace(self.rules, scheduler=scheduler)

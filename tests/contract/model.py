@@ -21,12 +21,12 @@ from tests.contract.model_state import (
     own_likeness,
 )
 
+from gossamer.frontier import FrontierRules
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.host_limits import HostLimits, depth_limit
 from gossamer.model import Outcome, Receipt
 from gossamer.policy.auto_delay import auto_delay_s
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.results import Record
 
 NOTHING = Receipt()
@@ -35,7 +35,7 @@ NOTHING = Receipt()
 class Model:
     """What must be true."""
 
-    def __init__(self, rules: StoreRules) -> None:
+    def __init__(self, rules: FrontierRules) -> None:
         self.rules = rules
         self.kept = Durable()
         self.saved = Durable()

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass, field
 
+from gossamer.frontier.contract import Task
 from gossamer.model import Outcome
 from gossamer.policy.auto_delay import FIRST_DELAY_S
-from gossamer.stores.contract import Task
 from gossamer.stores.results import Record
 
 NAMES = [f"{host}/{page}" for host in ("a", "x.a", "b", "c") for page in range(6)]

@@ -2,9 +2,9 @@
 
 import hashlib
 
-from gossamer.content.similarity import Sketch
+from gossamer.frontier.contract import Link
 from gossamer.model import HostKey, Url
-from gossamer.stores.contract import Link
+from gossamer.policy.similarity import Sketch
 
 SAMPLE_BYTES = 256
 BAND_BYTES = 8

@@ -11,11 +11,11 @@ from tests.contract.model import Model
 from tests.contract.model_state import CONTENTS, OWN, SAME, HeldTask, host_of, own_likeness
 from tests.contract.samples import own_of, sketch_of
 
-from gossamer.content.similarity import Sketch
+from gossamer.frontier.claim import THIS_PAGE, Claim
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome, Receipt
-from gossamer.stores.claim import THIS_PAGE, Claim
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.policy.similarity import Sketch
 from gossamer.stores.results import Record
 from gossamer.stores.url_record import UrlState
 

@@ -11,20 +11,22 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from gossamer.channel import Channel
+from gossamer.frontier import FrontierClient, FrontierRules
+from gossamer.frontier.contract import FRONTIER
+from gossamer.frontier.memory import CrawlMemory
+from gossamer.frontier.service import Frontier
+from gossamer.frontier.session import WorkerSession
+from gossamer.frontier.waiting import HEAD
 from gossamer.model import Outcome
-from gossamer.stores import EmbeddedStore, Store, StoreRules
 from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.embedded.memory import CrawlMemory
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.waiting import HEAD
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
-from gossamer.stores.local import STORE, StoreSession
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import Result, unpack_records
 from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.rows import ResultRow, Rows
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 T = TypeVar("T")
@@ -34,13 +36,13 @@ class StoreSetup(Protocol):
     """One kind of store: how to open it, how it is left when its process dies, what is in it."""
 
     @property
-    def store(self) -> Store:
+    def store(self) -> FrontierClient:
         """The store that is open."""
 
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         """Take a step."""
 
-    def open(self, rules: StoreRules, now: float) -> None:
+    def open(self, rules: FrontierRules, now: float) -> None:
         """Open the store, new or as it was left."""
 
     def check_counters(self) -> None:
@@ -92,7 +94,7 @@ class EmbeddedSetup:
     """
 
     @property
-    def store(self) -> Store:
+    def store(self) -> FrontierClient:
         return self._store
 
     def run(self, step: Coroutine[Any, Any, T]) -> T:
@@ -101,8 +103,8 @@ class EmbeddedSetup:
     def make_rows(self) -> Rows:
         return SqliteRows()
 
-    def open(self, rules: StoreRules, now: float) -> None:
-        self._store = EmbeddedStore(self.make_rows(), rules, now, finish=at_once)
+    def open(self, rules: FrontierRules, now: float) -> None:
+        self._store = Frontier(self.make_rows(), rules, now, finish=at_once)
         self.check_counters()
 
     def check_counters(self) -> None:
@@ -201,7 +203,7 @@ class SqliteSetup(EmbeddedSetup):
     def make_rows(self) -> Rows:
         return SqliteRows(self._path)
 
-    def open(self, rules: StoreRules, now: float) -> None:
+    def open(self, rules: FrontierRules, now: float) -> None:
         super().open(rules, now)
         self.memory.waiting._head = self._head
 
@@ -256,26 +258,26 @@ class ChannelSetup(SqliteSetup):
         self._ends: list[Channel] = []
 
     @property
-    def store(self) -> Store:
+    def store(self) -> FrontierClient:
         return self._proxy
 
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(step)
 
-    def open(self, rules: StoreRules, now: float) -> None:
+    def open(self, rules: FrontierRules, now: float) -> None:
         if self._ends:  # `close` of a worker leaves the store open for others; this closes it
             self._hang_up()
             self.run(self._store.close())
         super().open(rules, now)
         self._proxy = self.run(self._connect())
 
-    async def _connect(self) -> Store:
+    async def _connect(self) -> FrontierClient:
         vars(self._store)["when_durable"] = tell_at_once  # who commits is the test
-        session = StoreSession(self._store, lambda: 0.0, longest_wait_s=0)
+        session = WorkerSession(self._store, lambda: 0.0, longest_wait_s=0)
         ours, theirs = socket.socketpair()
-        self._ends.append(await Channel.open(ours, [STORE], [session.serve(STORE)]))
-        self._ends.append(await Channel.open(theirs, [STORE]))
-        return STORE.proxy(self._ends[-1])
+        self._ends.append(await Channel.open(ours, [FRONTIER], [session.serve(FRONTIER)]))
+        self._ends.append(await Channel.open(theirs, [FRONTIER]))
+        return FRONTIER.proxy(self._ends[-1])
 
     def _hang_up(self) -> None:
         for end in self._ends:

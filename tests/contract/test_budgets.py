@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.contract.driver import WAITING, OpenStore, StoreDriver
 
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome, Receipt
-from gossamer.stores.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("D14")
 

@@ -4,11 +4,11 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link
 
+from gossamer.frontier.contract import Settled, Settlement, Task
+from gossamer.frontier.cookies import COOKIE_DOMAINS_NOTE
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
 from gossamer.policy.cookies import MAX_COOKIE_DOMAINS, MAX_COOKIES, Cookie, CookieChanges
-from gossamer.stores.contract import Settled, Settlement, Task
-from gossamer.stores.cookies import COOKIE_DOMAINS_NOTE
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.url_record import UrlState
 
 DOMAIN = "a.test"

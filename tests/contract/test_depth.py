@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import SchedulerRules
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.contract import Task
 from gossamer.model import Outcome
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import Task
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B2")
@@ -352,7 +351,7 @@ def name_of(node: int) -> str:
 @pytest.mark.parametrize("kind", ["sqlite", "sqlite with short heads", "redis"])
 def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     kind: str,
-    make_store: Callable[[str, Path, StoreRules], StoreDriver],
+    make_store: Callable[[str, Path, FrontierRules], StoreDriver],
     *,
     edges: Edges,
     seeds: list[int],
@@ -361,7 +360,7 @@ def test_whatever_the_order_every_depth_is_that_of_a_breadth_first_search(
     relaxed_at_once: int,
     seed: int,
 ) -> None:
-    rules = StoreRules(
+    rules = FrontierRules(
         scheduler=SchedulerRules(delay_s=0.0, host_connections=3),
         max_depth=max_depth,
         similarity=None,

@@ -3,9 +3,9 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D16")

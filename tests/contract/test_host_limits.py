@@ -3,12 +3,11 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import SchedulerRules
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.host_limits import HostLimitRule
 from gossamer.model import Outcome
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B3")
@@ -160,7 +159,7 @@ def test_a_budget_that_was_raised_lets_failed_urls_be_tried_again(open_store: Op
     driver = open_store(delay_s=0.0, host_rules=(rule,))
     driver.add_seeds("a/1", "a/2")
     finish(driver)
-    driver.rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), similarity=None)
+    driver.rules = FrontierRules(scheduler=SchedulerRules(delay_s=0.0), similarity=None)
     driver.reopen()
     assert driver.retry_failed(Outcome.HOST_OVER_BUDGET) == 1
     assert {*finish(driver).values()} == {Outcome.FETCHED}

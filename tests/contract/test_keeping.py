@@ -7,11 +7,11 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import digest_of, link
 
-from gossamer.content.similarity import Sketch
+from gossamer.frontier.claim import THIS_PAGE, KeptPage
+from gossamer.frontier.contract import Settled, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores.claim import THIS_PAGE, KeptPage
-from gossamer.stores.contract import Settled, Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.policy.similarity import Sketch
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D9", "B1")

@@ -4,9 +4,9 @@ import msgspec
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link
 
+from gossamer.frontier.contract import Link, Task
+from gossamer.frontier.listing import MAX_SITEMAPS, Listing
 from gossamer.model import Outcome
-from gossamer.stores.contract import Link, Task
-from gossamer.stores.listing import MAX_SITEMAPS, Listing
 
 
 def sitemap(name: str, location: str = "a.test") -> Link:

@@ -25,11 +25,10 @@ from tests.contract.driver import WAITING, StoreDriver
 from tests.contract.model_state import CONTENTS, NAMES
 from tests.contract.steps import CheckedStore
 
-from gossamer.frontier import SchedulerRules
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.host_limits import HostLimitRule
 from gossamer.model import Outcome
-from gossamer.stores import StoreRules
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.url_record import UrlState
 
 a_name = st.sampled_from(NAMES)
@@ -45,7 +44,7 @@ HOST_RULES = (
     HostLimitRule(host="a.test", is_wild=True, delay_s=0.5, auto_delay=False, max_depth=4),
 )
 some_rules = st.builds(
-    StoreRules,
+    FrontierRules,
     scheduler=st.builds(
         SchedulerRules,
         delay_s=st.sampled_from([0.0, 0.0, 1.0]),
@@ -89,12 +88,12 @@ STATES = {
 class StoreMachine(RuleBasedStateMachine):
     """A store driven at random."""
 
-    make_store: Callable[[str, Path, StoreRules], StoreDriver]
+    make_store: Callable[[str, Path, FrontierRules], StoreDriver]
     kind: str
     strict: bool
 
     @initialize(rules=some_rules, seeds=st.lists(a_name, min_size=1, max_size=8))
-    def open(self, rules: StoreRules, seeds: list[str]) -> None:
+    def open(self, rules: FrontierRules, seeds: list[str]) -> None:
         scheduler = msgspec.structs.replace(
             rules.scheduler,
             strict=self.strict,
@@ -335,7 +334,7 @@ def test_any_history(
     examples: int,
     strict: bool,
     chaos_seed: int,
-    make_store: Callable[[str, Path, StoreRules], StoreDriver],
+    make_store: Callable[[str, Path, FrontierRules], StoreDriver],
 ) -> None:
     more = {"kind": kind, "strict": strict, "make_store": staticmethod(make_store)}
     machine = type("StoreMachine", (StoreMachine,), more)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.stores.contract import Task
+from gossamer.frontier.contract import Task
 
 
 def by_number(name: str) -> float:

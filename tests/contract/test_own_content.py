@@ -8,12 +8,12 @@ from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link, own_of
 
 from gossamer.codings import read_content
-from gossamer.content.similarity import Sketch
+from gossamer.frontier.claim import THIS_PAGE, Claim
+from gossamer.frontier.contract import Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.keeping import as_claimed
 from gossamer.model import Outcome
-from gossamer.stores.claim import THIS_PAGE, Claim
-from gossamer.stores.contract import Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.keeping import as_claimed
+from gossamer.policy.similarity import Sketch
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")
 

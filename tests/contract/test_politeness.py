@@ -3,8 +3,8 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("B3")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("D7")
 

@@ -13,21 +13,20 @@ from tests.contract.stores import RedisSetup, SqliteSetup
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
-from gossamer.frontier import SchedulerRules
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import HostKey, Outcome
-from gossamer.stores import StoreRules
-from gossamer.stores.embedded.sqlite.reader import open_sqlite_reader
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.reading import CrawlCounts, ReadRequest, Step
 from gossamer.stores.redis.opening_reader import open_redis_rows_reader, remembering_rows_reader
 from gossamer.stores.results import Record
 from gossamer.stores.rows_reader import RowsReader
+from gossamer.stores.sqlite.reader import open_sqlite_reader
 from gossamer.stores.url_record import UrlState
 
 T = TypeVar("T")
 
 DELAY_S = 2.0
-RULES = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S, queues=10), max_depth=2)
+RULES = FrontierRules(scheduler=SchedulerRules(delay_s=DELAY_S, queues=10), max_depth=2)
 START = 1_000_000.0
 
 
@@ -64,7 +63,7 @@ class Readable:
 def crawl(
     request: pytest.FixtureRequest,
     tmp_path: Path,
-    make_store: Callable[[str, Path, StoreRules], StoreDriver],
+    make_store: Callable[[str, Path, FrontierRules], StoreDriver],
 ) -> Iterator[Readable]:
     """A crawl with one worker and two hosts."""
     driver = make_store(request.param, tmp_path, RULES)
@@ -129,10 +128,10 @@ def test_counters_follow_a_crawl_step_by_step(crawl: Readable) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis rows"])
 def test_counters_of_a_url_that_overtakes_others(
-    kind: str, tmp_path: Path, make_store: Callable[[str, Path, StoreRules], StoreDriver]
+    kind: str, tmp_path: Path, make_store: Callable[[str, Path, FrontierRules], StoreDriver]
 ) -> None:
     scheduler = SchedulerRules(delay_s=0.0, strict=True, queues=10)
-    driver = make_store(kind, tmp_path, StoreRules(scheduler=scheduler))
+    driver = make_store(kind, tmp_path, FrontierRules(scheduler=scheduler))
     driver.join(0)
     driver.add_seeds("a/")
     driver.keep(driver.take_one("a/"), ["a/1", "a/2"])
@@ -307,7 +306,7 @@ class TestRedis:
 
     @pytest.fixture
     def crawl(
-        self, tmp_path: Path, make_store: Callable[[str, Path, StoreRules], StoreDriver]
+        self, tmp_path: Path, make_store: Callable[[str, Path, FrontierRules], StoreDriver]
     ) -> Iterator[Readable]:
         """A crawl in Redis."""
         driver = make_store("redis", tmp_path, RULES)

@@ -2,9 +2,9 @@
 
 from tests.contract.driver import OpenStore, StoreDriver
 
+from gossamer.frontier.contract import Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Cause, CauseCount, Outcome
-from gossamer.stores.contract import Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
 
 
 def fail(

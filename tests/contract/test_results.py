@@ -5,10 +5,10 @@ import pytest
 from tests.contract.driver import OpenStore
 from tests.contract.samples import digest_of, link, name_of
 
+from gossamer.frontier.claim import KeptPage
+from gossamer.frontier.contract import Settlement
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores.claim import KeptPage
-from gossamer.stores.contract import Settlement
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.results import Record
 
 pytestmark = pytest.mark.req("B1", "B9")

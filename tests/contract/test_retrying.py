@@ -3,9 +3,9 @@
 import pytest
 from tests.contract.driver import OpenStore
 
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.retrying import RETRIED_AT_ONCE, RetryRequest
 from gossamer.model import Outcome
-from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.retrying import RETRIED_AT_ONCE, RetryRequest
 from gossamer.stores.url_record import UrlState
 
 

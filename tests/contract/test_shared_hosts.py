@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
+from gossamer.frontier import FrontierRules
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D6", "D16")
@@ -25,7 +25,7 @@ def names(driver: StoreDriver, worker: int, limit: int = 100) -> list[str]:
     return [driver.name(task) for task in driver.lease(worker, limit)]
 
 
-def with_connections(rules: StoreRules, host_connections: int) -> StoreRules:
+def with_connections(rules: FrontierRules, host_connections: int) -> FrontierRules:
     scheduler = msgspec.structs.replace(rules.scheduler, host_connections=host_connections)
     return msgspec.structs.replace(rules, scheduler=scheduler)
 

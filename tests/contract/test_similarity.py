@@ -6,10 +6,10 @@ from typing import TypeAlias
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.content.similarity import Sketch
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.policy.similarity import Sketch
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")

@@ -3,11 +3,10 @@
 import pytest
 from tests.contract.driver import OpenStore
 
-from gossamer.frontier import SchedulerRules
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.contract import Settlement
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Cause, Outcome
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import Settlement
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("B1")
@@ -185,7 +184,9 @@ def test_another_number_of_queues_is_no_obstacle(open_store: OpenStore) -> None:
     driver.score(scores.__getitem__)
     (task,) = driver.take(limit=1)
     driver.miss(task)
-    driver.rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0, host_connections=9, queues=3))
+    driver.rules = FrontierRules(
+        scheduler=SchedulerRules(delay_s=0.0, host_connections=9, queues=3)
+    )
     driver.reopen()
     driver.join(0)
     queues = {name: one.queue for name, one in driver.records().items()}

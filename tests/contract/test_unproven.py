@@ -4,9 +4,9 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import name_of
 
+from gossamer.frontier.contract import Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Outcome
-from gossamer.stores.contract import Task
-from gossamer.stores.host_feedback import HostFeedback
 
 pytestmark = pytest.mark.req("D19")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.stores import StoreRules
-from gossamer.stores.contract import LATE_S
-from gossamer.stores.figures import WorkerReport, WorkerView
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.frontier import FrontierRules
+from gossamer.frontier.contract import LATE_S
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.stores.views import WorkerReport, WorkerView
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
 
@@ -119,9 +119,9 @@ def test_a_shared_host_is_counted_while_its_urls_wait(open_store: OpenStore) -> 
 
 
 def test_nobody_is_there_before_the_first_has_joined(
-    make_store: Callable[[str, Path, StoreRules], StoreDriver], tmp_path: Path
+    make_store: Callable[[str, Path, FrontierRules], StoreDriver], tmp_path: Path
 ) -> None:
-    driver = make_store("sqlite", tmp_path, StoreRules())
+    driver = make_store("sqlite", tmp_path, FrontierRules())
     assert driver.workers() == []
     assert driver.ready_hosts() == 0
     driver.setup.close()

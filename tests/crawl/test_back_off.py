@@ -16,10 +16,10 @@ from gossamer.coordinator import Crawl as OneCrawl
 from gossamer.coordinator import HostView, Level
 from gossamer.model import HostKey
 from gossamer.plan import Plan
-from gossamer.stores.embedded.directory import CrawlDirectory
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.directory import CrawlDirectory
 from gossamer.stores.rows import HostRow
+from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.views import WorkerView
 from gossamer.testing import KeepOpen, Raw, Reply, Web
 
 Crawl = Callable[..., Crawled]

@@ -12,7 +12,7 @@ import gossamer
 from gossamer import Snapshot
 from gossamer.coordinator import HostView
 from gossamer.coordinator.observer import Silence
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.testing import Web
 
 PAGES = 5

@@ -8,12 +8,12 @@ import pytest
 from crawled import Crawled
 from tests.chaos.conftest import Withheld
 
+from gossamer.frontier.contract import Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.contract import Settlement, Task
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.testing import Raw, Reply, Reset, Web, most_at_once, traffic_of
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
@@ -185,8 +185,8 @@ def test_a_crawl_delay_is_not_forgotten_while_the_host_has_nothing_to_do() -> No
     link_filter = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
 
     async def program() -> None:
-        rules = StoreRules(scheduler=SchedulerRules(delay_s=1.0))
-        store = EmbeddedStore(SqliteRows(), rules, 0.0)
+        rules = FrontierRules(scheduler=SchedulerRules(delay_s=1.0))
+        store = Frontier(SqliteRows(), rules, 0.0)
 
         async def leased(path: str, now: float) -> Task:
             await store.join(0, now)

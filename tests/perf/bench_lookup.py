@@ -21,14 +21,16 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
-from gossamer.frontier import SchedulerRules
+from gossamer.content.similarity import SAMPLE_BYTES, banding_for
+from gossamer.frontier import FrontierRules, Link, SchedulerRules, Task
+from gossamer.frontier.claim import KeptPage
+from gossamer.frontier.memory import CrawlMemory
+from gossamer.frontier.records import UrlPath
+from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
-from gossamer.stores import EmbeddedStore, Link, StoreRules, Task, UrlState
-from gossamer.stores.claim import KeptPage
-from gossamer.stores.embedded.memory import CrawlMemory
-from gossamer.stores.embedded.records import UrlPath
-from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.policy.similarity import Sketch
+from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.url_record import UrlState
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LIMIT_US = 200.0
@@ -99,7 +101,7 @@ def commit(memory: CrawlMemory) -> None:
         memory.end_write()
 
 
-async def lease(store: EmbeddedStore, now: float) -> Task:
+async def lease(store: Frontier, now: float) -> Task:
     """Return a task in whose name claims can be made."""
     await store.join(0, now)
     await store.add_seeds([link(10**9)], now)
@@ -110,7 +112,7 @@ async def lease(store: EmbeddedStore, now: float) -> Task:
 
 
 async def ask(
-    store: EmbeddedStore, task: Task, asked: Iterator[tuple[bytes, Sketch]], *, kept: bool
+    store: Frontier, task: Task, asked: Iterator[tuple[bytes, Sketch]], *, kept: bool
 ) -> tuple[float, Task]:
     """Return the median duration of a claim in microseconds; each claim is given up again."""
     took = []
@@ -129,10 +131,10 @@ async def ask(
 
 async def measure(rows: SqliteRows, pages: int, some: list[tuple[bytes, Sketch]]) -> Costs:
     """Open a store over so many pages and ask."""
-    rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), max_pages=10**9, max_bytes=10**15)
+    rules = FrontierRules(scheduler=SchedulerRules(delay_s=0.0), max_pages=10**9, max_bytes=10**15)
     resident = _resident_bytes()
     began = time.perf_counter()
-    store = EmbeddedStore(rows, rules, time.time())
+    store = Frontier(rows, rules, time.time())
     opened_s = time.perf_counter() - began
     memory = (_resident_bytes() - resident) / pages
     task = await lease(store, time.time())

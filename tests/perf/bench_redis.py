@@ -24,7 +24,7 @@ from tests.perf.redis_cost import Cost, CostPair, Memory, cost_table, joined, me
 from tests.perf.redis_figures import bytes_by_kind, commands, used_bytes, used_cpu_s
 
 from gossamer.codings import ContentPacker
-from gossamer.stores import EmbeddedStore
+from gossamer.frontier.service import Frontier
 from gossamer.stores.bodies.segment import BodyReference
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.nodes import connect
@@ -47,7 +47,7 @@ PICTURE = ROOT / "docs" / "redis-cost.svg"
 class RedisBench:
     """One server with one crawl in it."""
 
-    def __init__(self, client: Redis, crawl: GrowingCrawl[EmbeddedStore]) -> None:
+    def __init__(self, client: Redis, crawl: GrowingCrawl[Frontier]) -> None:
         self.client = client
         self.crawl = crawl
 
@@ -58,7 +58,7 @@ class RedisBench:
         await client.flushall()
         rows = RedisRows(parse_address(url), CRAWL)
         rows.take_lead()
-        store = EmbeddedStore(rows, RULES, time.time())
+        store = Frontier(rows, RULES, time.time())
         stack.push_async_callback(store.close)
         return cls(client, GrowingCrawl(store, bodies))
 

@@ -15,13 +15,13 @@ import time
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from gossamer.content.similarity import SAMPLE_BYTES, Sketch, banding_for
-from gossamer.frontier import SchedulerRules
+from gossamer.content.similarity import SAMPLE_BYTES, banding_for
+from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.claim import KeptPage
+from gossamer.frontier.contract import FrontierClient, Link, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores import StoreRules
-from gossamer.stores.claim import KeptPage
-from gossamer.stores.contract import Link, Settlement, Store, Task
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.policy.similarity import Sketch
 
 ON_A_HOST = 200
 AT_A_TIME = 50 * ON_A_HOST
@@ -30,14 +30,14 @@ LINKS, NEW, ELSEWHERE = 32, 2, 4
 AT_ONCE = 64
 SIMILARITY = 0.9
 SEEDS_AT_ONCE = 2000
-RULES = StoreRules(
+RULES = FrontierRules(
     scheduler=SchedulerRules(delay_s=0.0, host_connections=AT_ONCE, queues=QUEUES),
     max_pages=10**9,
     max_bytes=10**15,
     similarity=SIMILARITY,
 )
 
-StoreT = TypeVar("StoreT", bound=Store)
+StoreT = TypeVar("StoreT", bound=FrontierClient)
 _NUMBER = re.compile(r"-(\d+)\.html$")
 
 

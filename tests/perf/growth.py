@@ -27,8 +27,8 @@ from tests.perf.peers.sites import manual_folder
 from tests.perf.written_page import write_part
 
 from gossamer.codings import ContentPacker
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.frontier.service import Frontier
+from gossamer.stores.sqlite import SqliteRows
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 URLS_OF_HOSTS = 20_000
@@ -58,7 +58,7 @@ async def visit(path: Path, known: int, hosts: int) -> dict[str, float]:
     """Make the store, crawl some pages in it, and leave it there."""
     pack = ContentPacker().pack
     bodies = [pack(file.read_bytes()) for file in sorted(manual_folder().glob("*.html"))[:300]]
-    store = EmbeddedStore(SqliteRows(path), RULES, time.time())
+    store = Frontier(SqliteRows(path), RULES, time.time())
     crawl = GrowingCrawl(store, bodies, max(known // hosts, 1))
     while crawl.known < known:
         await crawl.discover(min(crawl.known + 10_000, known))
@@ -78,7 +78,7 @@ async def visit(path: Path, known: int, hosts: int) -> dict[str, float]:
 async def start(path: Path) -> float:
     """Open the stored crawl; return how long it took until the first URL was leased."""
     started = time.perf_counter()
-    store = EmbeddedStore(SqliteRows(path), RULES, time.time())
+    store = Frontier(SqliteRows(path), RULES, time.time())
     await store.join(0, time.time())
     await store.route([range(QUEUES)] * 16, time.time())
     leased = await store.lease(0, 1, time.time())

@@ -22,17 +22,18 @@ from tests.perf.own_redis import own_redis
 from tests.perf.redis_figures import used_cpu_s
 
 from gossamer.coordinator.engine import COMMIT_EVERY_S
+from gossamer.frontier import FrontierRules, Link
+from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores import EmbeddedStore, Link, StoreRules
-from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.nodes import connect
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Changes, HostRow, PageRow, Rows, UrlRow, pack_links
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.url_record import Attempt, UrlState
 
 CRAWL, HOST = "chain", "chain.test"
-RULES = StoreRules(max_pages=10**9, max_bytes=10**15, similarity=None)
+RULES = FrontierRules(max_pages=10**9, max_bytes=10**15, similarity=None)
 NOW = 1_000_000.0
 WRITTEN_AT_ONCE = 2000
 _FETCHED = Attempt(at=NOW, outcome=Outcome.FETCHED, cause=None, detail="", status=200)
@@ -85,7 +86,7 @@ def _add_page(changes: Changes, number: int, *, is_last: bool) -> None:
         changes.links[number] = pack_links([number + 1])
 
 
-async def shorten(store: EmbeddedStore) -> Steps:
+async def shorten(store: Frontier) -> Steps:
     """Bring the chain nearer, as a frontier does."""
     link = Link(url(2), key(2), HostKey(HOST), HOST)
     cpu_s, clock_s = list[float](), 0.0
@@ -111,7 +112,7 @@ async def shorten(store: EmbeddedStore) -> Steps:
 
 async def measure(rows: Rows) -> Steps:
     """Load the chain, and bring it nearer."""
-    store = EmbeddedStore(rows, RULES, NOW)
+    store = Frontier(rows, RULES, NOW)
     steps = await shorten(store)
     await store.close()
     return steps

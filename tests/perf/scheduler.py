@@ -29,7 +29,7 @@ from tests.perf.peers.sites import synthetic_site
 from tests.perf.written_page import write_part
 
 import gossamer
-from gossamer.stores.embedded.store import EmbeddedStore
+from gossamer.frontier.service import Frontier
 
 HOSTS, PAGES = 10_000, 60_000
 STEPS = ("add_seeds", "prioritise", "route", "lease", "claim", "keep", "settle", "commit", "reap")
@@ -74,7 +74,7 @@ class HeldTimes:
     def watch(self) -> None:
         """Time the steps of the embedded store from now on."""
         for name in STEPS:
-            setattr(EmbeddedStore, name, self._timed(name, getattr(EmbeddedStore, name)))
+            setattr(Frontier, name, self._timed(name, getattr(Frontier, name)))
         gc.callbacks.append(self._collected)
         gc.set_threshold(20_000, 20, 20)  # as the command has it
         gc.freeze()

@@ -15,15 +15,15 @@ from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.service import Frontier
 from gossamer.modules import ModuleRunner
 from gossamer.plan import Plan
 from gossamer.plan.stored_options import pack_options
-from gossamer.stores import EmbeddedStore
-from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_keys import REGISTRY, RowKeys
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Rows
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
 from gossamer.views.crawl_tables import open_copied_tables
@@ -89,7 +89,7 @@ class CrawlLab:
     async def crawl_into(self, rows: Rows, pages: int | None = None, **options: object) -> str:
         """Crawl into rows, and close them."""
         plan = self.plan(**options)
-        store = EmbeddedStore(rows, plan.store_rules(strict=False), time.time())
+        store = Frontier(rows, plan.store_rules(strict=False), time.time())
         try:
             await store.put_note("options", pack_options(plan.options))
             return await self.work(store, plan, pages)
@@ -101,17 +101,17 @@ class CrawlLab:
         self.client.delete(self.keys.lead)
 
     @asynccontextmanager
-    async def running(self, plan: Plan) -> AsyncIterator[EmbeddedStore]:
+    async def running(self, plan: Plan) -> AsyncIterator[Frontier]:
         """Give the store of a crawl in the Redis, which is left as it is in the end."""
         rows = self.rows()
-        store = EmbeddedStore(rows, plan.store_rules(strict=False), time.time())
+        store = Frontier(rows, plan.store_rules(strict=False), time.time())
         await store.put_note("options", pack_options(plan.options))
         try:
             yield store
         finally:
             rows.close()
 
-    async def work(self, store: EmbeddedStore, plan: Plan, pages: int | None = None) -> str:
+    async def work(self, store: Frontier, plan: Plan, pages: int | None = None) -> str:
         """Run frontier and workers over a store, until it has so many pages."""
         link_filter = LinkFilter(plan.scope, plan.domain_of)
         await store.add_seeds([link_filter.file(seed) for seed in plan.seeds], time.time())

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.stores.copy_rows import copy_rows
-from gossamer.stores.embedded.sqlite import SqliteRows
 from gossamer.stores.rows import ReadableRows
+from gossamer.stores.sqlite import SqliteRows
+from gossamer.views.copy_rows import copy_rows
 
 if TYPE_CHECKING:
     from tests.verify.conftest import CrawlLab

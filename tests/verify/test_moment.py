@@ -11,9 +11,9 @@ from tests.unit.views.reading import broken, in_redis
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.journal import HOLD_S, WATCHED_S
-from gossamer.stores.redis.row_snapshot import ATTEMPTS, RowSnapshot
 from gossamer.stores.rows import Changes
 from gossamer.views.crawl_copy import copy_crawl
+from gossamer.views.redis_snapshot import ATTEMPTS, RowSnapshot
 
 if TYPE_CHECKING:
     from tests.verify.conftest import CrawlLab

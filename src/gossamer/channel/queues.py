@@ -147,11 +147,16 @@ class QueueServer(Channel):
             self._frame_taken()
         for kind, call, method, content in found:
             if kind == AGAIN:
-                token, content = content[1 : 1 + content[0]], content[1 + content[0] :]
-                # One whose answer was on its way when it was repeated is below the floor.
-                kind = CALL if token == self._token and call >= floor else AGAIN
-            self._take_frame(kind, call, method, content)
+                self._take_repetition(call, method, content, floor)
+            else:
+                self._take_frame(kind, call, method, content)
         return True
+
+    def _take_repetition(self, call: int, method: int, content: bytes, floor: int) -> None:
+        end = 1 + content[0]
+        # One whose answer was on its way when it was repeated is below the floor.
+        is_ours = content[1:end] == self._token and call >= floor
+        self._take_frame(CALL if is_ours else AGAIN, call, method, content[end:])
 
     def _take_frame(self, kind: int, call: int, method: int, content: bytes) -> None:
         if kind == HELLO:

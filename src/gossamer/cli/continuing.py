@@ -14,7 +14,7 @@ from gossamer.errors import UsageError
 from gossamer.plan.continuing import CrawlToContinue, options_to_continue
 from gossamer.plan.origin import ORIGIN_NOTE, read_origin
 from gossamer.plan.plan import FIXED
-from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import address_in, open_for_reading
 

@@ -17,13 +17,13 @@ from gossamer.config import CrawlOptions, load
 from gossamer.coordinator import Crawl, Observer, Summary
 from gossamer.coordinator.seed_source import check_seed_files
 from gossamer.errors import ExitCode
+from gossamer.frontier.retrying import RetryRequest
 from gossamer.modules import load_modules
 from gossamer.observe import DisplayOptions, open_observer
 from gossamer.plan import Plan
 from gossamer.plan.commands import crawl_command
 from gossamer.plan.continuing import command_to_continue
 from gossamer.plan.table_fields import check_given_fields
-from gossamer.stores.retrying import RetryRequest
 
 
 def crawl_from(given: Mapping[str, object], config: Path | None = None) -> int:

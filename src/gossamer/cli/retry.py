@@ -11,9 +11,9 @@ from gossamer.cli.options import with_options
 from gossamer.cli.outcomes import parse_outcome
 from gossamer.cli.parameters import option
 from gossamer.errors import UsageError
+from gossamer.frontier.retrying import RetryRequest
 from gossamer.model import Outcome
 from gossamer.policy.failures import FAILED, MAY_PASS
-from gossamer.stores.retrying import RetryRequest
 from gossamer.urls import host_key, parse_seed
 
 

@@ -6,12 +6,12 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from gossamer.channel import Contract
+from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, NameTable
 from gossamer.modules import ModuleReport
 from gossamer.modules.hooks import Hooks
 from gossamer.modules.remote import PAGE_MODULES
-from gossamer.stores.figures import WorkerReport
-from gossamer.stores.local import STORE
+from gossamer.stores.views import WorkerReport
 
 MODULES_NOTE = "coordinator-hooks"
 """The note of which hooks the modules of the coordinator have, for workers elsewhere."""
@@ -96,8 +96,8 @@ class Joining(Protocol):
 
 CONTROL: Contract[WorkerControl] = Contract(WorkerControl)
 FEED: Contract[WorkerFeed] = Contract(WorkerFeed)
-CONTRACTS: Sequence[Contract[Any]] = (CONTROL, FEED, STORE, PAGE_MODULES)
+CONTRACTS: Sequence[Contract[Any]] = (CONTROL, FEED, FRONTIER, PAGE_MODULES)
 """Both ends of a worker's channel know these, in this order."""
 JOINING: Contract[Joining] = Contract(Joining)
-JOINED_CONTRACTS: Sequence[Contract[Any]] = (STORE, JOINING, PAGE_MODULES)
+JOINED_CONTRACTS: Sequence[Contract[Any]] = (FRONTIER, JOINING, PAGE_MODULES)
 """Both ends of the queues of a process that has joined know these, in this order."""

@@ -6,12 +6,12 @@ from typing import Literal
 from gossamer.cluster.membership import find_shared_crawl
 from gossamer.config import CrawlOptions
 from gossamer.errors import CrawlError
-from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
-from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.notes import OPTIONS_NOTE
+from gossamer.stores.redis.connecting import JOINED_NOTE, read_joined
 from gossamer.stores.redis.lead import LeadHolder
 from gossamer.stores.redis.message_queues import alive
-from gossamer.stores.redis.opening import JOINED_NOTE, read_joined
 from gossamer.stores.redis.rows import RedisRows
+from gossamer.stores.views import WORKERS_NOTE, read_workers
 
 SILENT_S = 15.0
 """A worker that lives is heard of many times in this."""

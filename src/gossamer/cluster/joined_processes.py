@@ -12,11 +12,12 @@ from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
 from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
+from gossamer.frontier.contract import FRONTIER
+from gossamer.frontier.service import Frontier
+from gossamer.frontier.session import WorkerSession
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
-from gossamer.stores.local import STORE, StoreSession
-from gossamer.stores.opening import LocalStore
+from gossamer.stores.redis.connecting import JOINED_NOTE, read_joined
 from gossamer.stores.redis.message_queues import FrontierQueues, alive, down, sent, up
-from gossamer.stores.redis.opening import JOINED_NOTE, read_joined
 
 LEAVE_WITHIN_S = 3.0
 """How long processes that have joined may take to leave a crawl that is over."""
@@ -46,7 +47,7 @@ class _Process:
         self.heard_at = owner.services.clock()
         self._owner = owner
         services = owner.services
-        self.session = StoreSession(
+        self.session = WorkerSession(
             owner.store, services.clock, follows_depths=services.follows_depths, in_commits=True
         )
         self.server = QueueServer(
@@ -68,7 +69,7 @@ class _Process:
         modules = self._owner.services.modules
         waiting: dict[str, Any] = dict.fromkeys(PAGE_MODULES.methods, _wait_for_another)
         pages = waiting if modules is None else methods_of(PAGE_MODULES, modules)
-        store = self.session.serve(STORE)
+        store = self.session.serve(FRONTIER)
         target = {**store.target, "dismiss": self._owner.dismiss}
         return [
             msgspec.structs.replace(store, target=target),
@@ -100,7 +101,7 @@ class JoinedProcesses:
 
     def __init__(
         self,
-        store: LocalStore,
+        store: Frontier,
         queues: FrontierQueues,
         services: JoinedServices,
         on_news: Callable[[], None],

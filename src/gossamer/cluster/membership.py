@@ -19,20 +19,19 @@ from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, Joining, Level
 from gossamer.cluster.worker_handle import Listener
 from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
 from gossamer.errors import CrawlError, UsageError
+from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.model import Event
 from gossamer.plan.clock import SteadyClock
 from gossamer.plan.plan import Plan
 from gossamer.plan.stored_options import unpack_options
-from gossamer.stores.contract import Store
-from gossamer.stores.embedded.directory import find_crawl
-from gossamer.stores.local import STORE
-from gossamer.stores.opening import OPTIONS_NOTE
-from gossamer.stores.own_redis.opening import await_running
+from gossamer.stores.directory import find_crawl
+from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.connecting import checked_address, clock_offset_s, open_rows
 from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name
 from gossamer.stores.redis.message_queues import JoinedQueues
-from gossamer.stores.redis.opening import checked_address, clock_offset_s, open_rows
+from gossamer.stores.redis.own_server import await_running
 from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.registry import address_in
@@ -49,7 +48,7 @@ class Membership(msgspec.Struct, frozen=True):
     plan: Plan
     client: QueueClient
     """Its end of the queues to the frontier."""
-    store: Store
+    store: FrontierClient
     frontier: Joining
     clock: SteadyClock
     metadata: dict[str, bytes]
@@ -165,7 +164,7 @@ async def join_crawl(own: CrawlOptions, log: MemberLog) -> AsyncIterator[Members
             yield Membership(
                 plan=plan,
                 client=client,
-                store=STORE.proxy(client),
+                store=FRONTIER.proxy(client),
                 frontier=JOINING.proxy(client),
                 clock=clock,
                 metadata=metadata,

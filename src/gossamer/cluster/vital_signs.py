@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 
-from gossamer.stores.figures import WorkerReport
+from gossamer.stores.views import WorkerReport
 
 
 class VitalSigns:

@@ -19,12 +19,13 @@ from gossamer.cluster.contracts import (
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.printed import print_here
 from gossamer.errors import CrawlError, GossamerError
+from gossamer.frontier.contract import FRONTIER
+from gossamer.frontier.service import Frontier
+from gossamer.frontier.session import WorkerSession
 from gossamer.model import Event
 from gossamer.modules import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
-from gossamer.stores.figures import WorkerReport
-from gossamer.stores.local import STORE, StoreSession
-from gossamer.stores.opening import LocalStore
+from gossamer.stores.views import WorkerReport
 
 CLOSES_WITHIN_S = 2.0
 """How long after the end of a process what it had sent may take to arrive."""
@@ -45,7 +46,7 @@ class WorkerServices(msgspec.Struct, frozen=True, kw_only=True):
 
     listener: Listener
     clock: Callable[[], float]
-    store: LocalStore | None = None
+    store: Frontier | None = None
     """The store, where workers reach it through this process only."""
     outlives: bool = False
     """Whether another process may take over that store while the workers live."""
@@ -75,7 +76,7 @@ class WorkerHandle:
         self._services = services
         self._session = None
         if services.store is not None:
-            self._session = StoreSession(
+            self._session = WorkerSession(
                 services.store,
                 services.clock,
                 follows_depths=services.follows_depths,
@@ -138,7 +139,7 @@ class WorkerHandle:
     def _served(self) -> list[Served]:
         served = [Served(contract=FEED, target=methods_of(FEED, self))]
         if self._session is not None:
-            served.append(self._session.serve(STORE))
+            served.append(self._session.serve(FRONTIER))
         if self._services.modules is not None:
             target = methods_of(PAGE_MODULES, self._services.modules)
             served.append(Served(contract=PAGE_MODULES, target=target, at_once=None))

@@ -24,6 +24,7 @@ from gossamer.config import load
 from gossamer.content import Analyser, AnalysisRules, RawPage
 from gossamer.download import AddressLocks
 from gossamer.errors import CrawlError, GossamerError
+from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.model import Url
 from gossamer.modules import ModuleContext, ModuleRunner, load_modules
 from gossamer.modules.hooks import Hooks
@@ -31,8 +32,6 @@ from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModu
 from gossamer.plan import Plan, clock_at
 from gossamer.plan.stored_options import unpack_options
 from gossamer.plugins import describe
-from gossamer.stores.contract import Store
-from gossamer.stores.local import STORE
 from gossamer.worker.crash_note import CrashNote
 from gossamer.worker.open_context import ProcessContext, open_worker_context
 from gossamer.worker.unused_memory import UnusedMemory, give_back_memory
@@ -151,7 +150,7 @@ class WorkerProcess:
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
             frontier = await self._reach_frontier(order, plan, channel, stack)
-            store = STORE.proxy(frontier)
+            store = FRONTIER.proxy(frontier)
             await runner.open(_module_context(plan, order))
             stack.push_async_callback(runner.close)
             _limit_memory()
@@ -216,7 +215,7 @@ async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
         channel.notify(FEED.methods["alive"], signs.report(), runner.report())
 
 
-async def _join_regularly(store: Store, order: WorkerOrder) -> None:
+async def _join_regularly(store: FrontierClient, order: WorkerOrder) -> None:
     """Tell the store that we are alive, also when all slots are in use; it may be away."""
     signs, clock = VitalSigns(), clock_at(order.clock_offset_s)
     while True:

@@ -13,10 +13,10 @@ from gossamer.cluster.launcher_process import ProcessEnded
 from gossamer.cluster.staffing import Staffing, shares
 from gossamer.cluster.worker_handle import WorkerHandle, WorkerServices
 from gossamer.errors import CrawlError
+from gossamer.frontier.contract import FrontierClient
 from gossamer.modules import ModuleReport
 from gossamer.modules.module_stats import FIGURES
 from gossamer.stores.away import PATIENCE_S
-from gossamer.stores.contract import Store
 
 CHECK_EVERY_S = 0.05
 ADD_EVERY_S = 0.3
@@ -63,7 +63,7 @@ class Workforce:
     def __init__(
         self,
         launcher: Launcher,
-        store: Store,
+        store: FrontierClient,
         plan: WorkforcePlan,
         services: WorkerServices,
         on_news: Callable[[], None],

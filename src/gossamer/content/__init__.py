@@ -17,7 +17,8 @@ from gossamer.content.markers import Markers
 from gossamer.content.own_content import MAX_OWN_BYTES, own_sample
 from gossamer.content.page import ParsedPage, parse
 from gossamer.content.rules import AnalysisRules
-from gossamer.content.similarity import Sketch, estimated_similarity, sketch
+from gossamer.content.similarity import sketch
+from gossamer.policy.similarity import Sketch, estimated_similarity
 
 __all__ = [
     "MAX_OWN_BYTES",

@@ -6,10 +6,11 @@ import xxhash
 from gossamer.content.links import FoundLink, PageLinks, ResolvedLinks
 from gossamer.content.page import parse
 from gossamer.content.rules import AnalysisRules
-from gossamer.content.similarity import Sketch, sketch
+from gossamer.content.similarity import sketch
 from gossamer.content.wording import wording
 from gossamer.kinds import ContentKind
 from gossamer.model import Headers, Url
+from gossamer.policy.similarity import Sketch
 
 
 class RawPage(msgspec.Struct, frozen=True, array_like=True):

@@ -32,6 +32,8 @@ from typing import Final
 import msgspec
 from xxhash import xxh3_64_digest
 
+from gossamer.policy.similarity import Sketch
+
 MIN_WORDS: Final = 50
 """Pages with fewer are not compared: they may be just a menu, and differ in their links."""
 
@@ -41,9 +43,6 @@ SAMPLE_BYTES: Final = 512
 _SEED: Final = 0
 _MINIMA: Final = struct.Struct(f"<{SAMPLE_BYTES}I")
 _MINIMUM_BYTES: Final = 4
-
-_CHANCE: Final = 1 / 256
-"""The probability that the bytes of different minima are equal."""
 
 _COUNTS: Final = (8, 16, 32, 64)
 _MISSED: Final = 0.02
@@ -80,15 +79,6 @@ _WHOLE: Final = slice(None, -_AROUND) if sys.byteorder == "little" else slice(_A
 """The lanes with eight words in them: all but those of the first seven words."""
 
 
-class Sketch(msgspec.Struct, frozen=True):
-    """What is kept of a page to recognise similar ones."""
-
-    bands: tuple[bytes, ...]
-    """Eight bytes each. Pages that share one at the same position may be similar."""
-    sample: bytes
-    """What `estimated_similarity` compares; `SAMPLE_BYTES` long."""
-
-
 class Banding(msgspec.Struct, frozen=True):
     """The number and width of bands."""
 
@@ -119,19 +109,6 @@ def sketch(text: str, threshold: float) -> Sketch | None:
 def sample(text: str) -> bytes:
     """Return the sample of a text without the bands by which others find it; empty if too short."""
     return (_packed_minima(text) or b"")[::_MINIMUM_BYTES]
-
-
-def estimated_similarity(one: bytes, other: bytes) -> float:
-    """Return the estimated similarity of the pages of two samples, from 0 to 1.
-
-    The standard deviation of the estimate is 0.013 at 0.9, and 0.022 at most.
-    """
-    size = len(one)
-    if size != len(other):
-        raise ValueError(f"samples of {size} and {len(other)} bytes cannot be compared")
-    difference = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
-    agreement = difference.to_bytes(size, "big").count(0) / size
-    return max(0.0, (agreement - _CHANCE) / (1 - _CHANCE))
 
 
 def words_of(text: str) -> list[bytes]:

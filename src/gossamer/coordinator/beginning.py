@@ -7,20 +7,20 @@ from functools import partial
 import msgspec
 
 from gossamer.coordinator.observer import Observer
+from gossamer.frontier.contract import FrontierClient
+from gossamer.frontier.listing import ANY_DOMAIN
+from gossamer.frontier.retrying import RetryRequest
 from gossamer.plan import Plan
 from gossamer.plan.commands import crawl_command
 from gossamer.plan.continuing import module_changes
 from gossamer.plan.origin import ORIGIN_NOTE, origin_of, read_origin
 from gossamer.plan.stored_options import read_options
-from gossamer.stores.contract import Store
-from gossamer.stores.listing import ANY_DOMAIN
-from gossamer.stores.opening import OPTIONS_NOTE
-from gossamer.stores.retrying import RetryRequest
+from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.sitemaps import as_sitemap
 
 
-async def has_begun(plan: Plan, store: Store, observer: Observer, pages: int) -> bool:
+async def has_begun(plan: Plan, store: FrontierClient, observer: Observer, pages: int) -> bool:
     """Tell whether a crawl goes on; say which modules missed its pages, or will."""
     note = await store.note(OPTIONS_NOTE)
     before = read_options(note, "the store")
@@ -32,7 +32,7 @@ async def has_begun(plan: Plan, store: Store, observer: Observer, pages: int) ->
     return note is not None
 
 
-async def begin(plan: Plan, store: Store, now: float, *, begun: bool) -> None:
+async def begin(plan: Plan, store: FrontierClient, now: float, *, begun: bool) -> None:
     """Add the seeds of a new crawl, and keep its options, of which some may have changed."""
     if not begun:
         link_filter = LinkFilter(plan.scope, plan.domain_of)
@@ -46,7 +46,7 @@ async def begin(plan: Plan, store: Store, now: float, *, begun: bool) -> None:
 
 
 async def retry_failed(
-    store: Store, request: RetryRequest, clock: Callable[[], float], observer: Observer
+    store: FrontierClient, request: RetryRequest, clock: Callable[[], float], observer: Observer
 ) -> None:
     """Let failed URLs wait again, in steps of which each is durable by itself."""
     retried, next_id = 0, 1

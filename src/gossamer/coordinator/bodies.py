@@ -5,12 +5,12 @@ from typing import Final, Self
 
 from gossamer.config import keep_seconds
 from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.opening import LedCrawl
 from gossamer.errors import CrawlError
+from gossamer.frontier.contract import FrontierClient
 from gossamer.plan import Plan
 from gossamer.stores.bodies.place import BODIES_NOTE, check_change, place_of, read_place
 from gossamer.stores.bodies.upkeep import SegmentUpkeep, take_folder
-from gossamer.stores.contract import Store
-from gossamer.stores.opening import OpenedCrawl
 from gossamer.stores.ownership import CrawlOwner
 
 CHECK_EVERY_S: Final = 60.0
@@ -20,7 +20,7 @@ class CrawlBodies:
     """The segments of one crawl, while it is worked on."""
 
     def __init__(
-        self, upkeep: SegmentUpkeep | None, store: Store, keep_s: float, observer: Observer
+        self, upkeep: SegmentUpkeep | None, store: FrontierClient, keep_s: float, observer: Observer
     ) -> None:
         self._upkeep = upkeep
         self._store = store
@@ -30,9 +30,9 @@ class CrawlBodies:
         self._failed = False
 
     @classmethod
-    async def open(cls, plan: Plan, opened: OpenedCrawl, observer: Observer) -> Self:
+    async def open(cls, plan: Plan, opened: LedCrawl, observer: Observer) -> Self:
         """Take the place for the bodies, and tell all processes of the crawl where it is."""
-        options, store = plan.options, opened.store
+        options, store = plan.options, opened.frontier
         keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
         place = place_of(options.bodies, plan.directory)
         check_change(read_place(await store.note(BODIES_NOTE)), place, opened.identity)

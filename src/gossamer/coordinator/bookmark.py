@@ -9,7 +9,7 @@ from gossamer.errors import CrawlError
 from gossamer.outputs.state import state_folder
 from gossamer.stores.atomic_files import write_file
 from gossamer.stores.reading import CrawlReader
-from gossamer.stores.registry import put_note
+from gossamer.stores.redis.connecting import put_note
 from gossamer.stores.results import Result
 
 BOOKMARK = "last-export"

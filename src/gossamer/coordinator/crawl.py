@@ -16,6 +16,7 @@ from gossamer.coordinator.bodies import CrawlBodies
 from gossamer.coordinator.engine import Engine, Workers
 from gossamer.coordinator.given_up import read_given_up
 from gossamer.coordinator.observer import Observer, Summary
+from gossamer.coordinator.opening import LedCrawl, OpenRequest, open_for_work
 from gossamer.coordinator.outputs import (
     OutputSite,
     check_outputs,
@@ -27,6 +28,8 @@ from gossamer.coordinator.run_progress import RunProgress
 from gossamer.coordinator.seed_files import SeedFiles
 from gossamer.coordinator.seeds import read_seeds
 from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.retrying import RetryRequest
+from gossamer.frontier.rules import FrontierRules
 from gossamer.model import NameTable
 from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.modules.remote import ServedModules
@@ -36,10 +39,8 @@ from gossamer.plan import Plan, steady_clock
 from gossamer.plan.continuing import command_to_continue
 from gossamer.plan.scoring import load_scorer
 from gossamer.plan.watched_scorer import WatchedScorer, read_report
-from gossamer.stores.opening import OpenedCrawl, OpenRequest, StoreChangedError
-from gossamer.stores.registry import kind_of, open_for_work
-from gossamer.stores.retrying import RetryRequest
-from gossamer.stores.rules import StoreRules
+from gossamer.stores.away import CrawlChangedError
+from gossamer.stores.registry import kind_of
 
 FOREVER_S = 3e8
 """Ten years: without a limit a crawl has all the time there is."""
@@ -129,7 +130,7 @@ class Crawl:
                 try:
                     async with open_for_work(self._request()) as opened:
                         return await self._run(opened)
-                except StoreChangedError as error:
+                except CrawlChangedError as error:
                     # Its own workers have ended with it; everything else goes on as it is stored.
                     self._observer.say("warning", f"{error}: reading what is stored, to go on")
         finally:
@@ -163,10 +164,10 @@ class Crawl:
             say=self._observer.say,
         )
 
-    def _rules(self) -> StoreRules:
+    def _rules(self) -> FrontierRules:
         return self._plan.store_rules(strict=self._scorer.strict)
 
-    async def _run(self, opened: OpenedCrawl) -> Summary:
+    async def _run(self, opened: LedCrawl) -> Summary:
         self._has_opened = True
         if not self._wishes.targets:
             return await self._crawl(opened, None)
@@ -178,8 +179,8 @@ class Crawl:
         async with open_outputs(self._plan, self._wishes, opened, site) as outputs:
             return await self._crawl(opened, outputs)
 
-    async def _crawl(self, opened: OpenedCrawl, outputs: CrawlOutputs | None) -> Summary:
-        store, progress = opened.store, self._progress
+    async def _crawl(self, opened: LedCrawl, outputs: CrawlOutputs | None) -> Summary:
+        store, progress = opened.frontier, self._progress
         if self._to_retry is not None:
             await retry_failed(store, self._to_retry, self._clock, self._observer)
         before = await progress.note_before(store)
@@ -215,9 +216,9 @@ class Crawl:
             outputs=written,
         )
 
-    async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:
+    async def _work(self, opened: LedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""
-        seed_files = SeedFiles(self._plan, opened.store, self._clock, self._observer.say)
+        seed_files = SeedFiles(self._plan, opened.frontier, self._clock, self._observer.say)
         if not await self._prepare(seed_files):
             return "interrupted"
         bodies = await CrawlBodies.open(self._plan, opened, self._observer)
@@ -230,11 +231,11 @@ class Crawl:
         await self._runner.prepare(context)
         await self._runner.open(context)
         if opened.queues is not None and self._has_modules:
-            await opened.store.put_note(MODULES_NOTE, msgspec.json.encode(self._runner.hooks))
+            await opened.frontier.put_note(MODULES_NOTE, msgspec.json.encode(self._runner.hooks))
         try:
             async with self._open_workers(opened, engine.settled) as workers:
                 await seed_files.begin()
-                await begin(self._plan, opened.store, self._clock(), begun=begun)
+                await begin(self._plan, opened.frontier, self._clock(), begun=begun)
                 async with self._reading(seed_files, engine):
                     ended_by = await engine.run(workers)
         finally:
@@ -277,7 +278,7 @@ class Crawl:
             reading.result()
 
     def _open_workers(
-        self, opened: OpenedCrawl, on_settled: Callable[[], None]
+        self, opened: LedCrawl, on_settled: Callable[[], None]
     ) -> AbstractAsyncContextManager[Workers]:
         if self._make_launcher is not None:
             processes = ProcessSetting(
@@ -295,12 +296,12 @@ class Crawl:
 
         watch = self._observer.event if self._observer.wants_events else None
         tasks = TaskSetting(
-            plan=self._plan, store=opened.store, clock=self._clock, watch=watch, dns=self._dns
+            plan=self._plan, store=opened.frontier, clock=self._clock, watch=watch, dns=self._dns
         )
         return open_tasks(tasks, self._runner, on_settled)
 
-    def _make_engine(self, opened: OpenedCrawl, bodies: CrawlBodies) -> Engine:
-        options, store = self._plan.options, opened.store
+    def _make_engine(self, opened: LedCrawl, bodies: CrawlBodies) -> Engine:
+        options, store = self._plan.options, opened.frontier
         scorer = WatchedScorer(self._scorer, store, self._observer.say)
 
         async def tick() -> None:
@@ -326,10 +327,8 @@ class Crawl:
         engine.joined = JoinedProcesses(store, opened.queues, services, engine.settled)
         return engine
 
-    async def _module_context(
-        self, opened: OpenedCrawl, *, may_have_company: bool
-    ) -> ModuleContext:
-        numbering = await opened.store.numbering()
+    async def _module_context(self, opened: LedCrawl, *, may_have_company: bool) -> ModuleContext:
+        numbering = await opened.frontier.numbering()
         return ModuleContext(
             directory=self._plan.directory,
             crawl=self._plan.name,

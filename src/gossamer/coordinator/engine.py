@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.queues import Draw
+from gossamer.frontier.router import Router
 from gossamer.frontier.scorers import Scorer
+from gossamer.frontier.service import Frontier
 from gossamer.modules import ModuleReport
-from gossamer.stores.opening import LocalStore
 
 COMMIT_EVERY_S = 0.1
 """How often what was done becomes durable, if nobody waits for it."""
@@ -66,7 +66,7 @@ class Engine:
 
     def __init__(
         self,
-        store: LocalStore,
+        store: Frontier,
         clock: Callable[[], float],
         scorer: Scorer,
         draw: Draw,
@@ -76,7 +76,7 @@ class Engine:
         """Prepare; `keep` is called every second, to stay the one that has the crawl."""
         self._store = store
         self._clock = clock
-        self._frontier = Frontier(store, scorer, draw, clock, self._assigned)
+        self._frontier = Router(store, scorer, draw, clock, self._assigned)
         self._on_tick = on_tick
         self._keep = keep
         self.joined: Joined | None = None

@@ -17,7 +17,7 @@ from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.plan.stored_options import read_options
 from gossamer.plan.table_fields import check_fields
-from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.registry import open_for_reading
 

@@ -6,8 +6,8 @@ from operator import attrgetter
 
 import msgspec
 
+from gossamer.frontier.contract import HOST_FAILED
 from gossamer.model import HostKey, Outcome
-from gossamer.stores.contract import HOST_FAILED
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.url_record import UrlRecord
 

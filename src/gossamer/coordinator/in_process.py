@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 
 from gossamer.cluster.staffing import shares
+from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, NameTable
 from gossamer.modules import ModuleReport
 from gossamer.plan import Plan
-from gossamer.stores.contract import Store
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import Modules, report_pending_depths
 from gossamer.worker.loop import Worker
@@ -80,7 +80,7 @@ class TaskSetting(msgspec.Struct, frozen=True, kw_only=True):
     """A crawl that tasks of this process are to work on."""
 
     plan: Plan
-    store: Store
+    store: FrontierClient
     clock: Callable[[], float]
     watch: Callable[[Event], None] | None
     dns: NameTable | None

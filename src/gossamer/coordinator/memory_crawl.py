@@ -10,13 +10,13 @@ from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download import Client
 from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Depth
+from gossamer.frontier.service import Frontier
 from gossamer.model import Url
 from gossamer.plan.clock import steady_clock
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.stores.rules import StoreRules
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.url_record import UrlRecord
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import Modules
@@ -30,7 +30,7 @@ class MemoryCrawl:
     """A crawl that ends with its process; `records` tells how far it got, at any moment."""
 
     def __init__(self, max_depth: int, delay_s: float) -> None:
-        rules = StoreRules(
+        rules = FrontierRules(
             scheduler=SchedulerRules(strict=True, delay_s=delay_s),
             max_depth=max_depth,
             max_pages=UNLIMITED,
@@ -40,7 +40,7 @@ class MemoryCrawl:
         )
         self._max_depth = max_depth
         self._clock = steady_clock()
-        self._store = EmbeddedStore(SqliteRows(), rules, self._clock())
+        self._store = Frontier(SqliteRows(), rules, self._clock())
 
     def records(self) -> Iterable[UrlRecord]:
         """Return every URL that is known, in the order in which they were found."""

@@ -13,7 +13,7 @@ from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import Event, Snapshot
 from gossamer.modules import ModuleReport
 from gossamer.outputs.contract import OutputReport
-from gossamer.stores.figures import HostView, WorkerView
+from gossamer.stores.views import HostView, WorkerView
 
 __all__ = [
     "HostView",

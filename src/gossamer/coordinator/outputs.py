@@ -11,13 +11,13 @@ import msgspec
 from gossamer.cluster.crawl_outputs import CrawlOutputs, OutputsAtWork
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.output_process import FOLLOW_EVERY_S, OutputOrder
+from gossamer.coordinator.opening import LedCrawl
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.state import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.plan import Plan
 from gossamer.plan.origin import ORIGIN_NOTE, read_origin
-from gossamer.stores.opening import OpenedCrawl
 from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
 from gossamer.stores.reading import CrawlReader
 
@@ -35,7 +35,7 @@ class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
 class InProcessOutputs:
     """Outputs of a crawl in memory, which no other process can read."""
 
-    def __init__(self, opened: OpenedCrawl, writer: OutputWriter) -> None:
+    def __init__(self, opened: LedCrawl, writer: OutputWriter) -> None:
         self._opened = opened
         self._writer = writer
         self._finishing = False
@@ -96,13 +96,13 @@ def _folder(plan: Plan, stack: ExitStack) -> Path:
 async def open_outputs(
     plan: Plan,
     wishes: OutputWishes,
-    opened: OpenedCrawl,
+    opened: LedCrawl,
     site: OutputSite,
 ) -> AsyncIterator[CrawlOutputs]:
     """Begin to write the outputs of a crawl."""
     with ExitStack() as stack:
         work = _begin(plan, wishes, opened, site, stack)
-        outputs = CrawlOutputs(work, opened.store.drop_rows, site.on_failure)
+        outputs = CrawlOutputs(work, opened.frontier.drop_rows, site.on_failure)
         try:
             yield outputs
         finally:
@@ -110,10 +110,10 @@ async def open_outputs(
 
 
 async def finish_outputs(
-    outputs: CrawlOutputs, opened: OpenedCrawl, show: Callable[[int], Awaitable[None]]
+    outputs: CrawlOutputs, opened: LedCrawl, show: Callable[[int], Awaitable[None]]
 ) -> list[OutputReport]:
     """Have the outputs completed; `show` is told now and then how many results are left."""
-    await opened.store.commit()  # so that they have what was settled last
+    await opened.frontier.commit()  # so that they have what was settled last
     async with opened.reader() as reader:
         last = await reader.last_result()
 
@@ -127,7 +127,7 @@ async def finish_outputs(
 def _begin(
     plan: Plan,
     wishes: OutputWishes,
-    opened: OpenedCrawl,
+    opened: LedCrawl,
     site: OutputSite,
     stack: ExitStack,
 ) -> OutputsAtWork:

@@ -12,18 +12,18 @@ from gossamer.cluster.staffing import Staffing
 from gossamer.cluster.worker_handle import WorkerServices
 from gossamer.cluster.workforce import Workforce, WorkforcePlan
 from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.opening import LedCrawl
 from gossamer.model import NameTable
 from gossamer.modules import Module, ModuleRunner
 from gossamer.modules.remote import ServedModules
 from gossamer.plan import Plan
-from gossamer.stores.opening import OpenedCrawl
 
 
 class ProcessSetting(msgspec.Struct, frozen=True, kw_only=True):
     """A crawl that worker processes are to work on."""
 
     plan: Plan
-    opened: OpenedCrawl
+    opened: LedCrawl
     clock: Callable[[], float]
     observer: Observer
     runner: ModuleRunner | None
@@ -54,18 +54,18 @@ async def open_processes(
     services = WorkerServices(
         listener=setting.observer,
         clock=setting.clock,
-        store=opened.store,
+        store=opened.frontier,
         outlives=opened.queues is not None,
         follows_depths=setting.follows_depths,
         modules=None if setting.runner is None else ServedModules(setting.runner),
         lock=opened.worker_lock,
         max_body_bytes=options.max_body_bytes,
     )
-    yield Workforce(launcher, opened.store, plan, services, on_settled)
+    yield Workforce(launcher, opened.frontier, plan, services, on_settled)
 
 
 async def _order(setting: ProcessSetting) -> WorkerOrder:
-    numbering = await setting.opened.store.numbering()
+    numbering = await setting.opened.frontier.numbering()
     order = order_for(
         setting.plan,
         setting.modules,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.opening import IdleCrawl, IdleRequest, open_idle
 from gossamer.coordinator.replay_progress import ProgressFile, ReplayProgress
 from gossamer.coordinator.replay_records import ReplayRecords
 from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
@@ -14,10 +15,9 @@ from gossamer.modules.kept_pages import read_page
 from gossamer.plan import Plan
 from gossamer.plan.origin import working_directory
 from gossamer.plugins.files import absolute_name
-from gossamer.stores.opening import IdleCrawl, IdleRequest
 from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.registry import kind_of, open_for_reading, open_idle
+from gossamer.stores.registry import kind_of, open_for_reading
 
 KEEP_EVERY_S = 1.0
 TELL_EVERY_S = 5.0

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gossamer.coordinator.opening import IdleCrawl
 from gossamer.coordinator.replay_progress import ReplayProgress
 from gossamer.stores.notes import read_note
-from gossamer.stores.opening import IdleCrawl
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.results import Record, ReplayedPage
 

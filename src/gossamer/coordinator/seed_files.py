@@ -22,9 +22,9 @@ from gossamer.coordinator.seed_source import (
     source_path,
 )
 from gossamer.errors import UsageError
+from gossamer.frontier.contract import FrontierClient, Link
 from gossamer.plan import Plan
 from gossamer.plan.seed_scope import SCOPE_NOTE, kinds_of_scope
-from gossamer.stores.contract import Link, Store
 from gossamer.urls import Domains, SeedKeyCollector, SeedLine, scope_key
 from gossamer.worker.links import LinkFilter
 
@@ -39,7 +39,9 @@ Say = Callable[..., None]
 class SeedFiles:
     """Reads the files of seeds of one crawl: `prepare` before it begins, then `add_all`."""
 
-    def __init__(self, plan: Plan, store: Store, clock: Callable[[], float], say: Say) -> None:
+    def __init__(
+        self, plan: Plan, store: FrontierClient, clock: Callable[[], float], say: Say
+    ) -> None:
         self._plan = plan
         self._store = store
         self._clock = clock

@@ -7,16 +7,18 @@ from gossamer.cluster.membership import found_crawl
 from gossamer.cluster.worker_handle import Listener
 from gossamer.config import CrawlOptions, StoreAddress
 from gossamer.coordinator.engine import Engine
+from gossamer.coordinator.open_redis import FRONTIER, open_to_lead
+from gossamer.coordinator.opening import LedCrawl, OpenRequest
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import SafeScorer
 from gossamer.modules import ModuleReport
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.scoring import load_scorer
 from gossamer.plan.watched_scorer import WatchedScorer
-from gossamer.stores.opening import OpenRequest
 from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.connecting import stand_by
 from gossamer.stores.redis.lead import LeadLostError
-from gossamer.stores.redis.opening import RedisCrawl, open_to_lead, stand_by
+from gossamer.stores.redis.rows import RedisRows
 
 INTERRUPTED = "interrupted"
 
@@ -86,7 +88,7 @@ class StandbyFrontier:
     async def _take_turn(self, address: RedisAddress, plan: Plan) -> str | None:
         """Stand by and lead once; return what ended the crawl, or None."""
         say = self._listener.say
-        async with stand_by(address, plan.name, say, self._stopped) as rows:
+        async with stand_by(address, plan.name, FRONTIER, say, self._stopped) as rows:
             if rows is None:
                 return None
             scorer = load_scorer(plan)
@@ -102,10 +104,10 @@ class StandbyFrontier:
             )
             try:
                 async with open_to_lead(rows, address, request) as crawl:
-                    if (ended_by := await crawl.store.ended_by()) is not None:
+                    if (ended_by := await crawl.frontier.ended_by()) is not None:
                         return ended_by
                     say("info", f"leads the crawl {plan.name}")
-                    engine = self._engine = self._make_engine(crawl, plan, scorer)
+                    engine = self._engine = self._make_engine(crawl, rows, plan, scorer)
                     ended_by = await engine.run(NoWorkers())
                     if self._is_wanted:
                         say("info", "a coordinator is back, and leads the crawl; stands by again")
@@ -114,17 +116,20 @@ class StandbyFrontier:
                 self._engine, self._is_wanted = None, False
                 await scorer.close()
 
-    def _make_engine(self, crawl: RedisCrawl, plan: Plan, scorer: SafeScorer) -> Engine:
+    def _make_engine(
+        self, crawl: LedCrawl, rows: RedisRows, plan: Plan, scorer: SafeScorer
+    ) -> Engine:
         options, say = plan.options, self._listener.say
-        watched = WatchedScorer(scorer, crawl.store, say)
+        watched = WatchedScorer(scorer, crawl.frontier, say)
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=watched.strict)
 
         async def tick() -> None:
-            if await crawl.is_wanted():
+            if await asyncio.to_thread(rows.is_lead_wanted):
                 self._is_wanted = True
                 engine.stop()
 
-        engine = Engine(crawl.store, self._clock, watched, draw, tick, crawl.keep)
+        engine = Engine(crawl.frontier, self._clock, watched, draw, tick, crawl.keep)
+        assert crawl.queues is not None
         services = JoinedServices(clock=self._clock, say=say)
-        engine.joined = JoinedProcesses(crawl.store, crawl.queues, services, engine.settled)
+        engine.joined = JoinedProcesses(crawl.frontier, crawl.queues, services, engine.settled)
         return engine

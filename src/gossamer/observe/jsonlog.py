@@ -22,7 +22,7 @@ from gossamer.coordinator import HostView, Level, Summary
 from gossamer.model import Event, Snapshot
 from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.summary import summary_record, trouble
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.views.workers import worker_entries
 
 INTERVAL_S = 5.0

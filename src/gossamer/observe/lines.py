@@ -10,7 +10,7 @@ from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.standstill import resting_words, standstill
 from gossamer.observe.status import status_line
 from gossamer.observe.summary import summary_text, trouble
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.views.workers import worker_entries
 
 INTERVAL_S = 5.0

@@ -21,7 +21,7 @@ from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.panel import MESSAGES, Panel
 from gossamer.observe.summary import summary_text
 from gossamer.observe.workers import this_machine
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.views.workers import WorkerEntry, worker_entries
 
 MAX_FRAMES_PER_S = 4

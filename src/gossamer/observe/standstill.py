@@ -6,7 +6,7 @@ from gossamer.model import Snapshot
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import counted, span
 from gossamer.observe.workers import is_silent
-from gossamer.stores.figures import HostView
+from gossamer.stores.views import HostView
 from gossamer.views.workers import WorkerEntry
 
 MINUTE_S = 60

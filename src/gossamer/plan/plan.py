@@ -21,6 +21,7 @@ from gossamer.config.host_table import HostTables
 from gossamer.content import AnalysisRules, Markers
 from gossamer.errors import UsageError
 from gossamer.frontier.host_limits import depth_limit
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import choose
 from gossamer.model import HostKey, Url
@@ -34,7 +35,6 @@ from gossamer.plan.stored_options import may_keep_cookies, pack_options
 from gossamer.policy import AddressPolicy
 from gossamer.policy.link_kinds import kinds_to_follow
 from gossamer.policy.received import most_received
-from gossamer.stores.rules import StoreRules
 from gossamer.urls import Domains, Scope, SeedKeys, host_key, parse_seed, with_host_scopes
 
 if TYPE_CHECKING:
@@ -186,10 +186,10 @@ class Plan:
 
         return RequestRules(settings, environment)
 
-    def store_rules(self, *, strict: bool) -> StoreRules:
+    def store_rules(self, *, strict: bool) -> FrontierRules:
         """Return what the store goes by."""
         options = self.options
-        return StoreRules(
+        return FrontierRules(
             scheduler=SchedulerRules(
                 queues=options.queues,
                 strict=strict,

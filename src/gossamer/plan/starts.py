@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from gossamer.model import Url
-from gossamer.stores.embedded.directory import name_for, name_for_file
+from gossamer.stores.directory import name_for, name_for_file
 from gossamer.urls import parse_seed
 
 

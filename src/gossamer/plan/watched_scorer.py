@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from gossamer.frontier.contract import FrontierClient
 from gossamer.frontier.scorers import SafeScorer
 from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import Candidate
-from gossamer.stores.contract import Store
 from gossamer.stores.notes import read_note
 
 SCORER_NOTE = "scorer"
@@ -24,7 +24,7 @@ class WatchedScorer:
     Of several processes that rank one after the other each adds its own to the note.
     """
 
-    def __init__(self, scorer: SafeScorer, store: Store, say: Say) -> None:
+    def __init__(self, scorer: SafeScorer, store: FrontierClient, say: Say) -> None:
         self.name = scorer.name
         self.strict = scorer.strict
         self._scorer = scorer
@@ -70,7 +70,7 @@ class WatchedScorer:
             self._say("warning", words, unranked=report.unranked)
 
 
-async def read_report(store: Store) -> ScorerReport | None:
+async def read_report(store: FrontierClient) -> ScorerReport | None:
     """Return what went wrong with the scorer so far; None: nothing has."""
     return unpack_report(await store.note(SCORER_NOTE))
 

@@ -19,6 +19,13 @@ class StoreAwayError(CrawlError):
         """What went wrong, in the words of whoever noticed it."""
 
 
+class CrawlChangedError(CrawlError):
+    """The rows are not as this process left them: another one leads, or the server has forgotten.
+
+    Nothing is written any more; who opens the crawl again goes on with what is stored.
+    """
+
+
 def trying_again(trouble: str) -> str:
     """Return what is said when a store is waited for."""
     return f"The store does not answer ({trouble}); trying again."

@@ -1,10 +1,15 @@
 """The notes of a crawl: what its parts keep in the store under names of their own, as JSON."""
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from gossamer.errors import CrawlError
+
+OPTIONS_NOTE: Final = "options"
+"""The note that holds the options of a crawl; a crawl that has none has not begun."""
+RESTS_NOTE: Final = "rests_until"
+"""The note of until when no host is asked, because a server may have forgotten who asks them."""
 
 T = TypeVar("T")
 

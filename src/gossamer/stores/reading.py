@@ -14,10 +14,10 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.model import CauseCount, HostKey, Outcome, Url
-from gossamer.stores.figures import HostView, WorkerView
 from gossamer.stores.kept_answer import KeptAnswer
 from gossamer.stores.results import Result
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
+from gossamer.stores.views import HostView, WorkerView
 
 State = Literal["waiting", "in_progress", "finished", "too_deep"]
 """Where a URL stands, for people: three of its states are waiting."""

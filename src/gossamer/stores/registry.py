@@ -1,23 +1,21 @@
-"""The registry of stores: for each scheme of `--store`, what opens a crawl there.
+"""For each scheme of `--store`: what kind of store that is, and what reads a crawl there.
 
-This is the one place that goes by the scheme. What a kind needs is imported when it is used: a
-crawl in a file does not wait for the Redis client to load.
+What a kind needs is imported when it is used: a crawl in a file does not wait for the Redis client
+to load. What opens a crawl to work on it is in `coordinator/opening.py`.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
 from gossamer.config import IN_DIRECTORY, OWN_REDIS, StoreAddress
-from gossamer.stores.embedded.directory import find_crawl
-from gossamer.stores.opening import IdleCrawl, IdleRequest, OpenedCrawl, OpenRequest
-from gossamer.stores.own_redis.folder import is_own_redis
+from gossamer.errors import UsageError
+from gossamer.stores.directory import find_crawl
+from gossamer.stores.own_redis import is_own_redis
 from gossamer.stores.reading import CrawlReader, ReadRequest
 
 
@@ -28,50 +26,14 @@ class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether several processes, on any machine, may work on a crawl there."""
     in_directory: bool
     """Whether its state is on the local disk, so that a crawl needs a directory."""
-    for_work: str
-    """`module:function` that opens a crawl to work on it, given an `OpenRequest`."""
-    for_reading: str
-    """`module:function` that opens a crawl to read it, given a `ReadRequest`."""
-    for_reopening: str | None = None
-    """`module:function` that returns what opens it again and again, given a `ReadRequest`; None:
-    nothing is learnt from opening it once."""
-    for_notes: str | None = None
-    """`module:function` that stores a note of a crawl whose frontier may be another process."""
-    idle: str | None = None
-    """`module:function` that keeps others from working on a crawl, given an `IdleRequest`."""
 
 
 STORES: Mapping[str, StoreKind] = MappingProxyType(
     {
-        "memory": StoreKind(
-            shared=False,
-            in_directory=False,
-            for_work="gossamer.stores.embedded.opening:open_memory_crawl",
-            for_reading="gossamer.stores.embedded.opening:no_memory_reader",
-        ),
-        "sqlite": StoreKind(
-            shared=False,
-            in_directory=True,
-            for_work="gossamer.stores.embedded.opening:open_sqlite_crawl",
-            for_reading="gossamer.stores.embedded.sqlite.reader:open_sqlite_reader",
-            idle="gossamer.stores.embedded.opening:open_idle_sqlite_crawl",
-        ),
-        "redis": StoreKind(
-            shared=True,
-            in_directory=False,
-            for_work="gossamer.stores.redis.opening:open_redis_crawl",
-            for_reading="gossamer.stores.redis.opening_reader:open_redis_rows_reader",
-            for_reopening="gossamer.stores.redis.opening_reader:remembering_rows_reader",
-            for_notes="gossamer.stores.redis.opening:put_note",
-            idle="gossamer.stores.redis.opening:open_idle_redis_crawl",
-        ),
-        "own-redis": StoreKind(
-            shared=True,
-            in_directory=True,
-            for_work="gossamer.stores.own_redis.opening:open_own_redis_crawl",
-            for_reading="gossamer.stores.own_redis.opening:open_own_redis_reader",
-            idle="gossamer.stores.own_redis.opening:open_idle_own_redis_crawl",
-        ),
+        "memory": StoreKind(shared=False, in_directory=False),
+        "sqlite": StoreKind(shared=False, in_directory=True),
+        "redis": StoreKind(shared=True, in_directory=False),
+        "own-redis": StoreKind(shared=True, in_directory=True),
     }
 )
 
@@ -86,48 +48,36 @@ def address_in(directory: Path) -> StoreAddress:
     return OWN_REDIS if is_own_redis(directory) else IN_DIRECTORY
 
 
-def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCrawl]:
-    """Open a crawl, new or as it was left, and be the one that coordinates it."""
-    crawl: AbstractAsyncContextManager[OpenedCrawl]
-    crawl = _load(kind_of(request.address).for_work)(request)
-    return crawl
-
-
-async def put_note(address: StoreAddress, crawl: str, name: str, value: bytes) -> None:
-    """Store a note that its frontier never writes with a crawl, whoever works on it."""
-    reference = kind_of(address).for_notes
-    assert reference is not None, "only a shared store has crawls whose frontier is elsewhere"
-    await _load(reference)(address, crawl, name, value)
-
-
 def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlReader]:
     """Open a crawl to read it, whether or not a process works on it."""
     if request.address == IN_DIRECTORY:
         directory = find_crawl(request.directory, Path())
         address = address_in(directory)
         request = msgspec.structs.replace(request, address=address, directory=directory)
-    reader: AbstractAsyncContextManager[CrawlReader]
-    reader = _load(kind_of(request.address).for_reading)(request)
-    return reader
+    match request.address.scheme:
+        case "sqlite":
+            from gossamer.stores.sqlite.reader import open_sqlite_reader  # noqa: PLC0415
+
+            return open_sqlite_reader(request)
+        case "redis":
+            from gossamer.stores.redis.opening_reader import (  # noqa: PLC0415
+                open_redis_rows_reader,
+            )
+
+            return open_redis_rows_reader(request)
+        case "own-redis":
+            from gossamer.stores.redis.own_server import open_own_redis_reader  # noqa: PLC0415
+
+            return open_own_redis_reader(request)
+    raise UsageError(
+        "a crawl in memory cannot be read by another process: use a sqlite: or redis:// store"
+    )
 
 
 def reopening(request: ReadRequest) -> Callable[[], AbstractAsyncContextManager[CrawlReader]]:
     """Return what opens a crawl to read it, again and again, also when it has moved meanwhile."""
-    reference = kind_of(request.address).for_reopening
-    if reference is None:
-        return partial(open_for_reading, request)
-    opening: Callable[[], AbstractAsyncContextManager[CrawlReader]] = _load(reference)(request)
-    return opening
+    if request.address.scheme == "redis":
+        from gossamer.stores.redis.opening_reader import remembering_rows_reader  # noqa: PLC0415
 
-
-def open_idle(request: IdleRequest) -> AbstractAsyncContextManager[IdleCrawl]:
-    """Open a crawl that nobody works on, and keep it so; a CrawlError if somebody does."""
-    reference = kind_of(request.address).idle
-    assert reference is not None, "a crawl in memory is not there without who works on it"
-    crawl: AbstractAsyncContextManager[IdleCrawl] = _load(reference)(request)
-    return crawl
-
-
-def _load(reference: str) -> Any:  # noqa: ANN401 -- whoever asks knows what it is
-    module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+        return remembering_rows_reader(request)
+    return partial(open_for_reading, request)

@@ -367,6 +367,9 @@ class Rows(ReadableRows, Protocol):
     def give_up(self) -> None:
         """Have what waits for it give up."""
 
+    def renew_lead(self) -> None:
+        """Stay the one that writes, when there is nothing to write; an error if it is another."""
+
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Take changes over, which are not used any more afterwards.
 

@@ -17,9 +17,6 @@ from gossamer.errors import CrawlError
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.counting import COUNTS_NAME, count_rows, unpack_counts
-from gossamer.stores.embedded.records import Figures, read_figures
-from gossamer.stores.embedded.worker_registry import WORKERS_NOTE, read_workers
-from gossamer.stores.figures import HostView, WorkerView
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.reading import (
     ANY_STATE,
@@ -40,10 +37,18 @@ from gossamer.stores.results import Result
 from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.rows import ReadableRows
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
+from gossamer.stores.views import (
+    WORKERS_NOTE,
+    CrawlCounters,
+    HostView,
+    WorkerView,
+    read_counters,
+    read_workers,
+)
 
 T = TypeVar("T")
 
-_FIGURES = Figures.__struct_fields__
+_COUNTERS = CrawlCounters.__struct_fields__
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,11 +251,11 @@ class RowsReader:
 
     def _counts(self) -> CrawlCounts:
         presence = self._presence()
-        names = [COUNTS_NAME, REASONS_NOTE, *_FIGURES]
+        names = [COUNTS_NAME, REASONS_NOTE, *_COUNTERS]
         counts, reasons, *numbers = self.rows.read_metadata(names)
         try:
             stored = unpack_counts(counts)
-            figures = read_figures(dict(zip(_FIGURES, numbers, strict=True)).__getitem__)
+            figures = read_counters(dict(zip(_COUNTERS, numbers, strict=True)).__getitem__)
             ended = read_reason_counts(reasons)
         except (ValueError, msgspec.DecodeError) as error:
             raise CrawlError(f"a figure in {self.where} is damaged: {error}") from error

@@ -8,11 +8,11 @@ from itertools import chain
 import msgspec
 
 from gossamer.errors import CrawlError
-from gossamer.stores.embedded.sqlite.copied_tables import CopiedTables
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.row_indexes import IndexCheck
-from gossamer.stores.redis.row_snapshot import RowSnapshot
 from gossamer.stores.redis.source import CrawlSource
+from gossamer.views.copied_tables import CopiedTables
+from gossamer.views.redis_indexes import IndexCheck
+from gossamer.views.redis_snapshot import RowSnapshot
 
 
 class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gossamer.plan.stored_options import read_options
-from gossamer.stores.embedded.sqlite.queries import read_note
-from gossamer.stores.embedded.sqlite.reader import SqliteReader
-from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.rows_reader import RowsReader
+from gossamer.stores.sqlite.queries import read_note
+from gossamer.stores.sqlite.reader import SqliteReader
 from gossamer.views.stored_crawl import StoredCrawl, open_crawl
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import msgspec
 
 from gossamer.config import IN_DIRECTORY, StoreAddress
 from gossamer.errors import GossamerError, OlderFormatError
-from gossamer.stores.embedded.directory import DATABASE, is_crawl
-from gossamer.stores.own_redis.folder import APPEND_ONLY_FILES, FOLDER
+from gossamer.stores.directory import DATABASE, is_crawl
+from gossamer.stores.own_redis import APPEND_ONLY_FILES, FOLDER
 from gossamer.stores.reading import ReadRequest
 from gossamer.views.stored_crawl import CrawlState, open_crawl
 

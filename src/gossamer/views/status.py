@@ -9,9 +9,9 @@ from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.plan.starts import named_sitemaps
 from gossamer.plan.watched_scorer import SCORER_NOTE, unpack_report
-from gossamer.stores.figures import HostView
 from gossamer.stores.reading import CrawlCounts, DepthCount, state_of
 from gossamer.stores.url_record import UrlState
+from gossamer.stores.views import HostView
 from gossamer.urls import parse_seed
 from gossamer.views.outputs import OutputStatus, output_statuses
 from gossamer.views.stored_crawl import CrawlState, StoredCrawl

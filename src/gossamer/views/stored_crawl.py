@@ -7,7 +7,7 @@ from typing import Literal, cast
 import msgspec
 
 from gossamer.plan.stored_options import StoredOptions, read_options
-from gossamer.stores.opening import OPTIONS_NOTE
+from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.stores.reading import CrawlCounts, CrawlReader, ReadRequest
 from gossamer.stores.registry import open_for_reading
 

@@ -13,13 +13,13 @@ from gossamer.frontier.queues import QueueTable
 from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.plan.seed_scope import SCOPE_NOTE
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.embedded.sqlite.audit import SqliteAudit
-from gossamer.stores.embedded.sqlite.verify_sql import Facts
 from gossamer.stores.reading import CrawlCounts
+from gossamer.views.audit import SqliteAudit
 from gossamer.views.crawl_tables import CrawlTables
 from gossamer.views.verify_bodies import SavedPages, spoilt_bodies
 from gossamer.views.verify_claims import ClaimCheck, ClaimedUrl
 from gossamer.views.verify_depths import DepthCheck
+from gossamer.views.verify_sql import Facts
 from gossamer.views.verify_urls import UrlCheck
 
 EXAMPLES = 5

@@ -7,7 +7,7 @@ import xxhash
 
 from gossamer.codings import CodingError, read_content
 from gossamer.modules.page_file import page_number
-from gossamer.stores.embedded.sqlite.audit import StoredPage
+from gossamer.views.audit import StoredPage
 
 
 def spoilt_bodies(

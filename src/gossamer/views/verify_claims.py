@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.stores.embedded.claims import HeldClaim, Refusal, read_claim
+from gossamer.frontier.claims import HeldClaim, Refusal, read_claim
 
 DIGEST_BYTES = 16
 

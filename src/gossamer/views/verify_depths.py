@@ -14,7 +14,7 @@ away than that. When none of those are left, depths are exact.
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gossamer.stores.embedded.sqlite.audit import Node
+from gossamer.views.audit import Node
 
 
 class DepthCheck:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gossamer.stores.embedded.sqlite.audit import FiledUrl
 from gossamer.urls import Scope, normalise, parse_seed
+from gossamer.views.audit import FiledUrl
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 

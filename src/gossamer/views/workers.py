@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 
 
 class WorkerEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,16 +6,16 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from gossamer.config import keep_seconds
+from gossamer.frontier.contract import FrontierClient, Settlement
 from gossamer.plan import Plan
 from gossamer.stores.bodies.place import BODIES_NOTE, read_place
 from gossamer.stores.bodies.upkeep import SegmentUpkeep, take_folder
 from gossamer.stores.bodies.writer import BodyWriter, WriterRules
-from gossamer.stores.contract import Settlement, Store
 from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner
 
 
 async def open_body_writer(
-    plan: Plan, store: Store, worker: int, stack: AsyncExitStack
+    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
 ) -> BodyWriter | None:
     """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
     place = read_place(await store.note(BODIES_NOTE))

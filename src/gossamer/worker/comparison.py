@@ -11,10 +11,10 @@ from typing import Final
 from gossamer.codings import CodingError, read_content
 from gossamer.content import MAX_OWN_BYTES
 from gossamer.errors import CrawlError
+from gossamer.frontier.claim import THIS_PAGE, StoredBody
+from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Response
 from gossamer.stores.bodies.reader import BodyReader
-from gossamer.stores.claim import THIS_PAGE, StoredBody
-from gossamer.stores.contract import Store
 from gossamer.worker.large_pages import LargePages
 
 PATIENCE_S: Final = 5.0
@@ -25,7 +25,7 @@ _LONGEST_PAUSE_S: Final = 0.25
 
 
 async def read_own_contents(
-    store: Store,
+    store: FrontierClient,
     bodies: BodyReader,
     large_pages: LargePages,
     response: Response,
@@ -45,7 +45,7 @@ async def read_own_contents(
     return own
 
 
-async def _settled_body(store: Store, number: int) -> StoredBody:
+async def _settled_body(store: FrontierClient, number: int) -> StoredBody:
     """Return the body of a page as soon as it is kept."""
     give_up_at, pause_s = time.monotonic() + PATIENCE_S, _FIRST_PAUSE_S
     while (stored := await store.stored_body(number)).claimed and time.monotonic() < give_up_at:

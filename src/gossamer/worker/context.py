@@ -6,10 +6,10 @@ import msgspec
 
 from gossamer.content import Analyser, AnalysisRules
 from gossamer.download import Client
+from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, Response
 from gossamer.policy.retry import RETRIES
 from gossamer.stores.bodies.writer import BodyWriter
-from gossamer.stores.contract import Store
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.hooks import Modules
@@ -24,7 +24,7 @@ from gossamer.worker.traps import TrapWatch
 class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """What all workers of a process work with."""
 
-    store: Store
+    store: FrontierClient
     client: Client
     robots: PoliteRobots
     link_filter: LinkFilter

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from gossamer.download import RequestCookies
+from gossamer.frontier.contract import FrontierClient
 from gossamer.model import HostKey, Url
 from gossamer.policy.cookies import Cookie, CookieChanges, find_changes
-from gossamer.stores.contract import Store
 from gossamer.urls import host_key
 
 
@@ -31,7 +31,10 @@ class CookieJars:
     """
 
     def __init__(
-        self, store: Store, domain_of: Callable[[str], str], applies: Callable[[HostKey], bool]
+        self,
+        store: FrontierClient,
+        domain_of: Callable[[str], str],
+        applies: Callable[[HostKey], bool],
     ) -> None:
         self._store = store
         self._domain_of = domain_of

@@ -5,9 +5,9 @@ from typing import Protocol
 
 import msgspec
 
+from gossamer.frontier.contract import FrontierClient, Link, Settlement
 from gossamer.model import Outcome, Page
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
-from gossamer.stores.contract import Link, Settlement, Store
 from gossamer.worker.links import LinkFilter
 
 REPORTED_AT_ONCE = 200
@@ -76,13 +76,15 @@ def end_of(settlement: Settlement) -> FinishedUrl:
     )
 
 
-async def report_pending_depths(store: Store, modules: Modules) -> None:
+async def report_pending_depths(store: FrontierClient, modules: Modules) -> None:
     """Tell the modules of all shorter paths that they have not heard of yet."""
     while pages := await store.pending_depth_changes(REPORTED_AT_ONCE):
         await report_depths(store, modules, pages)
 
 
-async def report_depths(store: Store, modules: Modules, pages: Sequence[tuple[int, int]]) -> None:
+async def report_depths(
+    store: FrontierClient, modules: Modules, pages: Sequence[tuple[int, int]]
+) -> None:
     """Tell the modules of shorter paths, once those are durable; a crash repeats what it cuts."""
     if modules.hooks.depths:
         await store.commit()

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from gossamer.frontier.contract import Settlement
 from gossamer.model import Cause, HostKey
-from gossamer.stores.contract import Settlement
 
 MAX_HOSTS = 10_000
 """How many failing hosts a process remembers; why the others failed is not reported."""

@@ -7,8 +7,8 @@ from typing import Final
 
 from gossamer.codings import ContentPacker
 from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage, own_sample
+from gossamer.frontier.claim import KeptPage
 from gossamer.model import Response
-from gossamer.stores.claim import KeptPage
 from gossamer.worker.pages import kept_page
 from gossamer.worker.unused_memory import give_back_memory
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from gossamer.download import Allowance
-from gossamer.stores.contract import Store, Task
+from gossamer.frontier.contract import FrontierClient, Task
 from gossamer.worker.crash_note import PageInHand
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class LeaseGuard:
 
 
 async def still_held(
-    store: Store,
+    store: FrontierClient,
     tasks: Sequence[Task],
     asked_at: float,
     clock: Callable[[], float],

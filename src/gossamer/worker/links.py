@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import xxhash
 
+from gossamer.frontier.contract import Link
 from gossamer.model import HostKey, Url
-from gossamer.stores.contract import Link
 from gossamer.urls import Scope, fingerprint, host_key
 
 JUDGED_AT_ONCE = 500

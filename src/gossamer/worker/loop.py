@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
+from gossamer.frontier.contract import Settled, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Receipt
-from gossamer.stores.contract import Settled, Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard, still_held
 from gossamer.worker.pipeline import Pipeline

@@ -8,10 +8,10 @@ import msgspec
 
 from gossamer.content import Analyser
 from gossamer.download import AddressLocks, Client
+from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, NameTable
 from gossamer.plan import Plan
 from gossamer.plan.seed_scope import seeded_scope
-from gossamer.stores.contract import Store
 from gossamer.worker.bodies import open_body_writer
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.cookies import CookieJars
@@ -43,7 +43,7 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def open_worker_context(
-    plan: Plan, store: Store, own: ProcessContext, stack: AsyncExitStack
+    plan: Plan, store: FrontierClient, own: ProcessContext, stack: AsyncExitStack
 ) -> WorkerContext:
     """Open the client; the stack closes it again."""
     options = plan.options

@@ -3,8 +3,8 @@
 import asyncio
 
 from gossamer.download import Accept, Allowance
+from gossamer.frontier.contract import Task
 from gossamer.model import Outcome, Response, Url
-from gossamer.stores.contract import Task
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.settlements import MAX_REDIRECTS
 

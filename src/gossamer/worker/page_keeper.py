@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from gossamer.content import Analysis
+from gossamer.frontier.claim import Claim
+from gossamer.frontier.contract import Link, Settled, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.keeping import as_claimed
 from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.stores.bodies.reader import BodyReader
-from gossamer.stores.claim import Claim
-from gossamer.stores.contract import Link, Settled, Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.keeping import as_claimed
 from gossamer.worker import settlements
 from gossamer.worker.bodies import with_body_written
 from gossamer.worker.comparison import read_own_contents

@@ -2,9 +2,9 @@
 
 from gossamer.codings import ContentPacker
 from gossamer.content import Analysis, LazyDocument, header_language
+from gossamer.frontier.claim import Claim, KeptPage
+from gossamer.frontier.contract import Task
 from gossamer.model import Page, Response
-from gossamer.stores.claim import Claim, KeptPage
-from gossamer.stores.contract import Task
 
 
 def shown_page(

@@ -8,11 +8,11 @@ import msgspec
 from gossamer.content import RawPage
 from gossamer.download import PRODUCT, AddressBusyError
 from gossamer.errors import PageRefusedError
+from gossamer.frontier.contract import Settled, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy import may_follow
 from gossamer.policy.traps import CLEAR
-from gossamer.stores.contract import Settled, Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.large_pages import LARGE_BYTES, LargePages

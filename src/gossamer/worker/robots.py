@@ -9,11 +9,11 @@ import msgspec
 
 from gossamer.download import PRODUCT, Accept, Allowance, Client, RobotsCache
 from gossamer.download.robots_memory import RobotsLimits
+from gossamer.frontier.contract import FrontierClient
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
-from gossamer.stores.contract import Store
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.urls import host_key
 from gossamer.worker.lease_guard import LeaseLostError
 from gossamer.worker.settlements import feedback_of
@@ -55,7 +55,7 @@ class PoliteRobots:
     def __init__(
         self,
         client: Client,
-        store: Store,
+        store: FrontierClient,
         domain_of: Callable[[str], str],
         clock: Clock,
         lease_s: float = SchedulerRules().lease_s,

@@ -5,9 +5,9 @@ import time
 import msgspec
 
 from gossamer.download import Allowance
+from gossamer.frontier.contract import Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.policy import RobotsVerdict
-from gossamer.stores.contract import Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard

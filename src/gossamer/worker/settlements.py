@@ -7,14 +7,14 @@ import msgspec
 
 from gossamer.content import Analysis
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
+from gossamer.frontier.contract import HOST_FAILED, Link, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.kinds import ContentKind
 from gossamer.model import Cause, Outcome, Response
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.failures import status_words
 from gossamer.policy.retry import RETRIES, asks_to_wait, is_overloaded, may_retry, retry_after_s
 from gossamer.policy.traps import TrapVerdict
-from gossamer.stores.contract import HOST_FAILED, Link, Settlement, Task
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker.host_failures import HostFailure
 
 MAX_REDIRECTS = 10

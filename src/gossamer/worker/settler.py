@@ -3,9 +3,9 @@
 import msgspec
 
 from gossamer.content import Sketch
+from gossamer.frontier.contract import Settled, Settlement
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Receipt
-from gossamer.stores.contract import Settled, Settlement
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import end_of
 from gossamer.worker.lease_guard import LeaseGuard

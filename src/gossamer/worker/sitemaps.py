@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
+from gossamer.frontier.contract import FrontierClient, Link, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.listing import ANY_DOMAIN, Listing
 from gossamer.model import Outcome, Response, Url
-from gossamer.stores.contract import Link, Settlement, Store, Task
-from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.listing import ANY_DOMAIN, Listing
 from gossamer.urls import fingerprint
 from gossamer.worker import settlements
 from gossamer.worker.links import LinkFilter
@@ -32,7 +32,12 @@ class SitemapReader:
     """Reads the sitemaps that this process has fetched, a few at a time."""
 
     def __init__(
-        self, store: Store, link_filter: LinkFilter, clock: Callable[[], float], *, auto: bool
+        self,
+        store: FrontierClient,
+        link_filter: LinkFilter,
+        clock: Callable[[], float],
+        *,
+        auto: bool,
     ) -> None:
         """Prepare; `auto`: sitemaps that a robots.txt announces are read."""
         self._store = store

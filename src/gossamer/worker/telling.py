@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from gossamer.content import Analysis, FoundLink
+from gossamer.frontier.contract import Settled, Settlement, Task
 from gossamer.model import Event, EventKind, Outcome
 from gossamer.policy.link_kinds import HYPERLINKS
-from gossamer.stores.contract import Settled, Settlement, Task
 from gossamer.worker.links import LinkFilter
 
 Watch = Callable[[Event], None]

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
+from gossamer.frontier.contract import FrontierClient, Link, Settled, Task
 from gossamer.model import HostKey
 from gossamer.policy.traps import CLEAR, HostTraps, TrapVerdict, TrapVisit
 from gossamer.policy.url_shapes import group_of
-from gossamer.stores.contract import Link, Settled, Store, Task
 
 TRAPS_NOTE: Final = "traps:"
 """What the names of the notes begin with, before that of the host."""
@@ -39,7 +39,7 @@ class _Counted:
 class TrapWatch:
     """Judges tasks, and notes what came of them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: FrontierClient) -> None:
         self._store = store
         self._hosts: OrderedDict[HostKey, _Counted] = OrderedDict()
 

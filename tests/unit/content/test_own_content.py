@@ -5,7 +5,7 @@ import time
 import pytest
 
 from gossamer.content.own_content import own_sample, own_text
-from gossamer.content.similarity import estimated_similarity
+from gossamer.policy.similarity import estimated_similarity
 
 SAID = " ".join(f"Here is sentence {n}, which says {n * 7}." for n in range(60))
 MENU = " ".join(f'<li><a href="{n}.html">Chapter {n} <b>on</b> matters</a></li>' for n in range(40))

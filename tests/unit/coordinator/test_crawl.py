@@ -12,7 +12,7 @@ from gossamer.coordinator import Crawl, HostView, Level, Summary
 from gossamer.errors import UsageError
 from gossamer.model import Event, EventKind, Snapshot
 from gossamer.plan import Plan
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.testing import Reply, Web
 
 

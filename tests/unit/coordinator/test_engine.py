@@ -11,17 +11,17 @@ import pytest
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download import Client, FetchOptions
+from gossamer.frontier.contract import Leased, Settled, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Candidate, HostKey, Page, Receipt, Url
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Leased, Settled, Settlement, Task
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.stores.rows import Changes, HostRow, PageRow, UrlRow
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
@@ -30,10 +30,10 @@ from gossamer.worker.links import LinkFilter
 from gossamer.worker.robots import PoliteRobots
 
 
-class RecordingStore(EmbeddedStore):
+class RecordingStore(Frontier):
     """A store that notes who held what, from when to when."""
 
-    def __init__(self, rules: StoreRules) -> None:
+    def __init__(self, rules: FrontierRules) -> None:
         super().__init__(SqliteRows(), rules, time.time())
         self.spans: list[tuple[int, str, int, int]] = []
         """Worker, domain, and the steps at which the work began and ended."""
@@ -88,7 +88,7 @@ class EngineBench:
     """An engine with workers that are tasks of this process."""
 
     def __init__(
-        self, context: WorkerContext, store: EmbeddedStore, scorer: Fifo, slots: Sequence[int]
+        self, context: WorkerContext, store: Frontier, scorer: Fifo, slots: Sequence[int]
     ) -> None:
         self._engine = Engine(store, time.time, scorer, Draw(QueueTable(10), 0), no_tick)
         self._workers = InProcessWorkers(context, slots, self._engine.settled)
@@ -112,7 +112,7 @@ def domains() -> Domains:
 @asynccontextmanager
 async def engine(
     web: Web,
-    store: EmbeddedStore,
+    store: Frontier,
     domains: Domains,
     seeds: Sequence[str],
     *,
@@ -137,8 +137,8 @@ async def engine(
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-def rules(*, max_pages: int = 1000, host_connections: int = 2) -> StoreRules:
-    return StoreRules(
+def rules(*, max_pages: int = 1000, host_connections: int = 2) -> FrontierRules:
+    return FrontierRules(
         scheduler=SchedulerRules(delay_s=0.0, host_connections=host_connections),
         max_pages=max_pages,
         similarity=None,
@@ -264,7 +264,7 @@ def test_expiry_keeps_up_and_others_have_their_turn(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("gossamer.coordinator.engine.REAP_EVERY_S", 0.0)
     rows = SqliteRows()
     put_pages(rows, range(1, 30_001))
-    store = EmbeddedStore(rows, StoreRules(keep_s=5000.0), 0.0)
+    store = Frontier(rows, FrontierRules(keep_s=5000.0), 0.0)
     running = Engine(store, lambda: 30_000.0, Fifo(), Draw(QueueTable(10), 0), no_tick)
 
     async def program() -> list[int]:

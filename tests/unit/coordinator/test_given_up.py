@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 from typing import cast
 
 from gossamer.coordinator.given_up import URLS_READ, GivenUpHost, given_up_hosts, read_given_up
+from gossamer.frontier.contract import HOST_FAILED, POISON_WORDS
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.contract import HOST_FAILED, POISON_WORDS
 from gossamer.stores.reading import CrawlReader, ListedUrl
 from gossamer.stores.url_record import UrlRecord, UrlState
 

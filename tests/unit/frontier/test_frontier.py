@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from gossamer.frontier.frontier import SCORED_AT_ONCE, Frontier
 from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.router import SCORED_AT_ONCE, Router
 from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Candidate, Url
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
 
@@ -37,19 +37,19 @@ class Counting:
 
 def frontier(
     urls: int, scorer: Counting, *, worker_queue: int = 10_000
-) -> tuple[Frontier, EmbeddedStore, list[None]]:
-    rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0, worker_queue=worker_queue))
-    store = EmbeddedStore(SqliteRows(), rules, time.time())
+) -> tuple[Router, Frontier, list[None]]:
+    rules = FrontierRules(scheduler=SchedulerRules(delay_s=0.0, worker_queue=worker_queue))
+    store = Frontier(SqliteRows(), rules, time.time())
     seeds = [FILTER.file(Url(f"http://a.test/{number}")) for number in range(urls)]
     asyncio.run(store.add_seeds(seeds, time.time()))
     asyncio.run(store.join(0, time.time()))
     assigned: list[None] = []
     draw = Draw(QueueTable(10), 0)
-    made = Frontier(store, scorer, draw, time.time, lambda: assigned.append(None))
+    made = Router(store, scorer, draw, time.time, lambda: assigned.append(None))
     return made, store, assigned
 
 
-async def steps(made: Frontier) -> int:
+async def steps(made: Router) -> int:
     """Step until there is nothing to do any more; return how often there was."""
     count = 0
     while await made.step():

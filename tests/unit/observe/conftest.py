@@ -8,7 +8,7 @@ import pytest
 from gossamer.coordinator import HostView, Summary
 from gossamer.model import Snapshot
 from gossamer.modules import ModuleReport
-from gossamer.stores.figures import WorkerReport, WorkerView
+from gossamer.stores.views import WorkerReport, WorkerView
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07\r\n\u202e[red]x[/red] [/] :smile:\x9b31m\x7f\ud800"
 """What a server, a title or an exception may say."""

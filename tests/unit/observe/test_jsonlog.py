@@ -12,7 +12,7 @@ from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.observe import Outlet
 from gossamer.observe.jsonlog import JsonLog, LogLevel
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 
 NOW = 1_700_000_000.25
 

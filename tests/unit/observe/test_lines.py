@@ -7,7 +7,7 @@ import pytest
 from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.observe import ErrorsOnly, Outlet, PlainLines, summary_text
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 
 STATUS = "27s  3,412 of 10,000 pages  128 pages/s  14 MB  8,112 waiting  16 in progress"
 

@@ -14,7 +14,7 @@ from gossamer.coordinator import HostView, Summary
 from gossamer.model import Event, EventKind, Snapshot
 from gossamer.observe import Outlet, summary_text
 from gossamer.observe.live import LiveDisplay
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 
 Screen = Callable[[str], list[str]]
 

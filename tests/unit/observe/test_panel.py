@@ -8,7 +8,7 @@ from gossamer.coordinator import HostView
 from gossamer.model import Snapshot
 from gossamer.observe.messages import Message
 from gossamer.observe.panel import FULL_HEIGHT, HEIGHT_WITHOUT_WORKERS, Panel
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.views.workers import worker_entries
 
 AT_80 = """\

@@ -13,7 +13,7 @@ from gossamer.observe.messages import Message
 from gossamer.observe.outlet import Outlet
 from gossamer.observe.panel import Panel
 from gossamer.observe.standstill import resting_words, standstill
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.views.workers import worker_entries
 
 

@@ -13,7 +13,7 @@ from gossamer.observe.workers import (
     worker_figures,
     worker_remark,
 )
-from gossamer.stores.figures import WorkerView
+from gossamer.stores.views import WorkerView
 from gossamer.views.workers import WorkerEntry, worker_entries
 
 

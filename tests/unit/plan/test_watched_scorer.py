@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import pytest
 
 from gossamer.errors import CrawlError
+from gossamer.frontier import FrontierRules
 from gossamer.frontier.scorers import SafeScorer
+from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, HostKey, Url
 from gossamer.plan.watched_scorer import SCORER_NOTE, WatchedScorer, read_report
-from gossamer.stores import EmbeddedStore, StoreRules
-from gossamer.stores.embedded.sqlite import SqliteRows
+from gossamer.stores.sqlite import SqliteRows
 
 pytestmark = pytest.mark.req("D4")
 
@@ -30,7 +31,7 @@ class Moody:
 class ScorerProcess:
     """One process that may rank."""
 
-    def __init__(self, store: EmbeddedStore) -> None:
+    def __init__(self, store: Frontier) -> None:
         self.said: list[object] = []
         self.scorer = Moody()
         safe = SafeScorer(self.scorer, "moody")
@@ -39,7 +40,7 @@ class ScorerProcess:
 
 def test_what_goes_unranked_is_counted_over_all_processes() -> None:
     async def run() -> None:
-        store = EmbeddedStore(SqliteRows(), StoreRules(), 0.0)
+        store = Frontier(SqliteRows(), FrontierRules(), 0.0)
         one, other = ScorerProcess(store), ScorerProcess(store)
         await other.watched.check()
         assert await one.watched.score([ONE]) == [1.0]

@@ -6,9 +6,9 @@ from typing import cast
 import msgspec
 import pytest
 
-from gossamer.stores.figures import HostView, WorkerReport, WorkerView
 from gossamer.stores.reading import CrawlCounts, CrawlReader
 from gossamer.stores.url_record import UrlState
+from gossamer.stores.views import HostView, WorkerReport, WorkerView
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.stored_crawl import StoredCrawl
 from gossamer.views.workers import WorkerEntry, worker_entries

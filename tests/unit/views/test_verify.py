@@ -12,7 +12,7 @@ from tests.unit.views import reading
 from tests.unit.views.reading import in_directory
 
 from gossamer import CrawlError
-from gossamer.stores.embedded.claims import Claims
+from gossamer.frontier.claims import Claims
 from gossamer.views.verify import Verification
 
 Damage = Callable[[str], None]

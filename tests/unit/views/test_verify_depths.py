@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.stores.embedded.sqlite.audit import Node
+from gossamer.views.audit import Node
 from gossamer.views.verify_depths import DepthCheck
 
 Links = dict[int, list[int]]

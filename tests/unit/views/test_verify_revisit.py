@@ -12,13 +12,13 @@ import xxhash
 from tests.unit.views.reading import broken, in_directory, listed_pages
 
 from gossamer.codings import ContentPacker
+from gossamer.frontier.claim import KeptPage
+from gossamer.frontier.contract import Link, Settlement
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.claim import KeptPage
-from gossamer.stores.contract import Link, Settlement
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
 
@@ -35,7 +35,7 @@ def link(path: str) -> Link:
     return LinkFilter(Scope.for_seeds("any", []), str).file(Url(f"http://a.test{path}"))
 
 
-async def visit(store: EmbeddedStore, body: bytes, links: list[str], now: float) -> str:
+async def visit(store: Frontier, body: bytes, links: list[str], now: float) -> str:
     """Fetch the next URL of the store, and return it."""
     candidates = await store.candidates(10)
     await store.prioritise([(one, 5.0) for one in candidates])
@@ -66,8 +66,8 @@ def test_pages_that_were_visited_again(tmp_path: Path) -> None:
     crawl = in_directory(tmp_path)
 
     async def run() -> None:
-        rules = StoreRules(scheduler=SchedulerRules(delay_s=0.0), revisit_s=3600.0)
-        store = EmbeddedStore(SqliteRows(tmp_path / "crawl.sqlite"), rules, 0.0)
+        rules = FrontierRules(scheduler=SchedulerRules(delay_s=0.0), revisit_s=3600.0)
+        store = Frontier(SqliteRows(tmp_path / "crawl.sqlite"), rules, 0.0)
         await store.put_note("options", msgspec.json.encode(OPTIONS))
         await store.join(0, 0.0)
         await store.add_seeds([link("/")], 0.0)

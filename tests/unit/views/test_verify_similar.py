@@ -8,14 +8,14 @@ import pytest
 from tests.contract.samples import digest_of, own_of, sketch_of
 from tests.unit.views.reading import broken, in_directory, listed_urls
 
+from gossamer.frontier.claim import THIS_PAGE
+from gossamer.frontier.contract import Link, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.keeping import as_claimed
 from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.claim import THIS_PAGE
-from gossamer.stores.contract import Link, Settlement, Task
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
-from gossamer.stores.host_feedback import HostFeedback
-from gossamer.stores.keeping import as_claimed
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
 
@@ -31,7 +31,7 @@ def link(url: str) -> Link:
 def test_the_pages_behind_it_stay_sound(tmp_path: Path) -> None:
     crawl = in_directory(tmp_path)
 
-    async def claim_as_similar(store: EmbeddedStore, original: Task, similar: Task) -> None:
+    async def claim_as_similar(store: Frontier, original: Task, similar: Task) -> None:
         own = {THIS_PAGE: own_of()}
         await store.claim(original, digest_of("one"), sketch_of("news"), 1.0, own)
         claim = await store.claim(similar, digest_of("two"), sketch_of("news", 5), 1.0, own)
@@ -44,9 +44,9 @@ def test_the_pages_behind_it_stay_sound(tmp_path: Path) -> None:
         await store.settle(as_claimed(settlement, claim), 1.0)
 
     async def run() -> None:
-        store = EmbeddedStore(
+        store = Frontier(
             SqliteRows(tmp_path / "crawl.sqlite"),
-            StoreRules(scheduler=SchedulerRules(delay_s=0.0)),
+            FrontierRules(scheduler=SchedulerRules(delay_s=0.0)),
             0.0,
         )
         await store.put_note("options", msgspec.json.encode(OPTIONS))

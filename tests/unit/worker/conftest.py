@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from gossamer.frontier.contract import Task
 from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Url
-from gossamer.stores.contract import Task
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.testing import Web
 from gossamer.urls import host_key
 
@@ -23,10 +23,10 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def store() -> EmbeddedStore:
+def store() -> Frontier:
     """Return a store that keeps a pause of 100 ms."""
-    rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S))
-    return EmbeddedStore(SqliteRows(), rules, time.time())
+    rules = FrontierRules(scheduler=SchedulerRules(delay_s=DELAY_S))
+    return Frontier(SqliteRows(), rules, time.time())
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
+from gossamer.frontier.contract import Link
 from gossamer.model import HostKey, Url
-from gossamer.stores.contract import Link
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
 from gossamer.worker.links import MAX_REMEMBERED_LENGTH, REMEMBERED_OF_PAGE, LinkFilter
 

@@ -11,13 +11,13 @@ import pytest
 
 from gossamer.download import Client, FetchOptions
 from gossamer.errors import CrawlError
+from gossamer.frontier.contract import Leased, Task
 from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Page, Url
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.contract import Leased, Task
-from gossamer.stores.embedded.sqlite import SqliteRows
-from gossamer.stores.embedded.store import EmbeddedStore, StoreRules
+from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
@@ -58,7 +58,7 @@ async def nothing(_page: Page) -> None:
 class WorkerBench:
     """A worker at its slot, with some URLs assigned to it."""
 
-    def __init__(self, context: WorkerContext, store: EmbeddedStore, slots: int) -> None:
+    def __init__(self, context: WorkerContext, store: Frontier, slots: int) -> None:
         self.context, self.store = context, store
         self.settled = 0
         self.worker = Worker(0, context, slots, self._note)
@@ -89,8 +89,8 @@ async def bench(
 ) -> AsyncIterator[WorkerBench]:
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
-    rules = StoreRules(scheduler=SchedulerRules(delay_s=DELAY_S), max_pages=max_pages)
-    store = EmbeddedStore(SqliteRows(), rules, time.time())
+    rules = FrontierRules(scheduler=SchedulerRules(delay_s=DELAY_S), max_pages=max_pages)
+    store = Frontier(SqliteRows(), rules, time.time())
     link_filter = LinkFilter(Scope.for_prefix(Url("http://nowhere.test/")), str)
     async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
         context = WorkerContext(

@@ -7,14 +7,14 @@ from typing import TypeAlias, cast
 
 import pytest
 
-from gossamer.content.similarity import Sketch
 from gossamer.download import Client, FetchOptions
+from gossamer.frontier.claim import Claim
+from gossamer.frontier.contract import FrontierClient, Settled, Settlement, Task
+from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Receipt, Url
 from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.claim import Claim
-from gossamer.stores.contract import Settled, Settlement, Store, Task
-from gossamer.stores.host_feedback import HostFeedback
+from gossamer.policy.similarity import Sketch
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.context import WorkerContext
@@ -118,11 +118,11 @@ def run(
         host, port = web.address
         addresses = AddressPolicy.parse([f"{host}:{port}"])
         async with asyncio.timeout(10), Client(FetchOptions(), addresses, web.dns) as client:
-            robots = PoliteRobots(client, cast("Store", store), str, time.time)
+            robots = PoliteRobots(client, cast("FrontierClient", store), str, time.time)
             async with robots.holding(HostKey("a.test"), 0.0):
                 await robots.judge(Url("http://a.test/"))
             context = WorkerContext(
-                store=cast("Store", store),
+                store=cast("FrontierClient", store),
                 client=client,
                 robots=robots,
                 link_filter=LinkFilter(Scope.for_prefix(Url("http://a.test/")), str),

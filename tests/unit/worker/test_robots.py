@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gossamer.download import Client, FetchOptions
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.policy import AddressPolicy
-from gossamer.stores.embedded.store import EmbeddedStore
-from gossamer.stores.host_feedback import HostFeedback
 from gossamer.testing import KeepOpen, Reply, Web, min_gap_s, most_at_once
 from gossamer.worker.lease_guard import LeaseLostError
 from gossamer.worker.robots import PoliteRobots
@@ -23,14 +23,14 @@ A_HOME, B_HOME = Url("http://a.test/"), Url("http://b.test/")
 
 
 @asynccontextmanager
-async def polite_robots(web: Web, store: EmbeddedStore) -> AsyncIterator[PoliteRobots]:
+async def polite_robots(web: Web, store: Frontier) -> AsyncIterator[PoliteRobots]:
     host, port = web.address
     addresses = AddressPolicy.parse([f"{host}:{port}"])
     async with Client(FetchOptions(), addresses, web.dns) as client:
         yield PoliteRobots(client, store, str, time.time)
 
 
-def run(web: Web, store: EmbeddedStore, program: Callable[[PoliteRobots], Awaitable[None]]) -> None:
+def run(web: Web, store: Frontier, program: Callable[[PoliteRobots], Awaitable[None]]) -> None:
     async def main() -> None:
         async with asyncio.timeout(10), polite_robots(web, store) as robots:
             await program(robots)
@@ -39,7 +39,7 @@ def run(web: Web, store: EmbeddedStore, program: Callable[[PoliteRobots], Awaita
 
 
 @pytest.mark.req("F4")
-def test_it_is_fetched_on_the_place_of_the_task(web: Web, store: EmbeddedStore) -> None:
+def test_it_is_fetched_on_the_place_of_the_task(web: Web, store: Frontier) -> None:
     web.site("a.test").robots("User-agent: *\nDisallow: /no\nCrawl-delay: 3")
 
     async def program(robots: PoliteRobots) -> None:
@@ -63,7 +63,7 @@ def test_it_is_fetched_on_the_place_of_the_task(web: Web, store: EmbeddedStore) 
 
 
 @pytest.mark.req("B3", "F4")
-def test_a_redirect_on_the_same_host_waits_for_the_pause(web: Web, store: EmbeddedStore) -> None:
+def test_a_redirect_on_the_same_host_waits_for_the_pause(web: Web, store: Frontier) -> None:
     site = web.site("a.test")
     site.redirect("/robots.txt", "/rules")
     site.reply("/rules", Reply(body="User-agent: *\nDisallow: /"))
@@ -79,7 +79,7 @@ def test_a_redirect_on_the_same_host_waits_for_the_pause(web: Web, store: Embedd
 
 
 @pytest.mark.req("B3", "F4")
-def test_on_another_host_a_slot_is_acquired_and_released(web: Web, store: EmbeddedStore) -> None:
+def test_on_another_host_a_slot_is_acquired_and_released(web: Web, store: Frontier) -> None:
     """The other host is at work: the request waits for that, and the next one for the request."""
     web.site("a.test").redirect("/robots.txt", "http://b.test/rules")
     web.site("b.test").reply("/rules", Reply(body="", delay_s=0.05))
@@ -102,7 +102,7 @@ def test_on_another_host_a_slot_is_acquired_and_released(web: Web, store: Embedd
 
 
 @pytest.mark.req("B3", "F4")
-def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: EmbeddedStore) -> None:
+def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: Frontier) -> None:
     """Both hosts are held, and each keeps the rules of the other."""
     for name, other in (("a.test", "b.test"), ("b.test", "a.test")):
         location = {"Location": f"http://{other}/rules"}
@@ -136,9 +136,7 @@ def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: EmbeddedSt
 
 
 @pytest.mark.req("B3")
-def test_a_host_of_an_acquired_slot_that_asks_for_time_gets_it(
-    web: Web, store: EmbeddedStore
-) -> None:
+def test_a_host_of_an_acquired_slot_that_asks_for_time_gets_it(web: Web, store: Frontier) -> None:
     web.site("a.test").redirect("/robots.txt", "http://b.test/rules")
     web.site("b.test").status("/rules", 503, headers={"Retry-After": "40"})
 
@@ -153,7 +151,7 @@ def test_a_host_of_an_acquired_slot_that_asks_for_time_gets_it(
 
 
 def test_who_is_cancelled_leaves_the_place_and_the_host_its_pause(
-    web: Web, store: EmbeddedStore
+    web: Web, store: Frontier
 ) -> None:
     web.site("a.test").redirect("/robots.txt", "http://b.test/rules")
     web.site("b.test").raw("/rules", KeepOpen())
@@ -177,7 +175,7 @@ def test_who_is_cancelled_leaves_the_place_and_the_host_its_pause(
 
 
 @pytest.mark.req("B3")
-def test_an_acquired_slot_is_released_within_a_lease(web: Web, store: EmbeddedStore) -> None:
+def test_an_acquired_slot_is_released_within_a_lease(web: Web, store: Frontier) -> None:
     web.site("a.test").redirect("/robots.txt", "http://b.test/robots.txt")
     web.site("b.test").raw("/robots.txt", KeepOpen())
 

@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
+from gossamer.frontier.contract import FrontierClient, Task
 from gossamer.model import HostKey, Url
-from gossamer.stores.contract import Store, Task
 from gossamer.worker.lease_guard import still_held
 
 LEASE_S = 10.0
@@ -46,7 +46,7 @@ def test_what_was_lost_meanwhile_is_not_begun(
     moments: list[float], asked: int, held: list[int]
 ) -> None:
     bench = GuardBench([2], moments)
-    store, tasks = cast("Store", bench), [task(1), task(2)]
+    store, tasks = cast("FrontierClient", bench), [task(1), task(2)]
     found = asyncio.run(still_held(store, tasks, 100.0, bench.clock, LEASE_S))
     assert [one.url_id for one in found] == held
     assert bench.asked == asked

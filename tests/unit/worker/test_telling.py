@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.content import FoundLink
+from gossamer.frontier.contract import Link, Settled, Settlement, Task
 from gossamer.model import Event, EventKind, HostKey, Outcome, Url
-from gossamer.stores.contract import Link, Settled, Settlement, Task
 from gossamer.urls import Scope
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.telling import tell_end, tell_links

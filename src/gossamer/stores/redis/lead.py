@@ -19,7 +19,7 @@ import msgspec
 from redis import exceptions
 
 from gossamer.errors import CrawlError
-from gossamer.stores.opening import StoreChangedError
+from gossamer.stores.away import CrawlChangedError
 from gossamer.stores.redis.blocking_link import BlockingLink, Command, complaint, pack
 from gossamer.stores.redis.journal import HOLD_S, WATCHED_S, ChangedRows, pack_entry
 from gossamer.stores.redis.row_keys import RowKeys
@@ -30,11 +30,11 @@ CHECK_EVERY_S = 0.1
 HOLD_CHECK_EVERY_S = 0.005
 
 
-class LeadLostError(StoreChangedError):
+class LeadLostError(CrawlChangedError):
     """Another process leads the crawl, or has led it meanwhile."""
 
 
-class ServerForgotError(StoreChangedError):
+class ServerForgotError(CrawlChangedError):
     """The server has not got what this process wrote last."""
 
 

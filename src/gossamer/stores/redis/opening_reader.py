@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
-from gossamer.stores.opening import RESTS_NOTE
+from gossamer.stores.notes import RESTS_NOTE
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name

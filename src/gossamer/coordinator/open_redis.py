@@ -1,0 +1,232 @@
+"""Opening a crawl in Redis to work on it: the process that has its lead is its frontier.
+
+A coordinator is the frontier as long as it lives. A process that stands by takes the lead when it
+is free, and gives it back when a coordinator wants it.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from gossamer.coordinator.opening import IdleCrawl, IdleRequest, LedCrawl, OpenRequest, write
+from gossamer.errors import CrawlError
+from gossamer.frontier.service import Frontier
+from gossamer.stores.notes import OPTIONS_NOTE, RESTS_NOTE
+from gossamer.stores.ownership import IDENTITY_NOTE, new_identity
+from gossamer.stores.redis import own_server
+from gossamer.stores.redis.address import RedisAddress, parse_address
+from gossamer.stores.redis.connecting import (
+    CHECK_EVERY_S,
+    JOINED_NOTE,
+    checked_address,
+    clock_offset_s,
+    open_rows,
+    read_joined,
+    register,
+)
+from gossamer.stores.redis.lead import LEAD_S, LeadHolder
+from gossamer.stores.redis.message_queues import FrontierQueues, alive
+from gossamer.stores.redis.rows import RedisRows
+
+COORDINATOR, FRONTIER = "crawl", "frontier"
+"""The commands that lead a crawl."""
+PROCESS_NOTE = "process"
+"""The note of the process that led the crawl last, by which another one of its machine finds out
+whether it lives."""
+SERVER_NOTE = "server"
+"""The note of which server, from which start to its end, had the crawl when it was opened last."""
+
+
+@asynccontextmanager
+async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
+    """Open a crawl to coordinate it; whoever coordinated it before is waited for, a moment."""
+    address = await checked_address(
+        request.address, request.name, request.say, allow_insecure=request.allow_insecure
+    )
+    async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
+        await _take_lead(rows, request)
+        if request.must_exist and not await asyncio.to_thread(rows.is_there):
+            raise CrawlError(
+                f"the crawl {request.name} in {address} is not there any more: it was deleted, or "
+                "the server has lost its data"
+            )
+        if request.fresh:
+            await _start_over(rows, request)
+        async with open_to_lead(rows, address, request) as crawl:
+            yield crawl
+
+
+@asynccontextmanager
+async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
+    """Start a server and open the crawl there; it stops when the crawl is closed."""
+    async with own_server.owned(request.directory, request.name, fresh=request.fresh) as owned:
+        directory, address = owned
+        there = msgspec.structs.replace(request, address=address, fresh=False)
+        async with open_redis_crawl(there) as crawl:
+            where = str(directory.path)
+            yield msgspec.structs.replace(crawl, where=where, worker_lock=directory.worker_lock)
+            is_over = await crawl.frontier.ended_by() is not None
+        if is_over:
+            await own_server.wait_for_others(directory.path)
+
+
+@asynccontextmanager
+async def open_idle_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleCrawl]:
+    """Keep others from working on a crawl."""
+    address = parse_address(request.address.url)
+    async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
+        await _take_lead(rows, request)
+        await asyncio.to_thread(rows.prepare)
+        yield IdleCrawl(rows)
+
+
+@asynccontextmanager
+async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleCrawl]:
+    """Start a server, and keep others from coordinating the crawl there."""
+    async with own_server.owned(request.directory, request.name) as (_, address):
+        there = msgspec.structs.replace(request, address=address)
+        async with open_idle_redis_crawl(there) as crawl:
+            yield crawl
+
+
+@asynccontextmanager
+async def open_to_lead(
+    rows: RedisRows, address: RedisAddress, request: OpenRequest
+) -> AsyncIterator[LedCrawl]:
+    """Load a crawl of which this process has the lead now."""
+    await asyncio.to_thread(rows.prepare)
+    metadata = await asyncio.to_thread(rows.metadata)
+    note = metadata.get(OPTIONS_NOTE)
+    if note is not None:
+        request.check(note)
+    identity = metadata.get(IDENTITY_NOTE) or new_identity().encode()
+    await register(address, request.name)
+    request.set_clock(await asyncio.to_thread(clock_offset_s, rows, leads=True))
+    lives = _who_lives(metadata)
+    now, server = request.clock(), await asyncio.to_thread(rows.server_id)
+    is_other = metadata.get(SERVER_NOTE, server) != server
+    # Whoever has joined may work on what this server has forgotten.
+    rests_until = now
+    if is_other and metadata.get("closed") == b"no" and metadata.get(JOINED_NOTE):
+        rests_until += request.rules.scheduler.lease_s
+    load = partial(Frontier, rows, request.rules, now, lives=lives, rests_until=rests_until)
+    frontier = await asyncio.to_thread(load)
+    try:
+        frontier.put_metadata(IDENTITY_NOTE, identity)
+        frontier.put_metadata(SERVER_NOTE, server)
+        frontier.put_metadata(RESTS_NOTE, repr(rests_until).encode())
+        frontier.put_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
+        yield LedCrawl(
+            frontier=frontier,
+            rows=rows,
+            address=request.address,
+            where=f"the crawl {request.name} in {address}",
+            name=request.name,
+            identity=identity.decode(),
+            clock=request.clock,
+            queues=FrontierQueues(address, rows.keys),
+        )
+    except asyncio.CancelledError:
+        rows.give_up()  # whoever quits does not wait for a server that is away
+        raise
+    finally:
+        await frontier.close()
+
+
+async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> None:
+    """Take the lead; one that was killed is waited out, one that stands in gives it back."""
+    give_up_at, is_said = time.monotonic() + LEAD_S + 1.0, False
+    while not await asyncio.to_thread(rows.try_to_lead):
+        holder = await asyncio.to_thread(rows.holder)
+        if time.monotonic() >= give_up_at:
+            raise _taken_by(holder, rows, request)
+        if holder is not None and holder.role == FRONTIER:
+            await asyncio.to_thread(rows.want_lead)
+        if not is_said:
+            is_said = True
+            request.say("info", "checking whether another process runs this crawl")
+        await asyncio.sleep(CHECK_EVERY_S)
+
+
+def _taken_by(
+    holder: LeadHolder | None, rows: RedisRows, request: OpenRequest | IdleRequest
+) -> CrawlError:
+    if isinstance(request, IdleRequest):
+        return rows.taken_by(holder)
+    return CrawlError(
+        f"another process coordinates the crawl {request.name} ({holder or 'just now'}): more "
+        f"workers join it with gossamer worker --name {request.name}"
+    )
+
+
+async def _start_over(rows: RedisRows, request: OpenRequest) -> None:
+    """Delete what is there, unless processes that have joined are at work; keep whose it is."""
+    metadata = await asyncio.to_thread(rows.metadata)
+    names = [*read_joined(metadata.get(JOINED_NOTE))]
+    if any(await asyncio.to_thread(rows.are_there, [alive(name) for name in names])):
+        raise CrawlError(
+            f"workers of the crawl {request.name} in {request.address} are still at work: stop "
+            "them, and start over then"
+        )
+    await asyncio.to_thread(rows.prepare, fresh=True)
+    if (identity := metadata.get(IDENTITY_NOTE)) is not None:
+        # Its results are still its own.
+        await asyncio.to_thread(write, rows, metadata={IDENTITY_NOTE: identity})
+
+
+def _who_lives(metadata: dict[str, bytes]) -> Callable[[int], bool] | None:
+    """Return what tells which workers of the process that led the crawl may live; None: none.
+
+    Those that have joined from elsewhere may. Those of its own command end when it does, which is
+    known if it was one of this machine.
+    """
+    joined = {*read_joined(metadata.get(JOINED_NOTE)).values()}
+    note = metadata.get(PROCESS_NOTE)
+    if metadata.get("closed") != b"no" or note is None:
+        return joined.__contains__ if joined else None
+    if not msgspec.json.decode(note, type=ThisProcess).has_ended():
+        return lambda _: True
+    return joined.__contains__ if joined else None
+
+
+class ThisProcess(msgspec.Struct, frozen=True):
+    """A process as others of its machine can recognise it."""
+
+    host: str
+    boot: str
+    """The start of the machine, and the space of process numbers: empty where it is not known."""
+    pid: int
+    started: str
+
+    @classmethod
+    def now(cls) -> "ThisProcess":
+        """Return this process."""
+        return cls(socket.gethostname(), _boot(), os.getpid(), _start_of(os.getpid()))
+
+    def has_ended(self) -> bool:
+        """Tell whether it surely has; False where that cannot be known."""
+        if not self.boot or (self.host, self.boot) != (socket.gethostname(), _boot()):
+            return False
+        return self.pid == os.getpid() or _start_of(self.pid) != self.started
+
+
+def _boot() -> str:
+    with suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 -- it is no path
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() + space
+    return ""
+
+
+def _start_of(pid: int) -> str:
+    """Return when a process was started, as the system counts; empty: there is none."""
+    with suppress(OSError, IndexError):
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return status.rpartition(")")[2].split()[19]
+    return ""

@@ -1,0 +1,349 @@
+"""The contract of the frontier, and the records that go in and out of it.
+
+It has one crawl: the known URLs with their states and outcomes, the leases, and when each
+host may be fetched from again. Each method is one atomic step: it happens completely or not at all,
+even if the process dies in the middle. The caller gives `now`, in seconds since the epoch.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from gossamer.channel.contract import Contract
+from gossamer.frontier.claim import Claim, KeptPage, StoredBody
+from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.listing import Listing
+from gossamer.frontier.retrying import Retried, RetryRequest
+from gossamer.model import Candidate, Cause, HostKey, Outcome, Receipt, Snapshot, Url
+from gossamer.policy.cookies import Cookie, CookieChanges
+from gossamer.policy.similarity import Sketch
+from gossamer.stores.results import Record
+from gossamer.stores.views import HostView, Numbering, WorkerReport, WorkerView
+
+MAX_DEATHS = 3
+"""A URL that has crashed this many workers is given up."""
+MAX_ATTEMPTS = 5000
+"""A URL that was tried so often is not visited again, so that its history stays bounded."""
+POISON_WORDS = "it crashed three workers"
+"""The detail of its outcome."""
+HOST_FAILED = "its host has failed too often"
+"""How the detail begins of a URL that was given up with its host."""
+LATE_S = 0.1
+"""A host that could have been asked this long ago waits for a worker with time for it."""
+
+
+class Link(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A URL in scope, with its keys."""
+
+    url: Url
+    key: bytes
+    """16 bytes: the hash of its fingerprint. URLs with the same key count as one."""
+    host: HostKey
+    domain: str
+    score: float | None = None
+    """0 (first) to 100 (last): counts instead of the scorer's, if the URL is new; None: the scorer
+    decides."""
+    listing: Listing | None = None
+    """What is kept of it, if the URL is new."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """One URL to work on, with its lease."""
+
+    url_id: int
+    lease: int
+    """The number of the lease; numbers grow, and only the newest of a URL is valid."""
+    url: Url
+    host: HostKey
+    depth: int
+    attempt: int
+    """1 for the first."""
+    hops: int
+    """How many redirects led here from the last link."""
+    hopeless: bool = False
+    """The host has failed so often that it is given up."""
+    deaths: int = 0
+    """How many workers died while they had its page in hand."""
+    max_bytes: int = 10**15
+    """How many bytes of bodies may be received for it, over all of its requests."""
+    is_last: bool = False
+    """Whether that is all that is left of the budget, and perhaps less than it needs."""
+    delay_s: float = 0.0
+    """The pause between two requests to its host, as far as the store knows."""
+    spent: str = ""
+    """Which budget of its host is used up, so that it is not asked; empty: none is."""
+    sitemap_of: str = ""
+    """It is a sitemap, and lists URLs of this registered domain, or of `ANY_DOMAIN`; empty: it is
+    a page."""
+    before: tuple[Url, ...] = ()
+    """The page with the last link to it, or the sitemap that lists it, and what redirected since;
+    empty if nobody asked."""
+
+
+class Leased(msgspec.Struct, frozen=True):
+    """The answer to a request for leases."""
+
+    tasks: list[Task]
+    wake_at: float | None
+    """When to ask again, unless something happens before; None: unknown.
+
+    If it is not later than now, a host is ready and only waits for budget that others reserved.
+    """
+
+
+class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one task, to be recorded in one step."""
+
+    task: Task
+    outcome: Outcome
+    """The outcome of the URL; with `retry`, of this attempt only."""
+    retry: bool = False
+    """The URL is queued again for another attempt."""
+    cause: Cause | None = None
+    detail: str = ""
+    status: int | None = None
+    size: int = 0
+    """The size of the page, decoded."""
+    received: int = 0
+    """How many bytes of bodies were received for the task, over all of its requests."""
+    page: KeptPage | None = None
+    links: Sequence[Link] = ()
+    redirect: bool = False
+    """Whether the only link is the target of a redirect, which does not add to the depth."""
+    similarity: float | None = None
+    """How similar the page is to the one that it repeats; None: its outcome is not SIMILAR."""
+    own_similarity: float | None = None
+    """How similar their own contents are."""
+    again: bool = False
+    """Whether the target of the redirect is visited again, once, if it had only redirected."""
+    feedback: HostFeedback | None = None
+    """None if no request was sent."""
+    records: Sequence[Record] | None = None
+    """What modules have extracted: it is in the log of results if this is how the URL ends. None:
+    they gave nothing; empty: what they gave was refused."""
+    row: bytes | None = None
+    """What outputs of the crawl want of the page (`outputs/carried.py`)."""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """The answer to a settlement."""
+
+    accepted: bool
+    """False: the lease was not valid any more, and nothing changed."""
+    new_links: Sequence[bytes] = ()
+    """The keys of the links that are waiting now and were not before."""
+    nearer: Sequence[tuple[int, int]] = ()
+    """The numbers of pages to which a shorter path was found, with their new depth: those that
+    this step has come to."""
+    unread: tuple[int, ...] = ()
+    """Nothing was recorded, because the page has to be compared first: see `Claim.unread`."""
+    repeats: int | None = None
+    """The number of the page that the one to be kept repeats, so it was not; None: it is kept."""
+
+
+class FrontierClient(Protocol):
+    """The frontier of one crawl, as workers and the coordinator call it."""
+
+    async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
+        """Add seeds, or sitemaps, at that depth; return how many are new."""
+
+    async def set_reading(self, reading: bool) -> None:
+        """Note whether seeds are still to be added: until then the crawl is not complete."""
+
+    async def has_room(self) -> bool:
+        """Return whether the URL queue has room for more seeds, or URLs of a sitemap."""
+
+    async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
+        """Add URLs that a sitemap lists, while its lease is valid; None: it is not any more.
+
+        Pages lie one link behind it. What is a sitemap itself lies where it does, one redirect
+        farther, and is left out where its domain has `MAX_SITEMAPS`. All are of one kind.
+        Return how many are new.
+        """
+
+    async def candidates(self, limit: int) -> list[Candidate]:
+        """Return the first URLs of the URL queue, which stay there until they are prioritised.
+
+        In strict order none while depths may still decrease, see `route`.
+        """
+
+    async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
+        """Move URLs from the URL queue into the priority queues; skip those already moved."""
+
+    async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
+        """Assign URLs to workers: for each draw, from the first of its queues that has any.
+
+        And follow up shorter paths that were found to pages visited before: over at most
+        `FrontierRules.relaxed_at_once` links, as every step. While any are left, depths are those
+        of paths that exist and not always the shortest; the crawl is not over, and in strict order
+        nothing is scored, assigned or leased.
+
+        Return how many URLs were assigned and links followed.
+        """
+
+    async def join(self, worker: int, now: float, report: WorkerReport | None = None) -> None:
+        """Register a worker, or note that it is still alive.
+
+        A worker that neither does this nor asks for leases for the time of a lease counts as dead.
+        """
+
+    async def dismiss(
+        self, worker: int, in_hand: Sequence[int], now: float, received: int = 0
+    ) -> None:
+        """Take back everything from a worker whose process is known to have ended.
+
+        Its URLs wait again at once; its hosts get a full delay, since nobody knows when their last
+        requests ended. `in_hand` are the URLs whose pages it had in hand when it died, of which one
+        may be to blame: one with `MAX_DEATHS` deaths is given up. `received` is how many bytes it
+        had received for all of its tasks. What is no lease of this worker is left alone, so the
+        call may be repeated.
+        """
+
+    async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
+        """Lease URLs of hosts that are due now, within the budgets.
+
+        There are none while the URL queue is full. Each task says how many bytes it may receive:
+        what is reserved plus received never exceeds the budget. `referrers`: with `Task.before`.
+        """
+
+    async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
+        """Extend leases; return the tasks whose lease is lost."""
+
+    async def claim(
+        self,
+        task: Task,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: dict[int, bytes] | None = None,
+    ) -> Claim:
+        """Give a page its number, unless identical or similar content is kept already.
+
+        It is compared with pages that were kept within `keep_s` or are claimed by others. Identical
+        content wins, then the most similar page; of several, the first. Without a sketch only
+        identical content is recognised. A page that is visited again is not compared: it keeps its
+        number.
+
+        Similar pages are alike in their whole text and in their own content. A page whose text is
+        like another's, by its sketch, must be claimed again with `own`: the samples of the own
+        contents that the first answer names (`unread`), this page's under `THIS_PAGE`. They are
+        kept. The sample of a content that is too short to be compared is empty: its page is similar
+        to no other, and neither is a page whose own content is still unknown by then.
+
+        A repeated claim gets the same answer. If the page is not kept, its number is free again.
+        """
+
+    async def stored_body(self, page_id: int) -> StoredBody:
+        """Return the body of a kept page."""
+
+    async def settle(self, settlement: Settlement, now: float) -> Settled:
+        """Record the result of a task, if its lease is still valid.
+
+        If the URL has ended with it and there is a page, or records, or a row, a `Result` is
+        appended to the log of results, in the same step. A store may add thousands of links over
+        several steps, the first of which keeps all of them; until the last the crawl is not over.
+        """
+
+    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+        """Claim a number for the page of a settlement, and settle it: two steps in one call.
+
+        If it has the same content as another, that is its outcome, and neither its links are added
+        nor its records and its row. If it may be similar to another, nothing happens
+        (`Settled.unread`).
+        """
+
+    async def drop_rows(self, upto: int) -> None:
+        """Forget the rows of the results up to a number: the outputs have them."""
+
+    async def retry_failed(self, request: RetryRequest, first_id: int, now: float) -> Retried:
+        """Let failed URLs wait again, of at most `RETRIED_AT_ONCE` from an id on.
+
+        Their hosts count as hosts that have not failed lately: a host that has failed too often is
+        not asked any more. When they may be asked again stays as it is.
+        """
+
+    async def numbering(self) -> Numbering:
+        """Return which numbers of pages are taken for good."""
+
+    async def note(self, name: str) -> bytes | None:
+        """Return a note that is stored with the crawl."""
+
+    async def put_note(self, name: str, value: bytes) -> None:
+        """Store a note with the crawl."""
+
+    async def cookies(self, domain: str) -> list[Cookie]:
+        """Return the cookies of a registered domain, those that were set last at the end."""
+
+    async def put_cookies(self, domain: str, changes: CookieChanges) -> None:
+        """Change the cookies of a registered domain, within `MAX_COOKIES`.
+
+        Only what has changed is given, because several workers may do this at the same time.
+        """
+
+    async def pending_depth_changes(self, limit: int) -> list[tuple[int, int]]:
+        """Return pages whose new depth was not reported to the modules yet, with that depth."""
+
+    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Note that these depths were reported to the modules."""
+
+    async def release(
+        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+    ) -> bool:
+        """Give a task back unfinished; False if the lease is lost.
+
+        Without feedback it is unknown when the last request ended: the host gets a full delay. If
+        the rest of the budget was too little for the task, the budget is used up.
+        """
+
+    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take a slot of the host without a task; None: it is taken, else when to ask again.
+
+        One that is not released within the time of a lease is taken back: who had it is dead.
+        """
+
+    async def release_slot(
+        self, host: HostKey, domain: str, feedback: HostFeedback, now: float
+    ) -> None:
+        """Free a slot that was taken without a task."""
+
+    async def reap(self, now: float) -> int:
+        """Release the URLs of dead workers; to be called often.
+
+        Return how many changes the router has to consider.
+        """
+
+    async def expire(self, now: float) -> int:
+        """Drop some of the contents whose time is over; return how many, 0 when none is left.
+
+        A step takes a few milliseconds at most: to be called until nothing is left.
+        """
+
+    async def ended_by(self) -> str | None:
+        """Return what ended the crawl: `complete`, `max-pages`, `max-bytes`; None: nothing yet."""
+
+    async def snapshot(self, now: float) -> Snapshot:
+        """Return a snapshot of the counters."""
+
+    async def hosts(self, limit: int, now: float) -> list[HostView]:
+        """Return the busiest hosts and the slowest ones, at most `limit` of each."""
+
+    async def workers(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
+
+    async def ready_hosts(self, now: float) -> int:
+        """Return how many hosts wait for a worker that has time for them.
+
+        Those are the hosts that could have been asked `LATE_S` ago or earlier and have URLs
+        assigned, and the hosts of which several workers may take URLs, while any of those wait.
+        """
+
+    async def commit(self) -> None:
+        """Make everything so far durable."""
+
+    async def close(self) -> None:
+        """Make everything durable and release the store."""
+
+
+FRONTIER: Contract[FrontierClient] = Contract(FrontierClient)
+"""Both ends of a channel know the frontier by this."""

@@ -1,0 +1,202 @@
+"""The Redis that a crawl has for itself (`--store redis:`): started, and reached, in its directory.
+
+The server is found on the PATH and reached through a Unix socket. Whoever works on the crawl, or
+reads it while nobody does, locks its folder and starts it, again if it dies. On Linux the server
+has the lock too, and ends with the thread that started it, also if that is killed; elsewhere the
+one who has the lock next ends what is left of it.
+"""
+
+import asyncio
+import ctypes
+import fcntl
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+from redis.asyncio import Redis
+
+from gossamer.config import StoreAddress
+from gossamer.errors import CrawlError, UsageError
+from gossamer.stores.directory import DATABASE, CrawlDirectory, find_crawl, is_locked
+from gossamer.stores.own_redis import FOLDER, is_own_redis, make_folder
+from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.redis import nodes
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.crawl_names import crawl_names
+from gossamer.stores.redis.opening_reader import open_redis_rows_reader
+from gossamer.stores.redis.row_keys import RowKeys
+
+SETTINGS = (
+    "--port 0 --unixsocketperm 700 --databases 1 --loglevel warning --logfile log --appendonly yes "
+    "--appendfsync everysec --maxmemory-policy noeviction --unixsocket"
+)
+SOCKET_BYTES = 100
+"""How long the path of a Unix socket may be: systems allow 103 to 107."""
+PR_SET_PDEATHSIG = 1
+FREE_WITHIN_S, LEAVE_WITHIN_S, STOP_WITHIN_S = 60.0, 5.0, 20.0
+"""How long whoever has the server, those who have joined, and the server itself are waited for."""
+CHECK_EVERY_S = 0.05
+
+
+@asynccontextmanager
+async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[CrawlReader]:
+    """Read a crawl, from the server that runs, or from one that is started for that."""
+    directory = find_crawl(request.directory, Path())
+    async with reachable_server(directory) as (address, is_running):
+        store = StoreAddress("redis", url=address.url())
+        there = replace(request, address=store, directory=directory)
+        async with open_redis_rows_reader(there, may_be_led=is_running) as crawl:
+            yield crawl
+
+
+@asynccontextmanager
+async def reachable_server(directory: Path) -> AsyncIterator[tuple[RedisAddress, bool]]:
+    """Give the server of a crawl, and whether that is running; else it is started for this time."""
+    if not is_own_redis(directory):
+        raise UsageError(f"there is no crawl with a Redis of its own in {directory}")
+    if running := await await_running(directory):
+        yield running, True
+    else:
+        async with _started(directory):
+            yield _address(directory), False
+
+
+async def await_running(directory: Path) -> RedisAddress | None:
+    """Return the server of a crawl that is running, or is about to; None: none is."""
+    while is_locked(directory) and not (directory / DATABASE).exists():
+        if await _does(directory, "PING"):
+            return _address(directory)
+        await asyncio.sleep(CHECK_EVERY_S)
+    return None
+
+
+@asynccontextmanager
+async def owned(
+    directory: Path | None, name: str, *, fresh: bool = False
+) -> AsyncIterator[tuple[CrawlDirectory, StoreAddress]]:
+    """Start the server, and forget who led the crawl: the lock of the directory is ours."""
+    _find_program()  # before anything is made
+    with CrawlDirectory(directory) as locked:
+        if locked.database.exists():
+            raise UsageError(f"{locked.path} holds a crawl in a file: leave out --store redis:")
+        folder = make_folder(locked.path)
+        if fresh:
+            shutil.rmtree(folder / "appendonlydir", ignore_errors=True)
+        async with _started(locked.path), _client(locked.path) as client:
+            address = _address(locked.path)
+            names = await crawl_names(nodes.Nodes(address))
+            if others := {*names} - {name}:
+                what = f"{locked.path} holds the crawl {min(others)}"
+                raise UsageError(f"{what}: give its seed or --name, another --dir, or --fresh")
+            await client.delete(RowKeys(name).lead)
+            yield locked, StoreAddress("redis", url=address.url())
+
+
+async def wait_for_others(directory: Path) -> None:
+    """Wait a moment for those who have joined: they are to learn that the crawl is over."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_WITHIN_S), _client(directory) as client:
+            while len(await client.client_list()) > 1:  # noqa: ASYNC110 -- there is no event
+                await asyncio.sleep(CHECK_EVERY_S)
+
+
+@asynccontextmanager
+async def _started(directory: Path) -> AsyncIterator[None]:
+    """Have the server run, and again if it dies."""
+    with directory.joinpath(FOLDER, "lock").open("ab") as lock:
+        await _take(lock.fileno(), directory)
+        await _does(directory, "SHUTDOWN")
+        socket = _place_socket(directory)
+        start = partial(_start, socket, directory / FOLDER, lock.fileno())
+        process = start()
+
+        async def keep() -> None:
+            nonlocal process
+            while True:
+                await asyncio.sleep(1)
+                if process.poll() is not None:
+                    process = start()
+
+        keeping = asyncio.create_task(keep())
+        try:
+            while not await _does(directory, "PING"):
+                if process.poll() is not None:
+                    log = directory / FOLDER / "log"
+                    why = log.read_text(errors="replace").rpartition(" # ")[2].strip()
+                    raise CrawlError(f"the Redis of this crawl did not start ({why}): see {log}")
+                await asyncio.sleep(CHECK_EVERY_S)
+            yield
+        finally:
+            keeping.cancel()
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(process.wait, STOP_WITHIN_S)
+            process.kill()
+            if socket.parent.name != FOLDER:
+                shutil.rmtree(socket.parent, ignore_errors=True)
+
+
+async def _take(lock: int, directory: Path) -> None:
+    """Take the lock; another command that reads the crawl, or a server that ends, may have it."""
+    for _ in range(int(FREE_WITHIN_S / CHECK_EVERY_S)):
+        with suppress(BlockingIOError):
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        await asyncio.sleep(CHECK_EVERY_S)
+    raise CrawlError(f"another process uses the Redis in {directory}: wait until it has ended")
+
+
+def _place_socket(directory: Path) -> Path:
+    """Return where the server is to listen: in its folder, or where a link leads that is short."""
+    socket = directory.resolve() / FOLDER / "socket"
+    socket.unlink(missing_ok=True)
+    if len(str(socket)) > SOCKET_BYTES or not str(socket).isascii():
+        socket.symlink_to(Path(tempfile.mkdtemp(prefix="gossamer-"), "socket"))
+    return socket.resolve()
+
+
+def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
+    command = [_find_program(), "--save", "", *SETTINGS.split(), str(socket)]
+    kept, first = list[int](), None
+    if sys.platform == "linux":
+        kept, first = [lock], partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
+    return subprocess.Popen(  # noqa: S603 -- found on the PATH
+        command,
+        cwd=folder,
+        umask=0o077,
+        start_new_session=True,
+        pass_fds=kept,
+        preexec_fn=first,  # noqa: PLW1509
+    )
+
+
+def _find_program() -> str:
+    if found := shutil.which("redis-server") or shutil.which("valkey-server"):
+        return found
+    why = "there is no redis-server or valkey-server on the PATH: install one"
+    how = "(apt install redis-server, dnf install valkey, brew install redis)"
+    raise CrawlError(f"{why} {how}, or name one that runs: --store redis://HOST")
+
+
+async def _does(directory: Path, command: str) -> bool:
+    """Tell whether the server does it; False: none runs, or it has ended of it."""
+    with suppress(Exception):
+        async with asyncio.timeout(STOP_WITHIN_S), _client(directory) as client:
+            await client.execute_command(command)  # type: ignore[no-untyped-call]
+            return True
+    return False
+
+
+def _address(directory: Path) -> RedisAddress:
+    return RedisAddress(socket=str((directory / FOLDER / "socket").resolve()))
+
+
+def _client(directory: Path) -> Redis:
+    return nodes.connect(_address(directory))
