@@ -12,7 +12,6 @@ from write_configuration import text as configuration_page
 from write_reference import text as reference_page
 
 from gossamer import Page
-from gossamer.frontier.contract import FrontierClient
 from gossamer.testing import Web
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -164,9 +163,3 @@ def test_every_file_that_a_page_names_exists(page: str) -> None:
     homes = [ROOT, ROOT / "src" / "gossamer", ROOT / "src" / "gossamer" / "stores"]
     homes.append(ROOT / "src" / "gossamer" / "stores" / "redis")
     assert [name for name in named if not any((home / name).exists() for home in homes)] == []
-
-
-def test_the_page_of_the_store_names_every_step() -> None:
-    page = (ROOT / "docs" / "store.md").read_text(encoding="utf-8")
-    steps = {name for name in vars(FrontierClient) if not name.startswith("_")}
-    assert sorted(name for name in steps if f"`{name}`" not in page) == []

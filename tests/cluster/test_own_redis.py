@@ -133,7 +133,7 @@ def test_a_command_that_is_killed_leaves_no_server_behind(
     wait_until(lambda: not is_alive(server), GONE_WITHIN_S)
     run.end()
     crawl.await_gone()
-    assert not has_server(crawl)
+    wait_until(lambda: not has_server(crawl), GONE_WITHIN_S)
     assert "gossamer resume" in crawl.ask("status").succeed()
     crawl.verify()
     begun = time.monotonic()

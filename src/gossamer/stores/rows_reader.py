@@ -39,7 +39,7 @@ from gossamer.stores.rows import ReadableRows
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.stores.views import (
     WORKERS_NOTE,
-    CrawlCounters,
+    Counters,
     HostView,
     WorkerView,
     read_counters,
@@ -48,7 +48,7 @@ from gossamer.stores.views import (
 
 T = TypeVar("T")
 
-_COUNTERS = CrawlCounters.__struct_fields__
+_COUNTERS = Counters.__struct_fields__
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):

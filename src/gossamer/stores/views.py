@@ -67,7 +67,7 @@ class Numbering(msgspec.Struct, frozen=True):
     """The smaller numbers that are still free."""
 
 
-class CrawlCounters(msgspec.Struct):
+class Counters(msgspec.Struct):
     """The counters of a crawl that are stored as notes, each under its name."""
 
     visits: int = 0
@@ -88,11 +88,9 @@ class CrawlCounters(msgspec.Struct):
     """How many URLs have waited for their score at most."""
 
 
-def read_counters(note: Callable[[str], bytes | None]) -> CrawlCounters:
+def read_counters(note: Callable[[str], bytes | None]) -> Counters:
     """Read the counters from their notes."""
-    return CrawlCounters(
-        **{name: int(note(name) or b"0") for name in CrawlCounters.__struct_fields__}
-    )
+    return Counters(**{name: int(note(name) or b"0") for name in Counters.__struct_fields__})
 
 
 class BusyHost(NamedTuple):
