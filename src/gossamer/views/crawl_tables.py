@@ -59,7 +59,7 @@ async def open_copied_tables(
 ) -> AsyncIterator[CrawlTables]:
     """Copy a crawl out of a Redis, and open the tables of the copy."""
     # Imported when it is needed: the Redis client takes a while to load.
-    from gossamer.views.crawl_copy import copy_crawl  # noqa: PLC0415
+    from gossamer.views.redis_copy import copy_crawl  # noqa: PLC0415
 
     with copy_crawl(address, crawl) as copy:
         closed = read_note(copy.connection, "closed") == b"yes"
@@ -72,5 +72,5 @@ async def open_copied_tables(
             crawl=StoredCrawl(reader, options),
             reader=reader,
             connection=copy.connection,
-            broken_indexes=copy.broken_indexes,
+            broken_indexes=copy.wrong,
         )
