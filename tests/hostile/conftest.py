@@ -15,8 +15,8 @@ from gossamer.config import load
 from gossamer.coordinator import crawl
 from gossamer.stores.reading import ReadRequest
 from gossamer.testing.simulator import ServedWeb, SimulatedWeb
+from gossamer.views.crawls import open_crawl
 from gossamer.views.pages import list_urls
-from gossamer.views.stored_crawl import open_crawl
 from gossamer.views.verify import verify
 
 

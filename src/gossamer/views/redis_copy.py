@@ -105,13 +105,17 @@ class Copying:
         self._db.execute("BEGIN")
         self._watch()
         numbers = self.rows.moment().numbers
-        self._take("hosts", self.rows.hosts, range(1, numbers.host + 1))
-        self._take("urls", self.rows.urls, range(1, numbers.url + 1))
-        self._take("pages", self.rows.pages, range(1, numbers.page + 1), PAGES_AT_ONCE)
-        self._take("domains", self.rows.domains, self.rows.domain_names())
+        everything = ChangedRows(
+            urls=range(1, numbers.url + 1),
+            hosts=range(1, numbers.host + 1),
+            pages=range(1, numbers.page + 1),
+            domains=self.rows.domain_names(),
+        )
+        self._read(everything)
         moment = self._catch_up()
-        attempts = self._db.execute("SELECT id, attempts FROM urls ORDER BY id")
-        while some := attempts.fetchmany(ROWS_AT_ONCE):
+        most = moment.lengths["attempts"]
+        counts = self._db.execute("SELECT id, min(attempts, ?) FROM urls ORDER BY id", (most,))
+        while some := counts.fetchmany(ROWS_AT_ONCE):
             names = [(url_id, place) for url_id, count in some for place in range(count)]
             self._take("attempts", self.rows.attempts, names)
         self._take("results", self.rows.results, range(1, moment.numbers.result + 1))
@@ -154,12 +158,12 @@ class Copying:
         """Read what was changed meanwhile, until nothing changes between beginning and end."""
         for _ in range(MOST_ROUNDS):
             changed = self._changed()
-            self._read_again(changed)
+            self._read(changed)
             rows = len(changed.urls) + len(changed.hosts) + len(changed.domains)
             if rows <= FEW_ROWS and len(changed.pages) <= FEW_PAGES:
                 self._link.ask(("SET", self._keys.hold, 1, "PX", round(HOLD_S * 1000)))
                 try:
-                    self._read_again(self._changed())
+                    self._read(self._changed())
                     moment = self.rows.moment()
                 finally:
                     self._link.ask(("DEL", self._keys.hold))
@@ -174,7 +178,7 @@ class Copying:
 
     # -- rows ------------------------------------------------------------------------------------
 
-    def _read_again(self, changed: ChangedRows) -> None:
+    def _read(self, changed: ChangedRows) -> None:
         self._take("hosts", self.rows.hosts, changed.hosts)
         self._take("urls", self.rows.urls, changed.urls)
         self._take("pages", self.rows.pages, changed.pages, PAGES_AT_ONCE)

@@ -16,7 +16,7 @@ from gossamer.stores.redis.row_changes import RowNumbers, decode_url
 from gossamer.stores.redis.row_keys import NAMES, RowKeys, member, number_of
 from gossamer.stores.redis.source import CrawlSource
 from gossamer.stores.url_record import UrlState
-from gossamer.views.redis_rows import Moment, RowSource, commit_number, cut
+from gossamer.views.redis_rows import COUNTED, Moment, RowSource, commit_number, cut
 
 AT_ONCE: Final = 500
 MEMBERS_AT_ONCE: Final = 5_000
@@ -25,21 +25,6 @@ MEMBER_BYTES: Final = 8
 Place: TypeAlias = tuple[int, int]
 """A host, and one of its priority queues."""
 
-_COUNTED: Final = {
-    "urls": ("urls", "known"),
-    "urls WHERE length(targets) > 0": ("links", "linked"),
-    "urls WHERE state = 0": ("unscored",),
-    "attempts": ("attempts",),
-    "relaxing": ("relaxing",),
-    "leases": ("leases",),
-    "hosts": ("hosts", "host_ids", "host_urls"),
-    "domains": ("domains",),
-    "pages": ("pages",),
-    "contents": ("contents", "kept"),
-    "sketches": ("bands", "samples"),
-    "results": ("results",),
-}
-"""How many rows the copy has: that many entries each of these must have."""
 _NUMBERED: Final = {"url": "urls", "host": "hosts", "page": "pages", "result": "results"}
 """The tables whose last numbers are noted."""
 _QUEUE: Final = re.compile("queued:([0-9]+):([0-9]+)")
@@ -83,7 +68,7 @@ def _counts(copy: sqlite3.Connection, moment: Moment) -> Iterator[tuple[str, int
         return int(value)
 
     lengths = moment.lengths
-    for rows, names in _COUNTED.items():
+    for rows, names in COUNTED.items():
         there = number(f"SELECT count(*) FROM {rows}")  # noqa: S608 -- our own words
         yield from ((f"entries in {name}", lengths[name], there) for name in names)
     yield "ages of rows of results", lengths["row_ages"], lengths["result_rows"]

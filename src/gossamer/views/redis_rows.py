@@ -8,6 +8,7 @@ name, and no longer if it is in order when it is read again.
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -29,16 +30,28 @@ from gossamer.stores.url_record import UrlState
 Row = TypeVar("Row")
 Decode = Callable[[bytes], Row]
 
-_LENGTHS: Final = {
-    "HLEN": (
-        *("numbers", "urls", "known", "links", "attempts", "relaxing", "leases"),
-        *("hosts", "host_ids", "host_urls", "domains"),
-        *("pages", "contents", "bands", "samples", "results", "result_rows"),
-    ),
-    "ZCARD": ("kept", "row_ages"),
-    "BITCOUNT": ("linked", "unscored"),
+COUNTED: Final = {
+    "urls": ("urls", "known"),
+    "urls WHERE length(targets) > 0": ("links", "linked"),
+    "urls WHERE state = 0": ("unscored",),
+    "attempts": ("attempts",),
+    "relaxing": ("relaxing",),
+    "leases": ("leases",),
+    "hosts": ("hosts", "host_ids", "host_urls"),
+    "domains": ("domains",),
+    "pages": ("pages",),
+    "contents": ("contents", "kept"),
+    "sketches": ("bands", "samples"),
+    "results": ("results",),
 }
-"""The tables and indexes that are counted, by the command that does it."""
+"""Rows in the tables of a copy: each of these must have as many entries."""
+_COUNTING: Final = {
+    "kept": "ZCARD",
+    "row_ages": "ZCARD",
+    "linked": "BITCOUNT",
+    "unscored": "BITCOUNT",
+}
+"""How entries are counted that are no fields of a hash."""
 _UNREADABLE: Final = (msgspec.MsgspecError, struct.error, ValueError, TypeError, ArithmeticError)
 """What decoders raise."""
 _decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
@@ -164,21 +177,20 @@ class RowSource:
     def moment(self) -> Moment:
         """Return what is stored of the crawl as a whole."""
         keys = self._keys
-        counted = {name: command for command, names in _LENGTHS.items() for name in names}
+        counted = [*chain(*COUNTED.values()), "numbers", "result_rows", "row_ages"]
         stamp, lead, numbers, metadata, *lengths = self.together(
             ("GET", keys.commit),
             ("GET", keys.lead),
             ("HGETALL", keys.numbers),
             ("HGETALL", keys.metadata),
-            *((command, getattr(keys, name)) for name, command in counted.items()),
+            *((_COUNTING.get(name, "HLEN"), getattr(keys, name)) for name in counted),
         )
-        read: Decode[int] = int
         return Moment(
             stamp=stamp,
             is_led=lead is not None,
             numbers=RowNumbers(
                 **{
-                    name: self.read(f"the number '{name}'", packed, read) or 0
+                    name: self.read(f"the number '{name}'", packed, int) or 0
                     for name, packed in self._named(_pairs(numbers))
                     if name in RowNumbers.__struct_fields__
                 }

@@ -21,7 +21,7 @@ from gossamer.stores.reading import CrawlCounts, ReadRequest
 from gossamer.stores.rows_reader import RowsReader
 from gossamer.stores.sqlite.queries import read_note
 from gossamer.stores.sqlite.reader import SqliteReader
-from gossamer.views.stored_crawl import StoredCrawl, open_crawl
+from gossamer.views.crawls import StoredCrawl, open_crawl
 from gossamer.views.verify_depths import depth_checks
 from gossamer.views.verify_pages import page_checks, saved_page_checks
 from gossamer.views.verify_progress import progress_checks

@@ -19,8 +19,10 @@ from gossamer.stores.sqlite.file import make_tables
 Check: TypeAlias = tuple[str, str, Iterator[str]]
 """The name of a check, the promise that it checks, and what breaks it."""
 _PARAMETER = re.compile(r":([a-z_]+)")
+_HEAD = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 _OUTCOMES = ", ".join(f"'{outcome}'" for outcome in Outcome)
-_INVALID = f"""
+_FORM = f"""
+-- values: every value is a valid one
     SELECT 'URL ' || id || ': ' || url FROM urls
     WHERE state NOT BETWEEN 0 AND 5 OR depth < 0 OR deaths < 0 OR length(key) <> 16
        OR length(targets) % 8 <> 0 OR redirect NOT IN (0, 1) OR outcome NOT IN ({_OUTCOMES})
@@ -40,6 +42,9 @@ _INVALID = f"""
     UNION ALL
     SELECT 'lease of URL ' || url FROM leases
     WHERE shared NOT IN (0, 1) OR unproven NOT IN (0, 1)
+-- ids: the URLs are numbered in the order of discovery, and none is missing
+    SELECT count(*) || ' URLs, the last of which is number ' || max(id) FROM urls
+    HAVING count(*) AND (min(id) <> 1 OR max(id) <> count(*))
 """  # noqa: S608 -- our own words
 _WRONG_TYPES = """
     SELECT tables.name, iif(tables.name = 'domains', 'name', 'rowid'), group_concat(
@@ -98,16 +103,16 @@ class VerifyRule(msgspec.Struct, frozen=True):
             yield self.name, self.promise, violations
 
 
-def form_rules() -> Iterator[VerifyRule]:
-    """Yield the rules about types and values of columns: if one is broken, others make no sense."""
-    yield VerifyRule("types", "every value has the type of its column", _mistyped())
-    yield VerifyRule("values", "every value is a valid one", _INVALID)
-    yield VerifyRule(
-        "ids",
-        "the URLs are numbered in the order of discovery, and none is missing",
-        "SELECT count(*) || ' URLs, the last of which is number ' || max(id) FROM urls "
-        "HAVING count(*) AND (min(id) <> 1 OR max(id) <> count(*))",
-    )
+def read_rules(text: str) -> list[VerifyRule]:
+    """Return the rules of a text: before each query a comment with its name and its promise."""
+    _, *parts = _HEAD.split(text)
+    return [VerifyRule(*rule) for rule in zip(parts[::3], parts[1::3], parts[2::3], strict=True)]
+
+
+def form_rules() -> list[VerifyRule]:
+    """Return the rules about types and values: if one is broken, others make no sense."""
+    types = VerifyRule("types", "every value has the type of its column", _mistyped())
+    return [types, *read_rules(_FORM)]
 
 
 def _mistyped() -> str:

@@ -15,7 +15,7 @@ from gossamer.plan.stored_options import StoredOptions
 from gossamer.stores.reasons import REASONS_NOTE, Reason
 from gossamer.stores.sqlite.queries import COUNT_REASONS
 from gossamer.urls import Scope, normalise, parse_seed
-from gossamer.views.verify_rules import Check, Facts, VerifyRule
+from gossamer.views.verify_rules import Check, Facts, read_rules
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 
@@ -44,97 +44,56 @@ _REVISITED = f"""
 """  # noqa: S608 -- our own words
 """The URLs of which not all links are stored; those of sitemaps never are."""
 
-_RULES = (
-    VerifyRule(
-        "outcome",
-        "a URL has an outcome, and its time, exactly if it is finished",
-        "SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL) "
-        "OR (state = 4) <> (outcome IS NOT NULL)",
-    ),
-    VerifyRule(
-        "score",
-        "a URL has a score from 0 to 100 and a queue exactly if it has been scored",
-        "SELECT url FROM urls WHERE (score IS NULL) <> (queue IS NULL) "
-        "OR score NOT BETWEEN 0 AND 100 OR state IN (1, 2, 3, 4) AND score IS NULL "
-        "OR state IN (0, 5) AND score IS NOT NULL AND id NOT IN revisited",
-    ),
-    VerifyRule(
-        "queue",
-        "a URL is in the queue of its score",
-        "SELECT url || ' with the score ' || score || ' is in queue ' || queue FROM urls "
-        "WHERE :queues AND queue <> queue_of(score)",
-    ),
-    VerifyRule(
-        "rest",
-        "only URLs that wait are in progress, and none in a crawl that was closed",
-        "SELECT coalesce(urls.url, 'URL ' || leases.url) FROM leases "
-        "LEFT JOIN urls ON urls.id = leases.url WHERE :closed OR urls.state IS NOT 1 "
-        "UNION ALL SELECT url FROM urls WHERE :closed AND state IN (2, 3)",
-    ),
-    VerifyRule(
-        "limit",
-        "a URL is left out exactly if it is deeper than the depth limit",
-        "SELECT url || ' at depth ' || depth FROM urls WHERE (state = 5) <> (depth > :max_depth)",
-    ),
-    VerifyRule(
-        "host",
-        "every URL belongs to a known host",
-        "SELECT url FROM urls WHERE host NOT IN (SELECT id FROM hosts)",
-    ),
-    VerifyRule(
-        "counts",
-        "the known URLs of each host are counted, and those that have ended for each reason",
-        f"""
-        SELECT key || ' has ' || coalesce(known, 0) || ' URLs, and counts ' || urls FROM hosts
-        LEFT JOIN (SELECT host, count(*) AS known FROM urls GROUP BY host) ON host = hosts.id
-        WHERE urls <> coalesce(known, 0)
+_RULES = read_rules(f"""
+-- outcome: a URL has an outcome, and its time, exactly if it is finished
+    SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL)
+    OR (state = 4) <> (outcome IS NOT NULL)
+-- score: a URL has a score from 0 to 100 and a queue exactly if it has been scored
+    SELECT url FROM urls WHERE (score IS NULL) <> (queue IS NULL)
+    OR score NOT BETWEEN 0 AND 100 OR state IN (1, 2, 3, 4) AND score IS NULL
+    OR state IN (0, 5) AND score IS NOT NULL AND id NOT IN revisited
+-- queue: a URL is in the queue of its score
+    SELECT url || ' with the score ' || score || ' is in queue ' || queue FROM urls
+    WHERE :queues AND queue <> queue_of(score)
+-- rest: only URLs that wait are in progress, and none in a crawl that was closed
+    SELECT coalesce(urls.url, 'URL ' || leases.url) FROM leases
+    LEFT JOIN urls ON urls.id = leases.url WHERE :closed OR urls.state IS NOT 1
+    UNION ALL SELECT url FROM urls WHERE :closed AND state IN (2, 3)
+-- limit: a URL is left out exactly if it is deeper than the depth limit
+    SELECT url || ' at depth ' || depth FROM urls WHERE (state = 5) <> (depth > :max_depth)
+-- host: every URL belongs to a known host
+    SELECT url FROM urls WHERE host NOT IN (SELECT id FROM hosts)
+-- counts: the known URLs of each host are counted, and those that have ended for each reason
+    SELECT key || ' has ' || coalesce(known, 0) || ' URLs, and counts ' || urls FROM hosts
+    LEFT JOIN (SELECT host, count(*) AS known FROM urls GROUP BY host) ON host = hosts.id
+    WHERE urls <> coalesce(known, 0)
+    UNION ALL
+    SELECT reason || ': ' || sum(ended) || ' URLs, and ' || sum(noted) || ' counted' FROM (
+        SELECT reason_of(outcome, cause, status) AS reason, urls AS ended, 0 AS noted
+        FROM ({COUNT_REASONS})
         UNION ALL
-        SELECT reason || ': ' || sum(ended) || ' URLs, and ' || sum(noted) || ' counted' FROM (
-            SELECT reason_of(outcome, cause, status) AS reason, urls AS ended, 0 AS noted
-            FROM ({COUNT_REASONS})
-            UNION ALL
-            SELECT key, 0, value FROM json_each((
-                SELECT CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END
-                FROM notes WHERE name = '{REASONS_NOTE}'
-            ))
-        ) GROUP BY reason HAVING sum(ended) <> sum(noted)
-        """,  # noqa: S608 -- our own words
-    ),
-    VerifyRule(
-        "parent",
-        "every URL but the seeds was found on one that has been visited",
-        """
-        SELECT one.url FROM urls AS one LEFT JOIN urls AS other ON other.id = one.parent
-        WHERE one.parent IS NULL AND one.depth > 0 AND NOT :seed_depths
-           OR one.parent IS NOT NULL AND other.state IS NOT 4 AND one.parent NOT IN revisited
-        """,
-    ),
-    VerifyRule(
-        "attempts",
-        "every attempt at a URL is recorded",
-        """
-        SELECT url || ' counts ' || attempts || ' attempts' FROM urls
-        WHERE attempts <> (SELECT count(*) FROM attempts WHERE attempts.url = urls.id)
-        UNION ALL
-        SELECT 'an attempt at an unknown URL' FROM attempts WHERE url NOT IN (SELECT id FROM urls)
-        """,
-    ),
-    VerifyRule(
-        "ending",
-        "the outcome of a finished URL is that of its last attempt",
-        """
-        SELECT url || ' ended as ' || outcome FROM urls
-        WHERE state = 4 AND outcome IS NOT (
-            SELECT outcome FROM attempts WHERE attempts.url = urls.id ORDER BY rowid DESC LIMIT 1
-        )
-        """,
-    ),
-    VerifyRule(
-        "once",
-        "nothing is visited again, or only after the time of --revisit or with a new cookie",
-        f"SELECT urls.url {_AGAIN} < :revisit_s AND NOT ({_LED_BACK})",
-    ),
-)
+        SELECT key, 0, value FROM json_each((
+            SELECT CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END
+            FROM notes WHERE name = '{REASONS_NOTE}'
+        ))
+    ) GROUP BY reason HAVING sum(ended) <> sum(noted)
+-- parent: every URL but the seeds was found on one that has been visited
+    SELECT one.url FROM urls AS one LEFT JOIN urls AS other ON other.id = one.parent
+    WHERE one.parent IS NULL AND one.depth > 0 AND NOT :seed_depths
+       OR one.parent IS NOT NULL AND other.state IS NOT 4 AND one.parent NOT IN revisited
+-- attempts: every attempt at a URL is recorded
+    SELECT url || ' counts ' || attempts || ' attempts' FROM urls
+    WHERE attempts <> (SELECT count(*) FROM attempts WHERE attempts.url = urls.id)
+    UNION ALL
+    SELECT 'an attempt at an unknown URL' FROM attempts WHERE url NOT IN (SELECT id FROM urls)
+-- ending: the outcome of a finished URL is that of its last attempt
+    SELECT url || ' ended as ' || outcome FROM urls
+    WHERE state = 4 AND outcome IS NOT (
+        SELECT outcome FROM attempts WHERE attempts.url = urls.id ORDER BY rowid DESC LIMIT 1
+    )
+-- once: nothing is visited again, or only after the time of --revisit or with a new cookie
+    SELECT urls.url {_AGAIN} < :revisit_s AND NOT ({_LED_BACK})
+""")  # noqa: S608 -- our own words
 
 
 class FiledUrl(NamedTuple):

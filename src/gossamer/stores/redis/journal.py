@@ -23,11 +23,11 @@ class ChangedRows(msgspec.Struct, array_like=True):
 
     commit: int = 0
     """The number of the commit."""
-    urls: list[int] = []
+    urls: Sequence[int] = ()
     """Those whose row, links, lease or place in `relaxing` has changed."""
-    hosts: list[int] = []
-    pages: list[int] = []
-    domains: list[str] = []
+    hosts: Sequence[int] = ()
+    pages: Sequence[int] = ()
+    domains: Sequence[str] = ()
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
