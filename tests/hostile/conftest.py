@@ -15,9 +15,8 @@ from gossamer.config import load
 from gossamer.coordinator import crawl
 from gossamer.stores.reading import ReadRequest
 from gossamer.testing.simulator import ServedWeb, SimulatedWeb
-from gossamer.views.crawl_tables import open_tables
+from gossamer.views.crawls import open_crawl
 from gossamer.views.pages import list_urls
-from gossamer.views.stored_crawl import open_crawl
 from gossamer.views.verify import verify
 
 
@@ -118,8 +117,7 @@ async def _read(
 ) -> HostileCrawlResult:
     async with open_crawl(request) as stored:
         listed = [one async for one in list_urls(stored)]
-    async with open_tables(request) as tables:
-        verified = await verify(tables, time.time())
+    verified = await verify(request, time.time())
     numbered = [f"h{number}" for number in range(served.web.hosts)]
     return HostileCrawlResult(
         outcomes={one.url: one.outcome for one in listed},

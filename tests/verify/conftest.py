@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from tests.unit.views.reading import broken, in_redis, verified
 
 from gossamer.config import load
 from gossamer.coordinator.engine import Engine
@@ -26,8 +27,7 @@ from gossamer.stores.rows import Rows
 from gossamer.stores.sqlite import SqliteRows
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
-from gossamer.views.crawl_tables import open_copied_tables
-from gossamer.views.verify import Verification, verify
+from gossamer.views.verify import Verification
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.open_context import ProcessContext, open_worker_context
 
@@ -141,18 +141,11 @@ class CrawlLab:
 
     def verified(self) -> Verification:
         """Verify the crawl in the Redis."""
-
-        async def read() -> Verification:
-            async with open_copied_tables(self.address, self.name) as tables:
-                return await verify(tables, time.time())
-
-        return asyncio.run(read())
+        return verified(in_redis(self.url, self.name))
 
     def broken(self) -> dict[str, list[str]]:
         """Return the checks that failed, with examples."""
-        found = self.verified()
-        assert found.sound == (not any(one.broken for one in found.findings))
-        return {one.rule: one.examples for one in found.findings if one.broken}
+        return broken(in_redis(self.url, self.name))
 
 
 @pytest.fixture

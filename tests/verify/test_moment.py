@@ -3,7 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +13,8 @@ from tests.unit.views.reading import broken, in_redis
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.journal import HOLD_S, WATCHED_S
 from gossamer.stores.rows import Changes
-from gossamer.views.crawl_copy import copy_crawl
-from gossamer.views.redis_snapshot import ATTEMPTS, RowSnapshot
+from gossamer.views.redis_copy import ATTEMPTS, FEW_ROWS, copy_crawl
+from gossamer.views.redis_rows import RowSource
 
 if TYPE_CHECKING:
     from tests.verify.conftest import CrawlLab
@@ -97,30 +98,46 @@ def change(lab: "CrawlLab") -> Callable[[], None]:
     return commit
 
 
+def meanwhile(monkeypatch: pytest.MonkeyPatch, happen: Callable[[int], None]) -> None:
+    """Have something happen each time after URLs were read, with how often they were before."""
+    read, times = RowSource.urls, count()
+
+    def reading(self: RowSource, ids: Sequence[int]) -> Changes:
+        changes = read(self, ids)
+        happen(next(times))
+        return changes
+
+    monkeypatch.setattr(RowSource, "urls", reading)
+
+
 def test_what_changes_while_it_is_read_is_read_again(
     lab: "CrawlLab", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asyncio.run(lab.crawl())
-    commit = change(lab)
-    take = RowSnapshot._take
+    commit, held = change(lab), []
 
-    def taking(self: RowSnapshot, batches: object) -> None:
-        take(self, batches)  # type: ignore[arg-type]
-        commit()
+    def happen(times: int) -> None:
+        if times == 0:
+            for _ in range(FEW_ROWS + 1):  # too many of them for a hold
+                commit()
+        if times < 10:
+            held.append(bool(lab.client.exists(lab.keys.hold)))
+            lab.client.delete(lab.keys.hold)  # the next commit does not wait
+            commit()
 
-    monkeypatch.setattr(RowSnapshot, "_take", taking)
+    meanwhile(monkeypatch, happen)
     with copy_crawl(lab.address, lab.name) as copy:
-        number = int(
-            copy.connection.execute("SELECT value FROM notes WHERE name = 'test'").fetchone()[0]
-        )
+        fetched = copy.connection.execute("SELECT value FROM notes WHERE name = 'test'").fetchone()
         deaths = {
-            count
-            for (count,) in copy.connection.execute("SELECT deaths FROM urls WHERE deaths > 0")
+            number for (number,) in copy.connection.execute("SELECT deaths FROM urls WHERE deaths")
         }
         (reported,) = copy.connection.execute("SELECT reported_depth FROM pages LIMIT 1").fetchone()
-    assert number > 0
-    assert deaths == {*range(1, number + 2)}, "of each commit up to the moment, and of none after"
-    assert reported == number
+        (urls,) = copy.connection.execute("SELECT count(*) FROM urls").fetchone()
+        assert copy.wrong == []
+    number, commits = int(fetched[0]), FEW_ROWS + 11
+    assert (number, reported) == (commits - 1, commits - 1)
+    assert deaths == {*range(commits - urls + 1, commits + 1)}, "of each of the last commits"
+    assert True in held, "somebody has not waited, and all was looked at once more"
 
 
 def test_a_commit_waits_no_longer_than_a_moment(lab: "CrawlLab") -> None:
@@ -158,25 +175,23 @@ def test_a_copy_whose_journal_was_lost_begins_again(
 ) -> None:
     asyncio.run(lab.crawl())
     commit = change(lab)
-    catch_up = RowSnapshot._catch_up
     lost: list[int] = []
 
-    def catching_up(self: RowSnapshot) -> object:
+    def happen(times: int) -> None:
         if len(lost) < often:
-            lost.append(1)
+            lost.append(times)
             commit()
             lab.client.delete(lab.keys.watched, lab.keys.journal)
             commit()
-        return catch_up(self)
 
-    monkeypatch.setattr(RowSnapshot, "_catch_up", catching_up)
+    meanwhile(monkeypatch, happen)
     if often == ATTEMPTS:
         with pytest.raises(CrawlError, match="lost 3 times what was changed meanwhile"):
             lab.verified()
         return
     found = lab.verified()
     assert found.urls > 100
-    assert len(lost) == 1
+    assert lost == [0]
 
 
 @pytest.mark.req("F5")

@@ -16,8 +16,8 @@ from gossamer.observe import printable
 from gossamer.observe.figures import count
 from gossamer.stores.reading import ReadRequest, state_of
 from gossamer.stores.url_record import UrlState
+from gossamer.views.crawls import StoredCrawl, open_crawl
 from gossamer.views.pages import UrlEntry, list_urls, read_body
-from gossamer.views.stored_crawl import StoredCrawl, open_crawl
 
 StateName = Literal["waiting", "in-progress", "finished", "too-deep"]
 

@@ -30,8 +30,8 @@ from gossamer.observe.workers import (
 )
 from gossamer.plan.commands import directory_command, store_command
 from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.views.crawls import open_crawl
 from gossamer.views.status import CrawlStatus, crawl_status
-from gossamer.views.stored_crawl import open_crawl
 
 DEPTHS_SHOWN = 12
 WORKERS_SHOWN = 20

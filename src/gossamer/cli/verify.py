@@ -9,8 +9,6 @@ from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_
 from gossamer.errors import ExitCode
 from gossamer.observe import printable
 from gossamer.observe.figures import count, visited
-from gossamer.stores.reading import ReadRequest
-from gossamer.views.crawl_tables import open_tables
 from gossamer.views.verify import Verification
 from gossamer.views.verify import verify as verified
 
@@ -26,14 +24,9 @@ def verify(
 
     It may be running: then a consistent snapshot is checked. The exit code is 1 if a check fails.
     """
-    found = asyncio.run(_check(crawl_to_read(directory, store, name)))
+    found = asyncio.run(verified(crawl_to_read(directory, store, name), time.time()))
     put_found(found, verification_lines, json=json)
     return 0 if found.sound else ExitCode.FAILED
-
-
-async def _check(request: ReadRequest) -> Verification:
-    async with open_tables(request) as tables:
-        return await verified(tables, time.time())
 
 
 def verification_lines(found: Verification) -> Iterator[str]:

@@ -23,7 +23,7 @@ from gossamer.model import Event, Snapshot
 from gossamer.observe.outlet import Outlet, RateLimit
 from gossamer.observe.summary import summary_record, trouble
 from gossamer.stores.views import WorkerView
-from gossamer.views.workers import worker_entries
+from gossamer.views.status import worker_entries
 
 INTERVAL_S = 5.0
 # Text of unknown origin is cut, as everywhere; a URL is never longer than this.

@@ -11,7 +11,7 @@ from gossamer.observe.standstill import resting_words, standstill
 from gossamer.observe.status import status_line
 from gossamer.observe.summary import summary_text, trouble
 from gossamer.stores.views import WorkerView
-from gossamer.views.workers import worker_entries
+from gossamer.views.status import worker_entries
 
 INTERVAL_S = 5.0
 

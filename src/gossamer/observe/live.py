@@ -22,7 +22,7 @@ from gossamer.observe.panel import MESSAGES, Panel
 from gossamer.observe.summary import summary_text
 from gossamer.observe.workers import this_machine
 from gossamer.stores.views import WorkerView
-from gossamer.views.workers import WorkerEntry, worker_entries
+from gossamer.views.status import WorkerEntry, worker_entries
 
 MAX_FRAMES_PER_S = 4
 

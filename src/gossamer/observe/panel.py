@@ -32,7 +32,7 @@ from gossamer.observe.workers import (
     worker_figures,
     worker_remark,
 )
-from gossamer.views.workers import WorkerEntry
+from gossamer.views.status import WorkerEntry
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from gossamer.observe.escape import printable
 from gossamer.observe.figures import counted, span
 from gossamer.observe.workers import is_silent
 from gossamer.stores.views import HostView
-from gossamer.views.workers import WorkerEntry
+from gossamer.views.status import WorkerEntry
 
 MINUTE_S = 60
 LONG_S = 10

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, size, span
-from gossamer.views.workers import WorkerEntry
+from gossamer.views.status import WorkerEntry
 
 SILENT_S = 5.0
 """A worker that gave no sign of life for longer is worth a remark."""

@@ -12,8 +12,8 @@ from gossamer.plan.stored_options import StoredOptions
 from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.urls import Scope, host_key
-from gossamer.views.repetition import RepeatedPage, repeated_page
-from gossamer.views.stored_crawl import CrawlState, StoredCrawl
+from gossamer.views.crawls import CrawlState, StoredCrawl
+from gossamer.views.pages import RepeatedPage, repeated_page
 from gossamer.worker.links import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 

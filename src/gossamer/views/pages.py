@@ -8,14 +8,26 @@ from gossamer.errors import CrawlError
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.stores.reading import ANY_STATE, State, state_of
-from gossamer.stores.url_record import PageRecord, UrlState
-from gossamer.views.repetition import RepeatedPage, repeated_page
-from gossamer.views.stored_crawl import StoredCrawl
+from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
+from gossamer.views.crawls import StoredCrawl
 
 _OF_THE_RECORD = (
     *("url", "depth", "outcome", "host", "score", "queue", "attempts", "detail"),
     *("found_at", "finished_at"),
 )
+
+
+class RepeatedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that a URL repeats, and how similar they are."""
+
+    id: int
+    """Its number."""
+    url: Url | None
+    """None while it is in progress."""
+    similarity: float
+    """Of the whole text, from 0 to 1; 1 if the content is the same."""
+    own_similarity: float
+    """Of the own contents, without navigation, header, footer and sidebar."""
 
 
 class UrlEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,3 +88,15 @@ async def read_body(crawl: StoredCrawl, number: int) -> tuple[PageRecord, bytes]
         "--keep says how long bodies are kept, and the module 'save' writes them to files",
     )
     raise CrawlError(f"the body of page {number} has expired; {elsewhere}")
+
+
+def repeated_page(record: UrlRecord, url: Url | None) -> RepeatedPage | None:
+    """Return the page that a URL repeats, whose URL is given; None if it repeats none."""
+    if record.duplicate_of is None:
+        return None
+    return RepeatedPage(
+        id=record.duplicate_of,
+        url=url,
+        similarity=1.0 if record.similarity is None else record.similarity,
+        own_similarity=1.0 if record.own_similarity is None else record.own_similarity,
+    )

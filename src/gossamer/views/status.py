@@ -1,21 +1,25 @@
-"""The status of a crawl in numbers."""
+"""The status of a crawl: who works on it, and its URLs, queues, hosts and outputs in numbers."""
+
+from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 
 from gossamer.coordinator.given_up import GivenUpHost, read_given_up
+from gossamer.coordinator.outputs import own_state_folder
 from gossamer.coordinator.seeds import SeedReport, read_seeds
 from gossamer.frontier.queues import QueueTable
 from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount
+from gossamer.outputs.contract import OutputSpec
+from gossamer.outputs.state import OutputState, key_of, read_states
 from gossamer.plan.starts import named_sitemaps
 from gossamer.plan.watched_scorer import SCORER_NOTE, unpack_report
-from gossamer.stores.reading import CrawlCounts, DepthCount, state_of
+from gossamer.stores.reading import CrawlCounts, CrawlReader, DepthCount, state_of
 from gossamer.stores.url_record import UrlState
-from gossamer.stores.views import HostView
+from gossamer.stores.views import HostView, WorkerView
 from gossamer.urls import parse_seed
-from gossamer.views.outputs import OutputStatus, output_statuses
-from gossamer.views.stored_crawl import CrawlState, StoredCrawl
-from gossamer.views.workers import WorkerEntry, worker_entries
+from gossamer.views.crawls import CrawlState, StoredCrawl
 
 BUSIEST = 5
 
@@ -27,6 +31,40 @@ class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     waiting: int
+
+
+class WorkerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker in a list; what it tells about its process is None until it has told it."""
+
+    number: int
+    pid: int | None
+    machine: str | None
+    """The name of the machine that it runs on."""
+    hosts: int
+    """How many hosts it serves."""
+    in_progress: int
+    """How many URLs it works on."""
+    memory: int | None
+    """Its resident memory in bytes."""
+    busy: float | None
+    """The share of the time in which it ran or waited for a core lately, from 0 to 1."""
+    silent_s: float
+    """How long ago it last gave a sign of life."""
+    dead_in_s: float
+    """When it counts as dead if it gives none, and others may have its hosts."""
+
+
+class OutputStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that a crawl has written, or is writing."""
+
+    target: str
+    """Where it is: a path or an address."""
+    finished: bool
+    """Whether it is complete under its name; if not, its name has `.part` at the end."""
+    written: int
+    """Up to which result it is written for good."""
+    results: int
+    """The number of the last result of the crawl."""
 
 
 class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,3 +195,46 @@ def _queues(counts: CrawlCounts, count: int | None) -> list[QueueCount]:
         )
         for row in QueueTable(count).rows()
     ]
+
+
+def worker_entries(workers: Iterable[WorkerView]) -> list[WorkerEntry]:
+    """Return the workers in the same order, each with what it told."""
+    return [_entry(one) for one in workers]
+
+
+def _entry(worker: WorkerView) -> WorkerEntry:
+    told = worker.report
+    return WorkerEntry(
+        number=worker.number,
+        pid=told.pid if told else None,
+        machine=told.machine if told else None,
+        hosts=worker.hosts,
+        in_progress=worker.in_progress,
+        memory=told.memory if told else None,
+        busy=told.busy if told else None,
+        silent_s=worker.silent_s,
+        dead_in_s=worker.dead_in_s,
+    )
+
+
+async def output_statuses(reader: CrawlReader) -> list[OutputStatus]:
+    """Return the outputs of a crawl whose directory is on this machine, those of exports too."""
+    folder = await own_state_folder(reader)
+    if folder is None:
+        return []
+    results = await reader.last_result()
+    return [
+        OutputStatus(
+            target=one.target,
+            finished=_is_finished(one, folder),
+            written=one.written,
+            results=max(results, one.written),  # the states may be newer than what we read
+        )
+        for one in read_states(folder)
+    ]
+
+
+def _is_finished(state: OutputState, folder: Path) -> bool:
+    """Tell whether it has its name. A directory has no stamp; it is renamed while it goes on."""
+    spec = OutputSpec(target=state.target, folder=folder, key=key_of(state.target))
+    return state.is_placed and (state.stamp is not None or spec.path.is_dir())

@@ -1,26 +1,32 @@
-"""The checks of a crawl: whether it keeps its promises, proved from its stored state."""
+"""The checks of a crawl: whether it keeps its promises, proved from its stored state.
+
+They go by the tables of a crawl: those of its file, or a copy of a crawl in a shared store. A copy
+is a consistent snapshot, also while others work on the crawl, and nobody waits for it. It is in a
+temporary database, and takes time in proportion to the number of URLs.
+"""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import islice
-from pathlib import Path
 
 import msgspec
 
 from gossamer.config import keep_seconds
 from gossamer.errors import CrawlError
-from gossamer.frontier.queues import QueueTable
-from gossamer.modules.page_file import FOLDER, saved_folders
 from gossamer.plan.seed_scope import SCOPE_NOTE
-from gossamer.stores.counting import wrong_counts
-from gossamer.stores.reading import CrawlCounts
-from gossamer.views.audit import SqliteAudit
-from gossamer.views.crawl_tables import CrawlTables
-from gossamer.views.verify_bodies import SavedPages, spoilt_bodies
-from gossamer.views.verify_claims import ClaimCheck, ClaimedUrl
-from gossamer.views.verify_depths import DepthCheck
-from gossamer.views.verify_sql import Facts
-from gossamer.views.verify_urls import UrlCheck
+from gossamer.plan.stored_options import read_options
+from gossamer.stores.notes import OPTIONS_NOTE
+from gossamer.stores.reading import CrawlCounts, ReadRequest
+from gossamer.stores.rows_reader import RowsReader
+from gossamer.stores.sqlite.queries import read_note
+from gossamer.stores.sqlite.reader import SqliteReader
+from gossamer.views.crawls import StoredCrawl, open_crawl
+from gossamer.views.verify_depths import depth_checks
+from gossamer.views.verify_pages import page_checks, saved_page_checks
+from gossamer.views.verify_progress import progress_checks
+from gossamer.views.verify_rules import Check, Facts, form_rules
+from gossamer.views.verify_urls import url_checks
 
 EXAMPLES = 5
 
@@ -53,115 +59,128 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-Check = tuple[str, str, Iterator[str]]
-"""The name of a check, the promise that it checks, and what breaks it."""
+class CrawlTables(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl whose tables can be read with SQL."""
+
+    crawl: StoredCrawl
+    reader: SqliteReader
+    wrong_rows: Sequence[str] | None = None
+    """The rows of a shared store that cannot be read, or with which its indexes do not agree; None:
+    the crawl is not in a shared store."""
 
 
-async def verify(tables: CrawlTables, now: float) -> Verification:
+async def verify(request: ReadRequest, now: float) -> Verification:
     """Check the stored state of a crawl against every promise."""
-    audit = SqliteAudit(tables.connection)
-    urls = pages = visits = 0
-    findings = [_finding("file", "the file is whole", audit.damage())]
-    if complete := _passed(findings):
-        form = [_finding(rule.name, rule.promise, found) for rule, found in audit.form()]
-        complete = _passed(form)
-        findings += form
-    if tables.broken_indexes is not None:
-        promise = "all rows can be read, and queues and numbers of the store agree with them"
-        findings.append(_finding("store", promise, iter(tables.broken_indexes)))
-    counts = None
-    if complete:
-        try:
-            counts = await tables.reader.counts()
-        except CrawlError as error:
-            findings.append(_finding("figures", "every figure can be read", iter([str(error)])))
-            complete = False
-    if counts is not None:
-        urls, pages, visits = counts.urls, counts.pages, counts.visits
-        seed_keys = await tables.reader.note(SCOPE_NOTE)
-        findings += [_finding(*check) for check in _checks(tables, audit, counts, now, seed_keys)]
-        read = (await tables.reader.bodies.segments()).read
-        promise = "every stored body is the one that was fetched"
-        findings.append(_finding("bodies", promise, spoilt_bodies(audit.bodies(), read)))
-    return Verification(
-        where=tables.reader.where,
-        running=tables.reader.running,
-        sound=_passed(findings),
-        complete=complete,
-        urls=urls,
-        pages=pages,
-        visits=visits,
-        findings=findings,
-    )
-
-
-def _checks(
-    tables: CrawlTables,
-    audit: SqliteAudit,
-    counts: CrawlCounts,
-    now: float,
-    seed_keys: bytes | None,
-) -> Iterator[Check]:
-    """Yield the checks for tables of the right form."""
-    options, directory = tables.crawl.options, tables.reader.directory
-    facts = _facts(tables, counts, now)
-    for rule, found in audit.content(facts, QueueTable(facts.queues or 1).queue_of):
-        yield rule.name, rule.promise, found
-    url_check = UrlCheck(None, ())
-    if options is not None:
-        scope = options.scope_of_crawl(seed_keys)
-        url_check = UrlCheck(scope, options.seeds, has_files=bool(options.seed_files))
-    promise = "every URL is filed under its own fingerprint and host"
-    yield "filing", promise, url_check.misfiled(audit.urls())
-    if options:
-        yield "scope", "every URL is in scope", iter(url_check.outside)
-        yield (
-            "seeds",
-            "the seeds, and no other URLs, were found on no page",
-            iter(url_check.orphans),
+    async with _open_tables(request) as tables:
+        findings = _check_form(tables)
+        complete, counts = _passed(findings), None
+        if tables.wrong_rows is not None:
+            promise = "all rows can be read, and queues and numbers of the store agree with them"
+            findings.append(_finding("store", promise, iter(tables.wrong_rows)))
+        if complete:
+            try:
+                counts = await tables.reader.counts()
+            except CrawlError as error:
+                findings.append(_finding("figures", "every figure can be read", iter([str(error)])))
+                complete = False
+        if counts is not None:
+            facts = await _facts(tables, counts, now)
+            seed_keys = await tables.reader.note(SCOPE_NOTE)
+            read = (await tables.reader.bodies.segments()).read
+            findings += [
+                _finding(*check)
+                for checks in (
+                    url_checks(tables.reader.connection, facts, tables.crawl.options, seed_keys),
+                    page_checks(tables.reader.connection, facts, read),
+                    progress_checks(tables.reader.connection, tables.reader.rows, facts),
+                    depth_checks(tables.reader.connection),
+                    _saved_page_checks(tables, facts),
+                )
+                for check in checks
+            ]
+        return Verification(
+            where=tables.reader.where,
+            running=tables.reader.running,
+            sound=_passed(findings),
+            complete=complete,
+            urls=counts.urls if counts else 0,
+            pages=counts.pages if counts else 0,
+            visits=counts.visits if counts else 0,
+            findings=findings,
         )
-    graph = DepthCheck(audit.nodes(), audit.url)
-    promise = "no link offers a shorter path than the recorded one"
-    yield "depth", promise, graph.shortcuts(audit.targets())
-    yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
-    promise = "the stored counters are those of the URLs, pages and hosts"
-    yield "counters", promise, wrong_counts(tables.reader.rows)
-    claims = ClaimCheck(map(ClaimedUrl._make, audit.claims()), audit.page_numbers(), counts.urls)
-    yield "claims", "pages in progress claim numbers that no other page has", claims.wrong()
+
+
+@asynccontextmanager
+async def _open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
+    """Open the tables of a crawl; a crawl in a shared store is copied first."""
+    async with open_crawl(request) as crawl:
+        reader = crawl.reader
+        if isinstance(reader, SqliteReader):
+            yield CrawlTables(crawl=crawl, reader=reader)
+            return
+        # Imported when it is needed: the Redis client takes a while to load.
+        from gossamer.stores.redis.row_reads import RedisRowReads  # noqa: PLC0415
+        from gossamer.views.redis_copy import copy_crawl  # noqa: PLC0415
+
+        assert isinstance(reader, RowsReader), "all crawls are read over their rows"
+        assert isinstance(reader.rows, RedisRowReads), "no other kind of store is shared"
+        with copy_crawl(reader.rows.address, reader.rows.crawl) as copy:
+            closed = read_note(copy.connection, "closed") == b"yes"
+            tables = SqliteReader(
+                copy.connection,
+                copy.where,
+                reader.directory,
+                running=copy.is_led and not closed,
+                closed=closed,
+            )
+            options = read_options(await tables.note(OPTIONS_NOTE), copy.where)
+            copied = StoredCrawl(tables, options)
+            yield CrawlTables(crawl=copied, reader=tables, wrong_rows=copy.wrong)
+
+
+def _check_form(tables: CrawlTables) -> list[Finding]:
+    """Return the findings without which nothing else can be checked."""
+    connection = tables.reader.connection
+    damage = (str(text) for (text,) in connection.execute("PRAGMA integrity_check"))
+    findings = [_finding("file", "the file is whole", (text for text in damage if text != "ok"))]
+    if _passed(findings):
+        for rule in form_rules():
+            findings += [_finding(*check) for check in rule.check(connection)]
+    return findings
+
+
+def _saved_page_checks(tables: CrawlTables, facts: Facts) -> Iterator[Check]:
+    directory, is_shared = tables.reader.directory, tables.wrong_rows is not None
     if directory is not None:
-        yield from _checks_of_saved_pages(directory, tables, audit, counts)
+        # A worker of a shared crawl whose coordinator was killed gives pages back that are saved.
+        at_rest = facts.closed and (not is_shared or facts.over)
+        yield from saved_page_checks(
+            tables.reader.connection, directory, tables.crawl.options, at_rest=at_rest
+        )
 
 
-def _checks_of_saved_pages(
-    directory: Path, tables: CrawlTables, audit: SqliteAudit, counts: CrawlCounts
-) -> Iterator[Check]:
-    options = tables.crawl.options
-    saving = saved_folders(options.module) if options is not None else []
-    # A worker of a shared crawl whose coordinator was killed gives pages back that are saved.
-    is_shared = tables.broken_indexes is not None
-    at_rest = counts.closed and (not is_shared or _is_over(tables, counts))
-    for folder in saving or [FOLDER]:
-        if saving or (directory / folder).is_dir():
-            saved = SavedPages(directory / folder, complete=bool(saving), at_rest=at_rest)
-            yield "saved", "every saved file holds its page", saved.wrong(audit.pages())
-
-
-def _is_over(tables: CrawlTables, counts: CrawlCounts) -> bool:
-    return tables.crawl.ended_by(counts) not in {None, "interrupted"}
-
-
-def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
-    options = tables.crawl.options
-    known = Facts(now=now, closed=counts.closed, over=_is_over(tables, counts))
+async def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
+    reader, options = tables.reader, tables.crawl.options
+    starts, expired = await reader.note("starts"), await reader.note("expired_before")
+    known = Facts(
+        now=now,
+        closed=counts.closed,
+        over=tables.crawl.ended_by(counts) not in {None, "interrupted"},
+        visits=counts.visits,
+        bytes=counts.bytes,
+        received=counts.received,
+        starts=int(starts) if starts and starts.isdigit() else 0,
+        expired_before=float(expired or "-inf"),
+    )
     if options is None:
         return known
     # Which depth is too deep is a matter of the host then.
     has_depths = any("depth" in rule.values for rule in options.host_table.rules)
     return msgspec.structs.replace(
         known,
-        revisit_s=math.inf if options.revisit_s is None else options.revisit_s,
-        keep_s=keep_seconds(options.keep_s, shared=tables.broken_indexes is not None),
-        max_depth=None if has_depths else math.inf if options.depth is None else options.depth,
+        revisit_s=_or_infinite(options.revisit_s),
+        keep_s=keep_seconds(options.keep_s, shared=tables.wrong_rows is not None),
+        max_depth=None if has_depths else _or_infinite(options.depth),
         queues=options.queues,
         max_pages=options.max_pages,
         max_bytes=options.max_bytes,
@@ -169,6 +188,10 @@ def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
         keep_duplicates=None if options.similarity is msgspec.UNSET else options.similarity is None,
         cookies=options.may_keep_cookies,
     )
+
+
+def _or_infinite(limit: float | None) -> float:
+    return math.inf if limit is None else limit
 
 
 def _finding(rule: str, promise: str, broken_by: Iterator[str]) -> Finding:

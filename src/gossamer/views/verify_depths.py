@@ -11,10 +11,48 @@ While a shorter path is being followed, what the URLs that it has come to link t
 away than that. When none of those are left, depths are exact.
 """
 
+import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from gossamer.views.audit import Node
+from gossamer.stores.rows import unpack_links
+from gossamer.views.verify_rules import Check
+
+
+class Node(NamedTuple):
+    """A URL in the graph of links."""
+
+    id: int
+    depth: int
+    parent: int | None
+    redirect: bool
+    """Whether its only link is a redirect."""
+    revisited: bool
+    """Whether links of an earlier visit may be forgotten."""
+    relaxing: bool
+    """Whether it has come nearer and what it links to not yet."""
+
+
+_NODES = """
+    SELECT id, depth, parent, redirect, id IN revisited, id IN (SELECT url FROM relaxing)
+    FROM urls ORDER BY id
+"""
+_LINKS = "SELECT id, targets FROM urls WHERE state = 4 AND targets IS NOT NULL ORDER BY id"
+
+
+def depth_checks(tables: sqlite3.Connection) -> Iterator[Check]:
+    """Yield the checks; the table `revisited` must be there."""
+
+    def name_of(url_id: int) -> str:
+        row = tables.execute("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()
+        return str(row[0]) if row else f"URL {url_id}, which does not exist"
+
+    graph = DepthCheck(map(Node._make, tables.execute(_NODES)), name_of)
+    links = ((source, unpack_links(packed)) for source, packed in tables.execute(_LINKS))
+    promise = "no link offers a shorter path than the recorded one"
+    yield "depth", promise, graph.shortcuts(links)
+    yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
 
 
 class DepthCheck:
@@ -23,11 +61,7 @@ class DepthCheck:
     Links that were forgotten, because a URL was visited again, still count as paths.
     """
 
-    def __init__(
-        self,
-        nodes: Iterable[Node],
-        name_of: Callable[[int], str],
-    ) -> None:
+    def __init__(self, nodes: Iterable[Node], name_of: Callable[[int], str]) -> None:
         self._name_of = name_of
         self._depth = array("q", [0])
         self._parent = array("q", [0])

@@ -9,7 +9,7 @@ from gossamer.model import Snapshot
 from gossamer.observe.messages import Message
 from gossamer.observe.panel import FULL_HEIGHT, HEIGHT_WITHOUT_WORKERS, Panel
 from gossamer.stores.views import WorkerView
-from gossamer.views.workers import worker_entries
+from gossamer.views.status import worker_entries
 
 AT_80 = """\
 ━━━━━━━━━━━━━━━━━━╸                                       34% of the page budget

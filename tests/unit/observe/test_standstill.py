@@ -14,7 +14,7 @@ from gossamer.observe.outlet import Outlet
 from gossamer.observe.panel import Panel
 from gossamer.observe.standstill import resting_words, standstill
 from gossamer.stores.views import WorkerView
-from gossamer.views.workers import worker_entries
+from gossamer.views.status import worker_entries
 
 
 def silent(number: int, dead_in_s: float, in_progress: int = 2) -> WorkerView:

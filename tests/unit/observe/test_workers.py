@@ -14,7 +14,7 @@ from gossamer.observe.workers import (
     worker_remark,
 )
 from gossamer.stores.views import WorkerView
-from gossamer.views.workers import WorkerEntry, worker_entries
+from gossamer.views.status import WorkerEntry, worker_entries
 
 
 @pytest.fixture

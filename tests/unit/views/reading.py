@@ -11,11 +11,10 @@ from gossamer.config import StoreAddress
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
-from gossamer.views.crawl_tables import open_tables
+from gossamer.views.crawls import open_crawl
 from gossamer.views.explain import Explanation, explain
 from gossamer.views.pages import UrlEntry, list_urls
 from gossamer.views.status import CrawlStatus, crawl_status
-from gossamer.views.stored_crawl import open_crawl
 from gossamer.views.verify import Verification, verify
 
 T = TypeVar("T")
@@ -48,11 +47,7 @@ def explained(crawl: ReadRequest, url: str, now: float | None = None) -> Explana
 
 
 def verified(crawl: ReadRequest, now: float | None = None) -> Verification:
-    async def read() -> Verification:
-        async with open_tables(crawl) as tables:
-            return await verify(tables, now or time.time())
-
-    return _run(read())
+    return _run(verify(crawl, now or time.time()))
 
 
 def broken(crawl: ReadRequest, now: float | None = None) -> dict[str, list[str]]:

@@ -9,9 +9,8 @@ import pytest
 from gossamer.stores.reading import CrawlCounts, CrawlReader
 from gossamer.stores.url_record import UrlState
 from gossamer.stores.views import HostView, WorkerReport, WorkerView
-from gossamer.views.status import CrawlStatus, crawl_status
-from gossamer.views.stored_crawl import StoredCrawl
-from gossamer.views.workers import WorkerEntry, worker_entries
+from gossamer.views.crawls import StoredCrawl
+from gossamer.views.status import CrawlStatus, WorkerEntry, crawl_status, worker_entries
 
 REPORT = WorkerReport(pid=4711, machine="one.example", memory=104_000_000, busy=0.5)
 WORKERS = [

@@ -292,7 +292,7 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         ("leases", "URL 2 has the lease 7", f"INSERT INTO leases {lease(2, number=7)}"),
         ("leases", "2 URLs have the lease", f"INSERT INTO leases {lease(2)}, {lease(3)[7:]}"),
         ("leases", "by worker -1", f"INSERT INTO leases {lease(2, worker=-1)}"),
-        ("leases", "bytes are reserved", f"INSERT INTO leases {lease(2, allowed=10**7)}"),
+        ("budgets", "bytes are reserved", f"INSERT INTO leases {lease(2, allowed=10**7)}"),
         ("claims", "cannot be read", f"INSERT INTO leases {lease(2, claim=b'nonsense')}"),
         (
             "claims",

@@ -5,7 +5,7 @@ the list `journal` what it changes. So what was copied and has changed since can
 the last of it commits are held up for a moment, by the key `hold`, which runs out even sooner.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -23,11 +23,11 @@ class ChangedRows(msgspec.Struct, array_like=True):
 
     commit: int = 0
     """The number of the commit."""
-    urls: list[int] = []
+    urls: Sequence[int] = ()
     """Those whose row, links, lease or place in `relaxing` has changed."""
-    hosts: list[int] = []
-    pages: list[int] = []
-    domains: list[str] = []
+    hosts: Sequence[int] = ()
+    pages: Sequence[int] = ()
+    domains: Sequence[str] = ()
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -36,20 +36,14 @@ _decode: Final = msgspec.msgpack.Decoder(ChangedRows).decode
 
 def rows_of(changes: Changes) -> ChangedRows:
     """Return what changes are about."""
+    urls = changes.urls, changes.url_changes, changes.links, changes.leases, changes.relaxing
+    pages = changes.pages, changes.reported, changes.contents, changes.sketches, changes.dropped
     return ChangedRows(
-        urls=_all(
-            changes.urls, changes.url_changes, changes.links, changes.leases, changes.relaxing
-        ),
-        hosts=_all(changes.hosts, changes.host_urls),
-        pages=_all(
-            changes.pages, changes.reported, changes.contents, changes.sketches, changes.dropped
-        ),
+        urls=[*set[int]().union(*urls)],
+        hosts=[*changes.hosts.keys() | changes.host_urls.keys()],
+        pages=[*set[int]().union(*pages)],
         domains=[*changes.domains],
     )
-
-
-def _all(*tables: Iterable[int]) -> list[int]:
-    return [*set().union(*tables)]
 
 
 def pack_entry(commit: int, changed: ChangedRows | None) -> bytes:
@@ -61,3 +55,13 @@ def pack_entry(commit: int, changed: ChangedRows | None) -> bytes:
 def read_entry(packed: bytes) -> ChangedRows:
     """Return an entry as it was packed."""
     return _decode(packed)
+
+
+def merge(entries: Sequence[ChangedRows]) -> ChangedRows:
+    """Return what was changed in any of them."""
+    return ChangedRows(
+        urls=sorted({url for entry in entries for url in entry.urls}),
+        hosts=sorted({host for entry in entries for host in entry.hosts}),
+        pages=sorted({page for entry in entries for page in entry.pages}),
+        domains=sorted({domain for entry in entries for domain in entry.domains}),
+    )

@@ -1,0 +1,216 @@
+"""A copy of a crawl in Redis as it is after one commit, while others may work on it.
+
+Everything is read in portions. Meanwhile commits note which rows they change (journal.py): those
+are read again, until few are left. Then commits are held up for some milliseconds, and if there was
+none between reading the journal and the end, what was read is the crawl after the last of them.
+Attempts and results never change; those that were there by then are read at the end.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import chain
+from typing import Final, TypeVar
+
+import msgspec
+
+from gossamer.errors import CrawlError
+from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.journal import HOLD_S, WATCHED_S, ChangedRows, merge, read_entry
+from gossamer.stores.redis.source import CrawlSource
+from gossamer.stores.rows import Changes
+from gossamer.stores.sqlite.file import make_tables
+from gossamer.stores.sqlite.writing import write_changes
+from gossamer.views.redis_indexes import wrong_indexes
+from gossamer.views.redis_rows import Moment, RowSource, commit_number, cut
+
+Name = TypeVar("Name")
+
+ROWS_AT_ONCE: Final = 1_000
+PAGES_AT_ONCE: Final = 100
+FEW_ROWS: Final = 2_000
+FEW_PAGES: Final = 200
+"""If so many are read while commits go on, those that change meanwhile can be read in a hold."""
+ATTEMPTS: Final = 3
+"""How often a copy is begun: its journal may get lost."""
+MOST_ROUNDS: Final = 100
+_MISFITS: Final = (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError, UnicodeError)
+"""What a row raises that the tables cannot hold."""
+
+
+class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of a crawl, as it was after one commit, in the tables of a crawl's file."""
+
+    connection: sqlite3.Connection
+    where: str
+    is_led: bool
+    """Whether a process had the lead of the crawl at that moment."""
+    wrong: list[str]
+    """The rows that cannot be read, and where indexes do not agree with rows, in sentences."""
+
+
+@contextmanager
+def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
+    """Copy a crawl that is there into a temporary database, which is gone in the end."""
+    with CrawlSource(address, crawl) as source, ExitStack() as stack:
+        try:
+            connection, copying, moment = _copied(source, stack)
+            wrong = wrong_indexes(source, copying.rows, connection, moment)
+            yield CrawlCopy(
+                connection=connection,
+                where=source.where,
+                is_led=moment.is_led,
+                wrong=[*chain(copying.rows.damage.values(), wrong)],
+            )
+        except sqlite3.Error as error:
+            raise CrawlError(f"cannot copy {source.where}: {error}") from error
+
+
+def _copied(source: CrawlSource, stack: ExitStack) -> tuple[sqlite3.Connection, "Copying", Moment]:
+    for _ in range(ATTEMPTS):
+        connection = stack.enter_context(closing(sqlite3.connect("", isolation_level=None)))
+        copying = Copying(source, connection)
+        with suppress(JournalLostError):
+            return connection, copying, copying.copy()
+    raise CrawlError(
+        f"cannot copy {source.where}: the store has lost {ATTEMPTS} times what was changed "
+        "meanwhile, as if its server was restarted or the crawl started over: try again"
+    )
+
+
+class JournalLostError(Exception):
+    """It is not known any more what was changed since a copy began."""
+
+
+class Copying:
+    """The copying of a crawl's rows into tables."""
+
+    def __init__(self, source: CrawlSource, connection: sqlite3.Connection) -> None:
+        """Take a crawl and an empty database, in which each statement is on its own."""
+        self._where, self._link, self._keys = source.where, source.link, source.keys
+        self._db = connection
+        self.rows = RowSource(source.link, source.keys)
+        self._stamp: bytes | None = None
+        """Of the last commit whose entry in the journal was read."""
+        self._read_entries = 0
+        """Where in the journal the next one is."""
+        self._watch_again_at = 0.0
+        self._last_url = 0
+        """The last URL in the tables."""
+
+    def copy(self) -> Moment:
+        """Copy everything; return what is true of all of it."""
+        make_tables(self._db)
+        self._db.execute("BEGIN")
+        self._watch()
+        numbers = self.rows.moment().numbers
+        everything = ChangedRows(
+            urls=range(1, numbers.url + 1),
+            hosts=range(1, numbers.host + 1),
+            pages=range(1, numbers.page + 1),
+            domains=self.rows.domain_names(),
+        )
+        self._read(everything)
+        moment = self._catch_up()
+        most = moment.lengths["attempts"]
+        counts = self._db.execute("SELECT id, min(attempts, ?) FROM urls ORDER BY id", (most,))
+        while some := counts.fetchmany(ROWS_AT_ONCE):
+            names = [(url_id, place) for url_id, count in some for place in range(count)]
+            self._take("attempts", self.rows.attempts, names)
+        self._take("results", self.rows.results, range(1, moment.numbers.result + 1))
+        if not self._link.ask(("EXISTS", self._keys.watched))[0]:
+            raise JournalLostError
+        return moment
+
+    # -- the journal -----------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Have changes noted from now on."""
+        keys = self._keys
+        _, self._read_entries, self._stamp = self.rows.together(
+            ("SET", keys.watched, 1, "EX", WATCHED_S), ("LLEN", keys.journal), ("GET", keys.commit)
+        )
+        self._watch_again_at = time.monotonic() + WATCHED_S / 4
+
+    def _stay_watched(self) -> None:
+        if time.monotonic() > self._watch_again_at:
+            # If it has run out meanwhile, entries are missing from the journal.
+            self._link.ask(
+                *(("EXPIRE", key, WATCHED_S) for key in (self._keys.watched, self._keys.journal))
+            )
+            self._watch_again_at = time.monotonic() + WATCHED_S / 4
+
+    def _changed(self) -> ChangedRows:
+        """Return what has changed since this was last asked."""
+        packed, stamp = self.rows.together(
+            ("LRANGE", self._keys.journal, self._read_entries, -1), ("GET", self._keys.commit)
+        )
+        entries = [*map(read_entry, packed)]
+        first, last = commit_number(self._stamp) + 1, commit_number(stamp)
+        if [entry.commit for entry in entries] != [*range(first, last + 1)]:
+            raise JournalLostError
+        self._stamp = stamp
+        self._read_entries += len(entries)
+        return merge(entries)
+
+    def _catch_up(self) -> Moment:
+        """Read what was changed meanwhile, until nothing changes between beginning and end."""
+        for _ in range(MOST_ROUNDS):
+            changed = self._changed()
+            self._read(changed)
+            rows = len(changed.urls) + len(changed.hosts) + len(changed.domains)
+            if rows <= FEW_ROWS and len(changed.pages) <= FEW_PAGES:
+                self._link.ask(("SET", self._keys.hold, 1, "PX", round(HOLD_S * 1000)))
+                try:
+                    self._read(self._changed())
+                    moment = self.rows.moment()
+                finally:
+                    self._link.ask(("DEL", self._keys.hold))
+                if moment.stamp == self._stamp:  # else somebody did not wait
+                    changes = Changes()
+                    changes.metadata |= moment.metadata
+                    self._write(changes)
+                    return moment
+        raise CrawlError(
+            f"cannot copy {self._where}: it changes faster than it can be read; try again later"
+        )
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def _read(self, changed: ChangedRows) -> None:
+        self._take("hosts", self.rows.hosts, changed.hosts)
+        self._take("urls", self.rows.urls, changed.urls)
+        self._take("pages", self.rows.pages, changed.pages, PAGES_AT_ONCE)
+        self._take("domains", self.rows.domains, changed.domains)
+
+    def _take(
+        self,
+        table: str,
+        read: Callable[[Sequence[Name]], Changes],
+        names: Sequence[Name],
+        size: int = ROWS_AT_ONCE,
+    ) -> None:
+        """Copy rows in portions; if the tables cannot hold all of one, each on its own."""
+        for some in cut(names, size):
+            self._stay_watched()
+            changes = read(some)
+            if self._write(changes):
+                continue
+            if len(some) > 1:
+                self._take(table, read, some, 1)
+            else:
+                self.rows.note(f"row {some[0]} of {table}", "breaks the form of its table")
+
+    def _write(self, changes: Changes) -> bool:
+        """Replace rows; nothing and False if the tables cannot hold all of them."""
+        self._db.execute("SAVEPOINT rows")
+        try:
+            write_changes(self._db, changes, self._last_url)
+            self._last_url = max(self._last_url, max(changes.urls, default=0))
+        except _MISFITS:
+            self._db.execute("ROLLBACK TO rows")
+            return False
+        finally:
+            self._db.execute("RELEASE rows")
+        return True

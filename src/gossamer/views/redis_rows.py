@@ -1,0 +1,279 @@
+"""Reads the rows of a crawl in Redis, also such as nobody can read, and what indexes say of them.
+
+All that is stored of a row is read in one transaction: its fields in several hashes, its bits and
+its age. So they must agree, also while others write. What is wrong with a row is noted under its
+name, and no longer if it is in order when it is read again.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+import msgspec
+from redis import exceptions
+
+from gossamer.stores.redis.blocking_link import BlockingLink, Command, pack
+from gossamer.stores.redis.row_changes import (
+    RowNumbers,
+    decode_page,
+    decode_url,
+    read_attempt,
+    read_sketch,
+)
+from gossamer.stores.redis.row_keys import RowKeys, member
+from gossamer.stores.redis.row_loading import read_fields, read_host
+from gossamer.stores.rows import Changes, DomainRow, LeaseRow, RelaxingUrl, ResultRow, SketchRow
+from gossamer.stores.url_record import UrlState
+
+Row = TypeVar("Row")
+Decode = Callable[[bytes], Row]
+
+COUNTED: Final = {
+    "urls": ("urls", "known"),
+    "urls WHERE length(targets) > 0": ("links", "linked"),
+    "urls WHERE state = 0": ("unscored",),
+    "attempts": ("attempts",),
+    "relaxing": ("relaxing",),
+    "leases": ("leases",),
+    "hosts": ("hosts", "host_ids", "host_urls"),
+    "domains": ("domains",),
+    "pages": ("pages",),
+    "contents": ("contents", "kept"),
+    "sketches": ("bands", "samples"),
+    "results": ("results",),
+}
+"""Rows in the tables of a copy: each of these must have as many entries."""
+_COUNTING: Final = {
+    "kept": "ZCARD",
+    "row_ages": "ZCARD",
+    "linked": "BITCOUNT",
+    "unscored": "BITCOUNT",
+}
+"""How entries are counted that are no fields of a hash."""
+_UNREADABLE: Final = (msgspec.MsgspecError, struct.error, ValueError, TypeError, ArithmeticError)
+"""What decoders raise."""
+_decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
+_decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
+_decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode
+_decode_result: Final = msgspec.msgpack.Decoder(ResultRow).decode
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """What is stored of a crawl as a whole, after one commit."""
+
+    stamp: bytes | None
+    """The number of the commit, and who made it; None: there was none."""
+    is_led: bool
+    """Whether a process has the lead of the crawl."""
+    numbers: RowNumbers
+    metadata: Mapping[str, bytes]
+    lengths: Mapping[str, int]
+    """How many entries tables and indexes have."""
+
+
+class RowSource:
+    """The rows of one crawl, in portions of any size."""
+
+    def __init__(self, link: BlockingLink, keys: RowKeys) -> None:
+        """Take an open connection."""
+        self._link = link
+        self._keys = keys
+        self.damage: dict[str, str] = {}
+        """What is wrong with rows, by what they are called."""
+
+    def urls(self, ids: Sequence[int]) -> Changes:
+        """Return URLs with links, leases and places among those that have come nearer."""
+        keys, changes = self._keys, Changes()
+        tables = (keys.urls, keys.links, keys.leases, keys.relaxing)
+        bits = (_bits(key, ids) for key in (keys.linked, keys.unscored))
+        stored = self.together(*_fields(tables, ids), *bits)
+        for url_id, packed, links, lease, path, linked, unscored in zip(ids, *stored, strict=True):
+            name = f"URL {url_id}"
+            changes.leases[url_id] = self._own(
+                f"the lease of {name}", lease, _decode_lease, "url", url_id
+            )
+            changes.relaxing[url_id] = self._own(
+                f"the way over {name}", path, _decode_relaxing, "url_id", url_id
+            )
+            row = self._own(name, packed, decode_url, "id", url_id)
+            due = bool(links), row is not None and row.state == UrlState.UNSCORED
+            is_wrong = (bool(linked), bool(unscored)) != due
+            self.note(f"the bits of {name}", "do not say what its row says" if is_wrong else "")
+            if row is not None:
+                changes.urls[url_id] = row
+                changes.links[url_id] = links or b""
+        return changes
+
+    def hosts(self, ids: Sequence[int]) -> Changes:
+        """Return hosts with the numbers of their URLs."""
+        keys, changes = self._keys, Changes()
+        stored = self.together(*_fields((keys.hosts, keys.host_urls), ids))
+        for host, packed, count in zip(ids, *stored, strict=True):
+            decode = partial(read_host, count=count or b"-1")  # without one it is wrong in any case
+            if row := self._own(f"host {host}", packed, decode, "id", host):
+                changes.hosts[host] = row
+        return changes
+
+    def domains(self, names: Sequence[str]) -> Changes:
+        """Return domains."""
+        changes = Changes()
+        (stored,) = self.together(("HMGET", self._keys.domains, *names))
+        for name, packed in zip(names, stored, strict=True):
+            if row := self._own(f"domain {name}", packed, _decode_domain, "name", name):
+                changes.domains[name] = row
+        return changes
+
+    def domain_names(self) -> list[str]:
+        """Return the names of all domains, or of more."""
+        return [name for name, _ in self._named(read_fields(self._link, self._keys.domains))]
+
+    def pages(self, numbers: Sequence[int]) -> Changes:
+        """Return pages with contents and sketches, which replace those that there were."""
+        keys, changes = self._keys, Changes()
+        changes.dropped.update(numbers)
+        tables = (keys.pages, keys.contents, keys.bands, keys.samples)
+        ages: Command = ("ZMSCORE", keys.kept, *map(member, numbers))
+        stored = self.together(*_fields(tables, numbers), ages)
+        for number, packed, content, bands, sample, age in zip(numbers, *stored, strict=True):
+            name = f"page {number}"
+            if page := self._own(name, packed, decode_page, "number", number):
+                changes.pages[number] = page
+            if content is not None:
+                changes.contents[number] = float(age or 0.0), content
+            is_wrong = (content is None) != (age is None)
+            self.note(f"the age of {name}", "or its content is missing" if is_wrong else "")
+            decode = partial(_sketch, number, sample)
+            if sketch := self.read(f"the sketch of {name}", bands, decode):
+                changes.sketches[number] = sketch
+        return changes
+
+    def attempts(self, names: Sequence[tuple[int, int]]) -> Changes:
+        """Return attempts, which never change once they are there: of URLs, from 0 on."""
+        changes = Changes()
+        fields: Command = [f"{url_id}:{place}" for url_id, place in names]
+        (stored,) = self.together(("HMGET", self._keys.attempts, *fields))
+        for (url_id, place), packed in zip(names, stored, strict=True):
+            if attempt := self.read(f"attempt {place} at URL {url_id}", packed, read_attempt):
+                changes.attempts.setdefault(url_id, []).append(attempt)
+        return changes
+
+    def results(self, numbers: Sequence[int]) -> Changes:
+        """Return results with their rows; they never change once they are there, but rows go."""
+        keys, changes = self._keys, Changes()
+        ages: Command = ("ZMSCORE", keys.row_ages, *map(member, numbers))
+        stored = self.together(*_fields((keys.results, keys.result_rows), numbers), ages)
+        for number, packed, row, age in zip(numbers, *stored, strict=True):
+            result = self._own(f"result {number}", packed, _decode_result, "number", number)
+            due = None if row is None or result is None else result.settled_at
+            is_wrong = due != (None if age is None else float(age))
+            self.note(f"the age of result {number}", "is not that of its row" if is_wrong else "")
+            if result is not None:
+                result.row = row
+                changes.results.append(result)
+        return changes
+
+    def moment(self) -> Moment:
+        """Return what is stored of the crawl as a whole."""
+        keys = self._keys
+        counted = [*chain(*COUNTED.values()), "numbers", "result_rows", "row_ages"]
+        stamp, lead, numbers, metadata, *lengths = self.together(
+            ("GET", keys.commit),
+            ("GET", keys.lead),
+            ("HGETALL", keys.numbers),
+            ("HGETALL", keys.metadata),
+            *((_COUNTING.get(name, "HLEN"), getattr(keys, name)) for name in counted),
+        )
+        return Moment(
+            stamp=stamp,
+            is_led=lead is not None,
+            numbers=RowNumbers(
+                **{
+                    name: self.read(f"the number '{name}'", packed, int) or 0
+                    for name, packed in self._named(_pairs(numbers))
+                    if name in RowNumbers.__struct_fields__
+                }
+            ),
+            metadata=dict(self._named(_pairs(metadata))),
+            lengths=dict(zip(counted, lengths, strict=True)),
+        )
+
+    # -- what is wrong ---------------------------------------------------------------------------
+
+    def note(self, name: str, trouble: str) -> None:
+        """Note what is wrong with a row; nothing if that is empty."""
+        self.damage.pop(name, None)
+        if trouble:
+            self.damage[name] = f"{name} {trouble}"
+
+    def read(self, name: str, packed: bytes | None, decode: Decode[Row]) -> Row | None:
+        """Return a row; None if it is not there, or cannot be read."""
+        row, trouble = None, ""
+        if packed is not None:
+            try:
+                row = decode(packed)
+            except _UNREADABLE as error:
+                trouble = f"cannot be read: {error}"
+        self.note(name, trouble)
+        return row
+
+    def _own(
+        self, name: str, packed: bytes | None, decode: Decode[Row], field: str, key: object
+    ) -> Row | None:
+        """Return a row that has its own key in a field; None if it has not."""
+        row = self.read(name, packed, decode)
+        if row is None or getattr(row, field) == key:
+            return row
+        self.note(name, f"is that of {field} {getattr(row, field)}")
+        return None
+
+    def _named(self, fields: Mapping[bytes, bytes]) -> list[tuple[str, bytes]]:
+        """Return the fields of a hash, but for those whose names are no text."""
+        names = [self.read(f"the name {name!r}", name, bytes.decode) for name in fields]
+        values = fields.values()
+        return [(name, one) for name, one in zip(names, values, strict=True) if name is not None]
+
+    # -- the connection --------------------------------------------------------------------------
+
+    def together(self, *commands: Command) -> list[Any]:
+        """Return the answers of commands that are carried out in one transaction."""
+        packed = b"".join(map(pack, [("MULTI",), *commands, ("EXEC",)]))
+
+        def attempt() -> list[Any]:
+            answers: list[Any] = self._link.round_trip(packed, len(commands) + 2)[-1]
+            for answer in answers:
+                if isinstance(answer, exceptions.ResponseError):
+                    raise answer
+            return answers
+
+        return self._link.patiently(attempt)
+
+
+def commit_number(stamp: bytes | None) -> int:
+    """Return the number of a commit; 0 if there is none, or nobody can read it."""
+    number, *_ = (stamp or b"").split(b" ")
+    return int(number) if number.isdigit() else 0
+
+
+def cut(numbers: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Yield numbers, or whatever they are, in portions of that size."""
+    return (numbers[first : first + size] for first in range(0, len(numbers), size))
+
+
+def _fields(tables: Sequence[bytes], names: Sequence[Any]) -> list[Command]:
+    return [("HMGET", table, *names) for table in tables]
+
+
+def _bits(key: bytes, ids: Sequence[int]) -> Command:
+    return ["BITFIELD_RO", key, *(word for one in ids for word in ("GET", "u1", f"#{one}"))]
+
+
+def _pairs(stored: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(stored[::2], stored[1::2], strict=True))
+
+
+def _sketch(number: int, sample: bytes | None, bands: bytes) -> SketchRow | None:
+    if sample is None:
+        raise ValueError("it is there in part only")
+    return read_sketch(number, bands, sample)
