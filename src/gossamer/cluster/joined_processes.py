@@ -11,7 +11,7 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
+from gossamer.cluster.worker_config import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession

@@ -9,13 +9,11 @@ from typing import Any, NoReturn, Self
 
 import msgspec
 
-from gossamer.cluster.contracts import MODULES_NOTE, OVER_NOTE
+from gossamer.cluster.join import MemberLog, Membership, join_crawl
 from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.membership import MemberLog, Membership, join_crawl
-from gossamer.cluster.orders import order_for
-from gossamer.cluster.staffing import Staffing, cores
-from gossamer.cluster.worker_handle import Listener, WorkerServices
-from gossamer.cluster.workforce import Workforce, WorkforcePlan
+from gossamer.cluster.worker_client import Listener, WorkerServices
+from gossamer.cluster.worker_config import MODULES_NOTE, OVER_NOTE, config_for
+from gossamer.cluster.worker_pool import Autoscale, PoolPlan, WorkerPool, cores
 from gossamer.config import CrawlOptions
 from gossamer.errors import UsageError
 from gossamer.modules import Module, ModuleReport, load_modules
@@ -29,7 +27,7 @@ LOOK_EVERY_S = 2.0
 class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How many workers a command has that joins, and how many requests they may have under way."""
 
-    staffing: Staffing
+    staffing: Autoscale
     connections: int
     numbers: tuple[int, ...] = ()
     """Those of the workers that there are from the beginning."""
@@ -57,7 +55,7 @@ class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
                 f"the {connections} connections that the crawl gives to a command cannot be shared "
                 f"by {workers} workers, each of which needs one: give --workers {connections}"
             )
-        return cls(staffing=Staffing.of(workers, connections), connections=connections)
+        return cls(staffing=Autoscale.of(workers, connections), connections=connections)
 
 
 class JoiningCommand:
@@ -77,7 +75,7 @@ class JoiningCommand:
         self._launcher = launcher
         self._workers = workers
         self._number = number
-        self._workforce: Workforce | None = None
+        self._workforce: WorkerPool | None = None
         self._running: asyncio.Task[str] | None = None
         self._stopped = asyncio.Event()
         launcher.say = partial(self._log.say, "warning")
@@ -147,10 +145,10 @@ class JoiningCommand:
 
     def _make_workforce(
         self, member: Membership, joining: JoinPlan, modules: Sequence[Module]
-    ) -> Workforce:
+    ) -> WorkerPool:
         options = member.plan.options
         note = member.metadata.get(MODULES_NOTE)
-        order = order_for(
+        order = config_for(
             member.plan,
             modules,
             member.clock,
@@ -163,7 +161,7 @@ class JoiningCommand:
         async def next_number() -> int:
             return numbers.popleft() if numbers else await member.frontier.new_worker()
 
-        plan = WorkforcePlan(
+        plan = PoolPlan(
             order=order,
             staffing=joining.staffing,
             connections=joining.connections,
@@ -173,9 +171,9 @@ class JoiningCommand:
         services = WorkerServices(
             listener=self._log, clock=member.clock, max_body_bytes=options.max_body_bytes
         )
-        return Workforce(self._launcher, member.store, plan, services, lambda: None)
+        return WorkerPool(self._launcher, member.store, plan, services, lambda: None)
 
-    async def _work(self, member: Membership, workforce: Workforce) -> str:
+    async def _work(self, member: Membership, workforce: WorkerPool) -> str:
         """Have the workers work until the crawl is over, or this process is to leave."""
         over = member.client.over
         work = asyncio.create_task(workforce.run())

@@ -8,25 +8,24 @@ from functools import partial
 
 import msgspec
 
-from gossamer.cluster.contracts import MODULES_NOTE
-from gossamer.cluster.crawl_outputs import CrawlOutputs
 from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.worker_config import MODULES_NOTE
 from gossamer.coordinator.beginning import begin, has_begun, retry_failed
 from gossamer.coordinator.bodies import CrawlBodies
 from gossamer.coordinator.engine import Engine, Workers
-from gossamer.coordinator.given_up import read_given_up
-from gossamer.coordinator.observer import Observer, Summary
+from gossamer.coordinator.observer import Observer, RunProgress, Summary
 from gossamer.coordinator.opening import LedCrawl, OpenRequest, open_for_work
 from gossamer.coordinator.outputs import (
+    CrawlOutputs,
     OutputSite,
     check_outputs,
     finish_outputs,
     open_outputs,
 )
 from gossamer.coordinator.processes import ProcessSetting, open_processes
-from gossamer.coordinator.run_progress import RunProgress
 from gossamer.coordinator.seed_files import SeedFiles
-from gossamer.coordinator.seeds import read_seeds
+from gossamer.coordinator.seed_report import read_seeds
+from gossamer.coordinator.summary import read_given_up
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.retrying import RetryRequest
 from gossamer.frontier.rules import FrontierRules

@@ -5,12 +5,10 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from gossamer.cluster.contracts import WorkerOrder
 from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.orders import order_for
-from gossamer.cluster.staffing import Staffing
-from gossamer.cluster.worker_handle import WorkerServices
-from gossamer.cluster.workforce import Workforce, WorkforcePlan
+from gossamer.cluster.worker_client import WorkerServices
+from gossamer.cluster.worker_config import WorkerConfig, config_for
+from gossamer.cluster.worker_pool import Autoscale, PoolPlan, WorkerPool
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.opening import LedCrawl
 from gossamer.model import NameTable
@@ -42,12 +40,12 @@ class ProcessSetting(msgspec.Struct, frozen=True, kw_only=True):
 @asynccontextmanager
 async def open_processes(
     setting: ProcessSetting, launcher: Launcher, on_settled: Callable[[], None]
-) -> AsyncIterator[Workforce]:
+) -> AsyncIterator[WorkerPool]:
     """Open the workforce of a crawl."""
     options, opened = setting.plan.options, setting.opened
-    plan = WorkforcePlan(
+    plan = PoolPlan(
         order=await _order(setting),
-        staffing=Staffing.of(options.workers, options.connections),
+        staffing=Autoscale.of(options.workers, options.connections),
         connections=options.connections,
         new_worker=opened.new_worker,
     )
@@ -61,12 +59,12 @@ async def open_processes(
         lock=opened.worker_lock,
         max_body_bytes=options.max_body_bytes,
     )
-    yield Workforce(launcher, opened.frontier, plan, services, on_settled)
+    yield WorkerPool(launcher, opened.frontier, plan, services, on_settled)
 
 
-async def _order(setting: ProcessSetting) -> WorkerOrder:
+async def _order(setting: ProcessSetting) -> WorkerConfig:
     numbering = await setting.opened.frontier.numbering()
-    order = order_for(
+    order = config_for(
         setting.plan,
         setting.modules,
         setting.clock,

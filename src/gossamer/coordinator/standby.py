@@ -2,9 +2,9 @@
 
 import asyncio
 
+from gossamer.cluster.join import found_crawl
 from gossamer.cluster.joined_processes import JoinedProcesses, JoinedServices
-from gossamer.cluster.membership import found_crawl
-from gossamer.cluster.worker_handle import Listener
+from gossamer.cluster.worker_client import Listener
 from gossamer.config import CrawlOptions, StoreAddress
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.open_redis import FRONTIER, open_to_lead

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from gossamer.coordinator.given_up import GivenUpHost, read_given_up
-from gossamer.coordinator.seeds import SeedReport, read_seeds
+from gossamer.coordinator.seed_report import SeedReport, read_seeds
+from gossamer.coordinator.summary import GivenUpHost, read_given_up
 from gossamer.frontier.queues import QueueTable
 from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount

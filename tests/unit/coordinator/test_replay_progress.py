@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer import CrawlError
-from gossamer.coordinator.replay_progress import ProgressFile, ReplayProgress
+from gossamer.coordinator.replay import ProgressFile, ReplayProgress
 
 
 @given(st.lists(st.sets(st.integers(1, 30)), max_size=5))
