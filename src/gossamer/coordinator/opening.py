@@ -22,7 +22,7 @@ from gossamer.stores.ownership import (
     new_identity,
     owner_of,
 )
-from gossamer.stores.results import ReplayedPage, pack_records
+from gossamer.stores.results import Record, pack_records
 from gossamer.stores.rows import Changes, ResultRow, Rows
 from gossamer.stores.rows_reader import Presence, RowsReader, explained
 from gossamer.stores.sqlite import SqliteRows
@@ -104,43 +104,47 @@ class IdleRequest(msgspec.Struct, frozen=True, kw_only=True):
     say: Say = lambda _level, _words: None
 
 
-class IdleCrawl(msgspec.Struct, frozen=True):
+class IdleCrawl:
     """A crawl that nobody works on, nor can while it is open."""
 
-    rows: Rows
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._turn = asyncio.Lock()
 
     async def keep(self) -> None:
         """Stay the one that has it, to be called every second; a CrawlError if another has it."""
-        await asyncio.to_thread(self.rows.renew_lead)
+        async with self._turn:
+            await asyncio.to_thread(self.rows.renew_lead)
 
-    async def add_replayed(self, replayed: ReplayedPage, now: float) -> None:
-        """Append records to the log of results, and store the note, in one atomic step.
+    async def add_replayed(
+        self, page_id: int, records: Sequence[Record], metadata: dict[str, bytes], now: float
+    ) -> None:
+        """Append records of a page to the log of results, and store metadata, in one atomic step.
 
         The result is one of the page's URL, without the page, which is not kept now.
         """
-        await asyncio.to_thread(self._add_replayed, replayed, now)
-
-    def _add_replayed(self, replayed: ReplayedPage, now: float) -> None:
         rows, results = self.rows, []
-        try:
-            if replayed.records:
-                page = rows.read_page(replayed.page_id)
-                assert page is not None, "pages are never removed"
-                packed = pack_records(replayed.records)
-                number = rows.last_result() + 1
-                results = [ResultRow(number, page.url, None, now, packed, None)]
-            write(rows, metadata={replayed.note: replayed.progress}, results=results)
-        except rows.errors as error:
-            raise CrawlError(rows.complaint(error)) from error
+        async with self._turn:
+            try:
+                if records:
+                    page = rows.read_page(page_id)
+                    assert page is not None, "pages are never removed"
+                    number, packed = rows.last_result() + 1, pack_records(records)
+                    results = [ResultRow(number, page.url, None, now, packed, None)]
+                finish = begin_writing(rows, metadata=metadata, results=results)
+                await asyncio.to_thread(finish)
+            except rows.errors as error:
+                raise CrawlError(rows.complaint(error)) from error
 
 
-def write(rows: Rows, *, metadata: dict[str, bytes], results: Sequence[ResultRow] = ()) -> None:
-    """Write something to the rows of a crawl whose frontier is not there, and make it durable."""
+def begin_writing(
+    rows: Rows, *, metadata: dict[str, bytes], results: Sequence[ResultRow] = ()
+) -> Callable[[], None]:
+    """Write to the rows of a crawl whose frontier is not there; return what makes it durable."""
     changes = Changes()
     changes.metadata.update(metadata)
     changes.results += results
-    if (finish := rows.write(changes)) is not None:
-        finish()
+    return rows.write(changes) or (lambda: None)
 
 
 def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[LedCrawl]:
@@ -256,5 +260,5 @@ def _noted(owner: CrawlOwner, rows: SqliteRows, known: bytes | None) -> CrawlOwn
     """Return the owner as the store has it from now on: durable, before anything is marked."""
     if known is not None:
         return msgspec.structs.replace(owner, identity=known.decode())
-    write(rows, metadata={IDENTITY_NOTE: owner.identity.encode()})
+    begin_writing(rows, metadata={IDENTITY_NOTE: owner.identity.encode()})()
     return owner

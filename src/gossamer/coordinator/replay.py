@@ -1,37 +1,35 @@
 """The replay of a crawl: modules see every kept page, in order, as the crawl would show them."""
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Self
 
 import msgspec
-import xxhash
 
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.opening import IdleCrawl, IdleRequest, open_idle
-from gossamer.errors import CrawlError
 from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.modules.kept_pages import read_page
 from gossamer.plan import Plan
 from gossamer.plan.origin import working_directory
 from gossamer.plugins.files import absolute_name
-from gossamer.stores.atomic_files import write_file
 from gossamer.stores.notes import read_note
 from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.registry import kind_of, open_for_reading
-from gossamer.stores.results import Record, ReplayedPage
+from gossamer.stores.results import Record
 
 
 class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Which kept pages a module has been shown."""
+    """Which kept pages a module has been shown: a note in the store.
 
-    module: str
+    It is stored after each page, with the records that the module has extracted from it, in one
+    step. So they are stored once, and a replay that is killed shows at most one page twice.
+    """
+
     crawl: float
-    """When the crawl began: another crawl in the same directory is shown from its start."""
+    """When the crawl began: one that was started over is shown from its start."""
     last: int = 0
     """The largest number of a page that was its turn."""
     gaps: tuple[int, ...] = ()
@@ -48,84 +46,6 @@ class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
         else:
             gaps = (*self.gaps, *range(self.last + 1, number))
         return msgspec.structs.replace(self, last=max(self.last, number), gaps=gaps)
-
-
-class ProgressFile:
-    """The file that keeps how far a module is."""
-
-    def __init__(self, directory: Path, module: str, crawl: float) -> None:
-        self._start = ReplayProgress(module=module, crawl=crawl)
-        self._directory = directory
-        word = re.sub(r"[^A-Za-z0-9]+", "-", module).strip("-")[-40:]
-        self._name = f".replay-{word}-{xxhash.xxh3_64_hexdigest(module.encode())[:8]}.json"
-
-    def read(self) -> ReplayProgress:
-        """Return how far the module is; at its start if it was not shown any page of this crawl."""
-        try:
-            found = msgspec.json.decode(
-                (self._directory / self._name).read_bytes(), type=ReplayProgress
-            )
-        except FileNotFoundError:
-            return self._start
-        except (OSError, msgspec.DecodeError) as error:
-            raise CrawlError(
-                f"cannot read {self._directory / self._name}, which tells how far the replay is "
-                f"({error}): --from-start shows all pages again"
-            ) from error
-        same = (found.module, found.crawl) == (self._start.module, self._start.crawl)
-        return found if same else self._start
-
-    def start_over(self) -> ReplayProgress:
-        """Return the start, which is where a replay goes on from now on."""
-        self.write(self._start)
-        return self._start
-
-    def write(self, progress: ReplayProgress) -> None:
-        """Keep how far the module is; this outlasts the process."""
-        try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            write_file(str(self._directory), self._name, [msgspec.json.encode(progress)])
-        except OSError as error:
-            raise CrawlError(
-                f"cannot write how far the replay is into {self._directory}: {error.strerror}"
-            ) from error
-
-
-class ReplayRecords:
-    """Stores the records of one module."""
-
-    def __init__(self, crawl: IdleCrawl, shown: ReplayProgress) -> None:
-        """Begin behind the pages that were shown."""
-        self._crawl = crawl
-        self._progress = shown
-        self._note = f"replay:{shown.module}"
-
-    async def start_over(self) -> None:
-        """Have the records of all pages stored once more."""
-        await self._store(0, ())
-
-    async def go_on(self, reader: CrawlReader) -> None:
-        """Begin behind the pages whose records are stored, if those are more."""
-        note = await reader.note(self._note)
-        stored = read_note(note, ReplayProgress, f"the note {self._note} in the store is")
-        if stored is not None and stored.crawl == self._progress.crawl:
-            self._progress = max(self._progress, stored, key=lambda one: one.last)
-
-    async def add(self, page_id: int, records: Sequence[Record]) -> None:
-        """Store the records of a page, unless they are."""
-        if self._progress.is_due(page_id):
-            self._progress = self._progress.after(page_id)
-            if records:
-                await self._store(page_id, records)
-
-    async def _store(self, page_id: int, records: Sequence[Record]) -> None:
-        replayed = ReplayedPage(
-            page_id=page_id,
-            records=tuple(records),
-            note=self._note,
-            progress=msgspec.json.encode(self._progress),
-        )
-        await self._crawl.add_replayed(replayed, time.time())
 
 
 KEEP_EVERY_S = 1.0
@@ -203,10 +123,11 @@ class Replay:
         """Show a module the pages that it has not been shown, while the crawl is kept for us."""
         plan, counts, started = self._plan, await reader.counts(), self._clock()
         name = absolute_name(module.name, working_directory())
-        file = ProgressFile(plan.directory, name, counts.started_at or 0.0)
-        progress = file.start_over() if self._from_start else file.read()
-        records = ReplayRecords(crawl, progress)
-        await (records.start_over() if self._from_start else records.go_on(reader))
+        note = f"replay:{name}"
+        progress = ReplayProgress(crawl=counts.started_at or 0.0)
+        before = read_note(await reader.note(note), ReplayProgress, f"the note {note} is")
+        if before is not None and before.crawl == progress.crawl and not self._from_start:
+            progress = before
         runner = ModuleRunner([module])
         identity = await reader.note(IDENTITY_NOTE) or b""
         context = _context(plan, progress, identity.decode())
@@ -219,14 +140,15 @@ class Replay:
                     break
                 if not progress.is_due(record.id):
                     continue
+                records: Sequence[Record] = ()
                 if (page := await read_page(reader, record, plan.analysis_rules())) is None:
                     expired += 1
                 else:
-                    delivered = await runner.deliver(page)
-                    await records.add(record.id, delivered.records)
+                    records = (await runner.deliver(page)).records
                     shown += 1
                 progress = progress.after(record.id)
-                file.write(progress)
+                noted = {note: msgspec.json.encode(progress)}
+                await crawl.add_replayed(record.id, records, noted, time.time())
                 await asyncio.sleep(0)  # signals are heard only in between
                 if keeping.done():
                     keeping.result()  # why the crawl is lost
