@@ -85,7 +85,7 @@ class WorkerClient:
         self._channel: Channel | None = None
 
     async def start(
-        self, launcher: Launcher, order: WorkerConfig, on_batch: Callable[[], None]
+        self, launcher: Launcher, config: WorkerConfig, on_batch: Callable[[], None]
     ) -> None:
         """Start the process, and tell it what to do."""
         self.pid, end = await launcher.start(self._services.lock)
@@ -97,7 +97,7 @@ class WorkerClient:
             max_message=MAX_MESSAGE + 2 * self._services.max_body_bytes,
             on_batch=on_batch,
         )
-        self._channel.notify(CONTROL.methods["begin"], order)
+        self._channel.notify(CONTROL.methods["begin"], config)
 
     def wake(self) -> None:
         """Let it have what there may be for it now."""

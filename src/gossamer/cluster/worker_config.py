@@ -39,9 +39,9 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Where its store and its directory are: what is not stored with the crawl."""
     modules: tuple[str, ...]
     """The names of those that it loads."""
-    coordinator_hooks: Hooks | None
+    coordinator_hooks: Hooks | None = None
     """Those of the modules in the process that started it; None: there are none."""
-    wants_events: bool
+    wants_events: bool = False
     clock_offset_s: float
     lease_s: float
     has_joined: bool = False
@@ -56,7 +56,7 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerControl(Protocol):
     """What a worker can be told."""
 
-    async def begin(self, order: WorkerConfig) -> None:
+    async def begin(self, config: WorkerConfig) -> None:
         """Begin to work."""
 
     async def set_slots(self, slots: int) -> None:
@@ -113,8 +113,6 @@ def config_for(
     clock: Callable[[], float],
     *,
     store: StoreAddress,
-    coordinator_hooks: Hooks | None,
-    wants_events: bool = False,
 ) -> WorkerConfig:
     """Return what all workers of a crawl are told; each gets its own number and slots.
 
@@ -130,8 +128,6 @@ def config_for(
             "dir": str(plan.directory),
         },
         modules=tuple(one.name for one in modules),
-        coordinator_hooks=coordinator_hooks,
-        wants_events=wants_events,
         clock_offset_s=clock() - time.monotonic(),
         lease_s=plan.options.lease_s,
     )

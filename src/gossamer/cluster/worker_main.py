@@ -19,7 +19,6 @@ from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
 from gossamer.cluster.forward_stdio import EventFeed, printing_to
 from gossamer.cluster.worker_config import CONTRACTS, CONTROL, FEED, WorkerConfig
-from gossamer.cluster.worker_role import WorkerRole
 from gossamer.config import load
 from gossamer.content import Analyser, AnalysisRules, RawPage
 from gossamer.download import AddressLocks
@@ -34,6 +33,8 @@ from gossamer.plan.stored_options import unpack_options
 from gossamer.plugins import describe
 from gossamer.stores.views import WorkerReport
 from gossamer.worker.crash_note import CrashNote
+from gossamer.worker.hooks import report_pending_depths
+from gossamer.worker.loop import Worker
 from gossamer.worker.open_context import ProcessContext, open_worker_context
 from gossamer.worker.unused_memory import UnusedMemory, give_back_memory
 
@@ -128,20 +129,20 @@ class WorkerProcess:
     def __init__(self, note: CrashNote, locks: AddressLocks) -> None:
         self._note = note
         self._locks = locks
-        self._order: asyncio.Queue[WorkerConfig] = asyncio.Queue()
-        self._role: WorkerRole | None = None
+        self._config: asyncio.Queue[WorkerConfig] = asyncio.Queue()
+        self._worker: Worker | None = None
         self._stopped = False
 
     # -- what it is told -------------------------------------------------------------------------
 
-    async def begin(self, order: WorkerConfig) -> None:
+    async def begin(self, config: WorkerConfig) -> None:
         """Begin to work."""
-        self._order.put_nowait(order)
+        self._config.put_nowait(config)
 
     async def set_slots(self, slots: int) -> None:
         """Have at most so many requests under way; done when there are no more."""
-        if self._role is not None:
-            await self._role.set_slots(slots)
+        if self._worker is not None:
+            await self._worker.set_slots(slots)
 
     async def stop(self) -> None:
         """Finish what is in progress, and end."""
@@ -150,13 +151,13 @@ class WorkerProcess:
     async def leave(self) -> None:
         """Give back what is in progress, and end."""
         self._stopped = True
-        if self._role is not None:
-            self._role.leave()
+        if self._worker is not None:
+            self._worker.leave()
 
     def _stop(self) -> None:
         self._stopped = True
-        if self._role is not None:
-            self._role.stop()
+        if self._worker is not None:
+            self._worker.stop()
 
     # -- what it does ----------------------------------------------------------------------------
 
@@ -190,41 +191,40 @@ class WorkerProcess:
         return EXIT_FAILED
 
     async def _work(self, channel: Channel) -> None:
-        order = await self._order.get()
-        own = load(order.own_options, {}).options
-        plan = Plan(unpack_options(order.options, own))
-        runner = ModuleRunner(load_modules(order.modules))
+        config = await self._config.get()
+        own = load(config.own_options, {}).options
+        plan = Plan(unpack_options(config.options, own))
+        runner = ModuleRunner(load_modules(config.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
-            frontier = await self._reach_frontier(order, plan, channel, stack)
+            frontier = await self._reach_frontier(config, plan, channel, stack)
             store = FRONTIER.proxy(frontier)
-            await runner.open(_module_context(plan, order))
+            await runner.open(_module_context(plan, config))
             stack.push_async_callback(runner.close)
             _limit_memory()
             context = ProcessContext(
-                modules=WorkerModules(runner, _elsewhere(frontier, order.coordinator_hooks)),
-                clock=clock_at(order.clock_offset_s),
-                lease_s=order.lease_s,
-                watch=EventFeed(channel) if order.wants_events else None,
-                dns=order.dns,
+                modules=WorkerModules(runner, _elsewhere(frontier, config.coordinator_hooks)),
+                clock=clock_at(config.clock_offset_s),
+                lease_s=config.lease_s,
+                watch=EventFeed(channel) if config.wants_events else None,
+                dns=config.dns,
                 note=self._note,
                 address_locks=self._locks,
-                number=order.number,
+                number=config.number,
             )
-            self._role = WorkerRole(
-                order.number,
-                await open_worker_context(plan, store, context, stack),
-                order.slots,
-            )
+            worker_context = await open_worker_context(plan, store, context, stack)
+            self._worker = Worker(config.number, worker_context, config.slots, lambda: None)
             if self._stopped:
-                self._role.stop()
+                self._worker.stop()
             signs = [
                 asyncio.create_task(_give_signs(channel, runner)),
-                asyncio.create_task(_join_regularly(store, order)),
+                asyncio.create_task(_join_regularly(store, config)),
                 asyncio.create_task(_give_back_regularly()),
             ]
             try:
-                await self._role.run()
+                await report_pending_depths(store, context.modules)
+                await self._worker.run()
+                await report_pending_depths(store, context.modules)  # found elsewhere
             finally:
                 for one in signs:
                     one.cancel()
@@ -232,10 +232,10 @@ class WorkerProcess:
         channel.notify(FEED.methods["alive"], Heartbeat().report(), runner.report())
 
     async def _reach_frontier(
-        self, order: WorkerConfig, plan: Plan, channel: Channel, stack: AsyncExitStack
+        self, config: WorkerConfig, plan: Plan, channel: Channel, stack: AsyncExitStack
     ) -> Caller:
         """Return the way to the frontier: the process that started us, or queues at a server."""
-        if not order.has_joined:
+        if not config.has_joined:
             return channel
         # A worker of a crawl in a file does not load the client of a server.
         from gossamer.cluster.join import open_client  # noqa: PLC0415
@@ -243,7 +243,7 @@ class WorkerProcess:
 
         address = parse_address(plan.options.store.url)
         client, queues = open_client(
-            address, plan.name, order.number, lambda words: _warn(channel, words)
+            address, plan.name, config.number, lambda words: _warn(channel, words)
         )
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)
@@ -262,11 +262,11 @@ async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
         channel.notify(FEED.methods["alive"], signs.report(), runner.report())
 
 
-async def _join_regularly(store: FrontierClient, order: WorkerConfig) -> None:
+async def _join_regularly(store: FrontierClient, config: WorkerConfig) -> None:
     """Tell the store that we are alive, also when all slots are in use; it may be away."""
-    signs, clock = Heartbeat(), clock_at(order.clock_offset_s)
+    signs, clock = Heartbeat(), clock_at(config.clock_offset_s)
     while True:
-        await store.join(order.number, clock(), signs.report())
+        await store.join(config.number, clock(), signs.report())
         await asyncio.sleep(JOIN_EVERY_S)
 
 
@@ -280,14 +280,14 @@ async def _give_back_regularly() -> None:
             watch.given_back(resident_bytes())
 
 
-def _module_context(plan: Plan, order: WorkerConfig) -> ModuleContext:
+def _module_context(plan: Plan, config: WorkerConfig) -> ModuleContext:
     return ModuleContext(
         directory=plan.directory,
         crawl=plan.name,
-        identity=order.identity,
-        worker=order.number,
-        resumed_from=order.resumed_from,
-        gaps=order.gaps,
+        identity=config.identity,
+        worker=config.number,
+        resumed_from=config.resumed_from,
+        gaps=config.gaps,
         shared=True,
     )
 

@@ -74,9 +74,9 @@ LEAST_SILENCE_S = 5.0
 class PoolPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What the workers are to do, and how many there are."""
 
-    order: WorkerConfig
+    config: WorkerConfig
     """For all of them; number and slots are those of each."""
-    staffing: Autoscale
+    size: Autoscale
     connections: int
     """How many requests all of them together may have under way."""
     new_worker: Callable[[], Awaitable[int]]
@@ -87,7 +87,7 @@ class PoolPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def silence_s(self) -> float:
         """How long a worker may be silent: it ends before others may have its URLs."""
-        return max(LEAST_SILENCE_S, SILENCE_SHARE * self.order.lease_s)
+        return max(LEAST_SILENCE_S, SILENCE_SHARE * self.config.lease_s)
 
 
 class WorkerPool:
@@ -175,7 +175,7 @@ class WorkerPool:
 
         All of them count before the first one is there: it would get all domains, and keep them.
         """
-        count = self._plan.staffing.least
+        count = self._plan.size.least
         numbers = [await self._new_number() for _ in range(count)]
         for number, slots in zip(numbers, shares(self._plan.connections, count), strict=True):
             await self._start(number, slots)
@@ -200,8 +200,8 @@ class WorkerPool:
     async def _start(self, number: int, slots: int) -> None:
         async with self._changing:
             worker = WorkerClient(number, self._services)
-            order = msgspec.structs.replace(self._plan.order, number=number, slots=slots)
-            await worker.start(self._launcher, order, self._batch_done)
+            config = msgspec.structs.replace(self._plan.config, number=number, slots=slots)
+            await worker.start(self._launcher, config, self._batch_done)
             self._workers[worker.pid] = worker
             if self._stopping:
                 worker.stop()
@@ -337,9 +337,9 @@ class WorkerPool:
             return False
         busy = [worker.busy for worker in self._workers.values()]
         count = len(busy) + len(self._missing)
-        if count >= self._plan.staffing.most or not await self._is_under_way(now):
+        if count >= self._plan.size.most or not await self._is_under_way(now):
             return False
-        return self._plan.staffing.wants_more(busy, await self._store.ready_hosts(now))
+        return self._plan.size.wants_more(busy, await self._store.ready_hosts(now))
 
     async def _is_under_way(self, now: float) -> bool:
         """Tell whether the first URL is finished: until then all wait for the first worker."""

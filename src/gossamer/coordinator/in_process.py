@@ -7,8 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import msgspec
-
 from gossamer.cluster.worker_pool import shares
 from gossamer.coordinator.engine import Engine
 from gossamer.download import Client
@@ -18,7 +16,7 @@ from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Depth
 from gossamer.frontier.service import Frontier
-from gossamer.model import Event, NameTable, Url
+from gossamer.model import Url
 from gossamer.modules import ModuleReport
 from gossamer.plan import Plan
 from gossamer.plan.clock import steady_clock
@@ -88,32 +86,14 @@ class InProcessWorkers:
                 worker.wake()
 
 
-class TaskSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """A crawl that tasks of this process are to work on."""
-
-    plan: Plan
-    store: FrontierClient
-    clock: Callable[[], float]
-    watch: Callable[[Event], None] | None
-    dns: NameTable | None
-
-
 @asynccontextmanager
 async def open_tasks(
-    setting: TaskSetting, modules: Modules, on_settled: Callable[[], None]
+    plan: Plan, store: FrontierClient, own: ProcessContext, on_settled: Callable[[], None]
 ) -> AsyncIterator[InProcessWorkers]:
     """Open the workers of a crawl as tasks."""
-    options = setting.plan.options
-    own = ProcessContext(
-        modules=modules,
-        clock=setting.clock,
-        lease_s=options.lease_s,
-        watch=setting.watch,
-        dns=setting.dns,
-    )
     async with AsyncExitStack() as stack:
-        context = await open_worker_context(setting.plan, setting.store, own, stack)
-        slots = shares(options.connections, options.workers or 1)
+        context = await open_worker_context(plan, store, own, stack)
+        slots = shares(plan.options.connections, plan.options.workers or 1)
         yield InProcessWorkers(context, slots, on_settled)
 
 
