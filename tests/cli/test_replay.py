@@ -144,7 +144,7 @@ def test_killed_it_goes_on_where_it_was(gossamer: Gossamer, crawl: list[str], fo
 def test_the_records_of_a_replay_are_stored_once(
     gossamer: Gossamer, crawl: list[str], folder: Path
 ) -> None:
-    """Also if the replay was killed, and if it is not known any more what was shown."""
+    """Also if the replay was killed."""
     replay = ["replay", *crawl, "--module", "./mine.py:scrape"]
     assert gossamer(*replay).returncode == -signal.SIGKILL
     assert len([one for one in logged(crawl, folder) if one.records]) == 3
@@ -158,11 +158,8 @@ def test_the_records_of_a_replay_are_stored_once(
     assert [one.url_id for one in replayed] == [pages[n] for n in range(1, 13, 2)]
     assert {one.page_id for one in replayed} == {None}
     assert {one.source for (one,) in gathered} == {"./mine.py:scrape"}
-    for file in (folder / "a crawl").glob(".replay-*scrape*.json"):
-        file.unlink()
     again = gossamer(*replay)
-    assert "./mine.py:scrape has seen 12 pages in" in again.stderr, again.stderr
-    assert ", 6 records" in again.stderr
+    assert "./mine.py:scrape has seen all 12 pages before" in again.stderr, again.stderr
     assert logged(crawl, folder) == before
     assert gossamer(*replay, "--from-start").returncode == 0
     assert len(logged(crawl, folder)) == len(before) + 6, "that is another replay"

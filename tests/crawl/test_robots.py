@@ -10,7 +10,7 @@ import pytest
 from crawled import Crawled
 
 from gossamer import Outcome
-from gossamer.coordinator.memory_crawl import MemoryCrawl
+from gossamer.coordinator.in_process import MemoryCrawl
 from gossamer.download import Client, FetchOptions
 from gossamer.download.robots_memory import RobotsLimits
 from gossamer.model import Url

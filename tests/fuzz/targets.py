@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from gossamer.cluster.contracts import CONTRACTS
+from gossamer.cluster.worker_config import CONTRACTS
 from gossamer.codings import Body
 from gossamer.codings.decoders import decoders_of
 from gossamer.content import AnalysisRules, parse

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from gossamer.content import Analyser, AnalysisRules, FoundLink, parse
-from gossamer.coordinator.memory_crawl import MemoryCrawl
+from gossamer.coordinator.in_process import MemoryCrawl
 from gossamer.download import PRODUCT, Client, FetchOptions, user_agent
 from gossamer.kinds import LinkKind
 from gossamer.model import Outcome, Response, Url

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Literal
 
-from gossamer.cluster.membership import find_shared_crawl
+from gossamer.cluster.join import find_shared_crawl
 from gossamer.config import CrawlOptions
 from gossamer.errors import CrawlError
 from gossamer.stores.notes import OPTIONS_NOTE

@@ -1,7 +1,7 @@
 """The processes that have joined a crawl, as its frontier has them: their queues and sessions."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from secrets import token_hex
 from typing import Any
@@ -11,7 +11,7 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
+from gossamer.cluster.worker_config import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
@@ -22,7 +22,49 @@ from gossamer.stores.redis.message_queues import FrontierQueues, alive, down, se
 LEAVE_WITHIN_S = 3.0
 """How long processes that have joined may take to leave a crawl that is over."""
 
+LOOK_EVERY_S = 0.5
+GONE_AFTER_S = 1.0
+"""How long a process has no connection before it is taken for dead: one that has lost it has
+another within moments."""
+STEADY_AFTER_S = 5.0
+"""How long everybody has to find the server again after it was away."""
+
 Say = Callable[[Level, str], None]
+
+
+class Connections:
+    """Tells which processes have died without a word: the system has closed their connections.
+
+    One that stands still keeps its own, and so does one whose machine has lost power: their leases
+    run out. Nothing is concluded while the server itself was away.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._missed: dict[str, float] = {}
+        """Since when each process has no connection."""
+        self._steady_at: float | None = None
+
+    def expect(self, name: str) -> None:
+        """Miss a process also if it has no connection from the beginning."""
+        self._seen.add(name)
+
+    def dead(self, names: Iterable[str], connected: set[str] | None, now: float) -> list[str]:
+        """Return who has died of those that have joined; None: nobody knows who is connected."""
+        if connected is None:
+            self._steady_at = None
+            return []
+        if self._steady_at is None:
+            self._steady_at = now + STEADY_AFTER_S
+        self._seen |= connected
+        self._missed = {
+            name: self._missed.get(name, now)
+            for name in names
+            if name in self._seen and name not in connected
+        }
+        self._seen &= connected | self._missed.keys()
+        gone = [name for name, since in self._missed.items() if now - since >= GONE_AFTER_S]
+        return gone if now >= self._steady_at else []
 
 
 class JoinedServices(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +157,7 @@ class JoinedProcesses:
         self._on_news = on_news
         self._processes: dict[str, _Process] = {}
         self._noted: dict[str, int | None] = {}
+        self._connections = Connections()
         self._over: str | None = None
         self._has_left = asyncio.Event()
 
@@ -124,20 +167,42 @@ class JoinedProcesses:
         for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
             self._noted[name] = number
             self._processes[name] = _Process(name, number, self)
+            self._connections.expect(name)
             if number is not None:
                 await self.store.join(number, self.services.clock())
 
     async def run(self) -> None:
-        """Take in what they say, until cancelled."""
+        """Take in what they say, and see off those that die, until cancelled."""
+        tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._see_off_dead())]
         try:
-            while True:
-                rung = await self._queues.rung()
-                await self._read(rung or {*self._processes})
-                self._raise_what_broke()
+            await asyncio.gather(*tasks)
         finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             for process in self._processes.values():
                 process.server.end()
             await self._queues.close()
+
+    async def _hear(self) -> None:
+        while True:
+            rung = await self._queues.rung()
+            await self._read(rung or {*self._processes})
+            self._raise_what_broke()
+
+    async def _see_off_dead(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            names = [*self._processes]
+            connected = await self._queues.connected(names) if names else set()
+            for name in self._connections.dead(names, connected, self.services.clock()):
+                if (process := self._processes.get(name)) is None:
+                    continue
+                await self._read({name})
+                if process.number is not None:
+                    words = f"worker {process.number} died with the command that had started it"
+                    self.services.say("warning", words)
+                await self._take_back(process)
 
     def on_news(self) -> None:
         """Note that they have told the store something."""
@@ -199,8 +264,15 @@ class JoinedProcesses:
                     process.untaken += 1
                     process.heard_at = self.services.clock()
             if process.server.is_left:
-                await process.server.idle()
-                self._forget(process)
+                await self._take_back(process)
+
+    async def _take_back(self, process: _Process) -> None:
+        """Forget a process that has ended, and take back what it had as a worker."""
+        await process.server.idle()
+        if process.number is not None:
+            await self.store.dismiss(process.number, [], self.services.clock())
+            await process.session.take_back()
+        self._forget(process)
 
     def _forget(self, process: _Process) -> None:
         if self._processes.pop(process.name, None) is not None:

@@ -9,13 +9,11 @@ from typing import Any, NoReturn, Self
 
 import msgspec
 
-from gossamer.cluster.contracts import MODULES_NOTE, OVER_NOTE
+from gossamer.cluster.join import MemberLog, Membership, join_crawl
 from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.membership import MemberLog, Membership, join_crawl
-from gossamer.cluster.orders import order_for
-from gossamer.cluster.staffing import Staffing, cores
-from gossamer.cluster.worker_handle import Listener, WorkerServices
-from gossamer.cluster.workforce import Workforce, WorkforcePlan
+from gossamer.cluster.worker_client import Listener, WorkerServices
+from gossamer.cluster.worker_config import MODULES_NOTE, OVER_NOTE, config_for
+from gossamer.cluster.worker_pool import Autoscale, PoolPlan, WorkerPool, cores
 from gossamer.config import CrawlOptions
 from gossamer.errors import UsageError
 from gossamer.modules import Module, ModuleReport, load_modules
@@ -29,7 +27,7 @@ LOOK_EVERY_S = 2.0
 class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How many workers a command has that joins, and how many requests they may have under way."""
 
-    staffing: Staffing
+    size: Autoscale
     connections: int
     numbers: tuple[int, ...] = ()
     """Those of the workers that there are from the beginning."""
@@ -38,9 +36,9 @@ class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """What these workers are called."""
         numbers = ", ".join(map(str, self.numbers))
-        if self.staffing.most == 1:
+        if self.size.most == 1:
             return f"worker {numbers}"
-        return f"workers {numbers}{' …' * (self.staffing.least < self.staffing.most)}"
+        return f"workers {numbers}{' …' * (self.size.least < self.size.most)}"
 
     @classmethod
     def of(cls, workers: int | None, options: CrawlOptions) -> Self:
@@ -57,7 +55,7 @@ class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
                 f"the {connections} connections that the crawl gives to a command cannot be shared "
                 f"by {workers} workers, each of which needs one: give --workers {connections}"
             )
-        return cls(staffing=Staffing.of(workers, connections), connections=connections)
+        return cls(size=Autoscale.of(workers, connections), connections=connections)
 
 
 class JoiningCommand:
@@ -77,7 +75,7 @@ class JoiningCommand:
         self._launcher = launcher
         self._workers = workers
         self._number = number
-        self._workforce: Workforce | None = None
+        self._pool: WorkerPool | None = None
         self._running: asyncio.Task[str] | None = None
         self._stopped = asyncio.Event()
         launcher.say = partial(self._log.say, "warning")
@@ -85,12 +83,12 @@ class JoiningCommand:
     def stop(self) -> None:
         """Finish what is in progress and leave, or do not join at all."""
         self._stopped.set()
-        if self._workforce is None and self._running is not None:
+        if self._pool is None and self._running is not None:
             self._running.cancel()
 
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules."""
-        return [] if self._workforce is None else self._workforce.report()
+        return [] if self._pool is None else self._pool.report()
 
     async def run(self) -> str:
         """Work until the end of the crawl; return what ended it, or `interrupted`."""
@@ -100,7 +98,7 @@ class JoiningCommand:
         except asyncio.CancelledError:
             self._running.cancel()
             await asyncio.wait([self._running])
-            if self._stopped.is_set() and self._workforce is None:
+            if self._stopped.is_set() and self._pool is None:
                 return INTERRUPTED
             raise
 
@@ -115,13 +113,13 @@ class JoiningCommand:
                 one for one in load_modules(member.plan.options.module) if not one.in_coordinator
             ]
             own = () if self._number is None else (self._number,)
-            new = [await self._new_number(member) for _ in range(joining.staffing.least - len(own))]
+            new = [await self._new_number(member) for _ in range(joining.size.least - len(own))]
             joining = msgspec.structs.replace(joining, numbers=(*own, *new))
             self._log.role = joining.name
-            verb = "joins" if joining.staffing.most == 1 else "join"
+            verb = "joins" if joining.size.most == 1 else "join"
             self._log.say("info", f"{joining.name} {verb} the crawl {member.plan.name}")
-            self._workforce = self._make_workforce(member, joining, modules)
-            return await self._work(member, self._workforce)
+            self._pool = self._make_pool(member, joining, modules)
+            return await self._work(member, self._pool)
 
     async def _new_number(self, member: Membership) -> int:
         """Return the number of one more worker."""
@@ -145,27 +143,31 @@ class JoiningCommand:
                 words = f"nobody leads the crawl {name}: waiting for a gossamer crawl or frontier"
                 self._log.say("info", words)
 
-    def _make_workforce(
+    def _make_pool(
         self, member: Membership, joining: JoinPlan, modules: Sequence[Module]
-    ) -> Workforce:
+    ) -> WorkerPool:
         options = member.plan.options
         note = member.metadata.get(MODULES_NOTE)
-        order = order_for(
+        config = config_for(
             member.plan,
             modules,
             member.clock,
             store=options.store,
-            coordinator_hooks=None if note is None else msgspec.json.decode(note, type=Hooks),
         )
-        order = msgspec.structs.replace(order, identity=member.identity, has_joined=True)
+        config = msgspec.structs.replace(
+            config,
+            coordinator_hooks=None if note is None else msgspec.json.decode(note, type=Hooks),
+            identity=member.identity,
+            has_joined=True,
+        )
         numbers = deque(joining.numbers)
 
         async def next_number() -> int:
             return numbers.popleft() if numbers else await member.frontier.new_worker()
 
-        plan = WorkforcePlan(
-            order=order,
-            staffing=joining.staffing,
+        plan = PoolPlan(
+            config=config,
+            size=joining.size,
             connections=joining.connections,
             new_worker=next_number,
             is_over=member.client.over.done,
@@ -173,19 +175,19 @@ class JoiningCommand:
         services = WorkerServices(
             listener=self._log, clock=member.clock, max_body_bytes=options.max_body_bytes
         )
-        return Workforce(self._launcher, member.store, plan, services, lambda: None)
+        return WorkerPool(self._launcher, member.store, plan, services, lambda: None)
 
-    async def _work(self, member: Membership, workforce: Workforce) -> str:
+    async def _work(self, member: Membership, pool: WorkerPool) -> str:
         """Have the workers work until the crawl is over, or this process is to leave."""
         over = member.client.over
-        work = asyncio.create_task(workforce.run())
+        work = asyncio.create_task(pool.run())
         others = asyncio.create_task(self._stopped.wait()), asyncio.create_task(self._watch(member))
         try:
             ends: list[asyncio.Future[Any]] = [work, over, *others]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if others[1].done():
                 others[1].result()
-            workforce.stop()
+            pool.stop()
             await work
         finally:
             for one in (work, *others):

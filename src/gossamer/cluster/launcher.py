@@ -7,6 +7,7 @@ when everybody whom it had started is gone: they are ended, and told of as any t
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -19,7 +20,6 @@ from typing import Final
 
 import msgspec
 
-from gossamer.cluster.launched_process import LaunchedProcess
 from gossamer.cluster.launcher_process import (
     COMMAND,
     KILL,
@@ -31,6 +31,67 @@ from gossamer.cluster.launcher_process import (
     become_launcher,
 )
 from gossamer.errors import CrawlError
+
+
+class LaunchedProcess:
+    """A process that can be killed and watched, whoever its parent is by now; to be closed."""
+
+    def __init__(self, pid: int, *, is_worker: bool) -> None:
+        """Begin to watch a process that has just been started."""
+        self.pid = pid
+        self.is_worker = is_worker
+        self._descriptor: int | None = None
+        self._has_ended = False
+        if sys.platform == "linux":
+            try:
+                self._descriptor = os.pidfd_open(pid)
+            except ProcessLookupError:
+                self._has_ended = True
+            except OSError:  # too many descriptors, or an old kernel: its id has to do
+                self._descriptor = None
+
+    def kill(self) -> None:
+        """Kill it, if it has not ended yet."""
+        if self.has_ended():
+            return
+        with suppress(OSError):
+            if sys.platform == "linux" and self._descriptor is not None:
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+            else:
+                os.kill(self.pid, signal.SIGKILL)
+
+    def has_ended(self) -> bool:
+        """Tell whether it has ended; whether its parent has collected it does not matter."""
+        if not self._has_ended:
+            self._has_ended = self._is_over()
+        return self._has_ended
+
+    def close(self) -> None:
+        """Stop watching it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self._collect()
+
+    def _is_over(self) -> bool:
+        if self._descriptor is not None:
+            watch = select.poll()
+            watch.register(self._descriptor, select.POLLIN)
+            return bool(watch.poll(0))
+        if self._collect():
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    def _collect(self) -> bool:
+        """Collect it, if we have become its parent: as the first process of a container does."""
+        with suppress(ChildProcessError):
+            return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+        return False
+
 
 MOST_DEATHS: Final = 5
 """How often launchers may die in `DEATHS_WITHIN_S`; the last time it is not replaced."""

@@ -179,22 +179,22 @@ def become_launcher(control: socket.socket, other: socket.socket | None = None) 
 
 def _load() -> None:
     """Load what workers need, once for all of them."""
-    from gossamer.cluster import worker_process  # noqa: PLC0415
+    from gossamer.cluster import worker_main  # noqa: PLC0415
 
-    worker_process.warm_up()
+    worker_main.warm_up()
     gc.set_threshold(20_000, 20, 20)  # a page leaves hardly any cycles
     gc.freeze()  # what is loaded now stays: the collector need not scan it, nor copy its pages
 
 
 def _work(end: socket.socket, note: "CrashNote", locks: int) -> NoReturn:
     """Be a worker, in a process that was just forked."""
-    from gossamer.cluster import worker_process  # noqa: PLC0415
+    from gossamer.cluster import worker_main  # noqa: PLC0415
     from gossamer.download import AddressLocks  # noqa: PLC0415
 
     code = 1
     try:
         _forget_children()
-        code = worker_process.run_worker(end, note, AddressLocks(locks))
+        code = worker_main.run_worker(end, note, AddressLocks(locks))
     finally:
         os._exit(code)
 

@@ -1,6 +1,6 @@
 """Builds a crawl out of its parts, runs it, and notices its end."""
 
-from gossamer.coordinator.api import crawl, pages
+from gossamer.coordinator.api import crawl, crawl_sync, pages, pages_sync
 from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import (
@@ -10,7 +10,6 @@ from gossamer.coordinator.observer import (
     SeedReport,
     Summary,
 )
-from gossamer.coordinator.synchronous import crawl_sync, pages_sync
 
 __all__ = [
     "ClassicCrawl",

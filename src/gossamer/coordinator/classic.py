@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from gossamer.coordinator.advice import why_no_page
-from gossamer.coordinator.memory_crawl import MemoryCrawl
+from gossamer.coordinator.in_process import MemoryCrawl
+from gossamer.coordinator.seed_report import why_no_page
 from gossamer.download import Client, FetchOptions, user_agent
 from gossamer.errors import CrawlError
 from gossamer.model import Event, EventKind, NameTable, Outcome, Page, Url

@@ -3,42 +3,41 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 
 import msgspec
 
-from gossamer.cluster.contracts import MODULES_NOTE
-from gossamer.cluster.crawl_outputs import CrawlOutputs
 from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.worker_client import WorkerServices
+from gossamer.cluster.worker_config import config_for
+from gossamer.cluster.worker_pool import Autoscale, PoolPlan, WorkerPool
 from gossamer.coordinator.beginning import begin, has_begun, retry_failed
 from gossamer.coordinator.bodies import CrawlBodies
-from gossamer.coordinator.engine import Engine, Workers
-from gossamer.coordinator.given_up import read_given_up
-from gossamer.coordinator.observer import Observer, Summary
+from gossamer.coordinator.crawl_modules import CrawlModules
+from gossamer.coordinator.engine import Engine, Workers, make_engine
+from gossamer.coordinator.observer import Observer, RunProgress, Summary
 from gossamer.coordinator.opening import LedCrawl, OpenRequest, open_for_work
 from gossamer.coordinator.outputs import (
+    CrawlOutputs,
     OutputSite,
     check_outputs,
     finish_outputs,
     open_outputs,
 )
-from gossamer.coordinator.processes import ProcessSetting, open_processes
-from gossamer.coordinator.run_progress import RunProgress
 from gossamer.coordinator.seed_files import SeedFiles
-from gossamer.coordinator.seeds import read_seeds
-from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.coordinator.seed_report import read_seeds
+from gossamer.coordinator.summary import read_given_up
 from gossamer.frontier.retrying import RetryRequest
 from gossamer.frontier.rules import FrontierRules
 from gossamer.model import NameTable
-from gossamer.modules import TIME_LIMIT_S, Module, ModuleContext, ModuleReport, ModuleRunner
-from gossamer.modules.remote import ServedModules
+from gossamer.modules import TIME_LIMIT_S, Module, ModuleReport
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.continuing import command_to_continue
 from gossamer.plan.scoring import load_scorer
-from gossamer.plan.watched_scorer import WatchedScorer, read_report
+from gossamer.plan.watched_scorer import read_report
 from gossamer.stores.away import CrawlChangedError
 from gossamer.stores.registry import kind_of
 
@@ -68,11 +67,9 @@ class Crawl:
         if plan.options.workers != 0:  # a missing secret is reported before anything starts
             plan.request_rules(os.environ)
         self._plan = plan
-        in_here = [one for one in modules if one.in_coordinator or launcher is None]
-        self._in_workers = [one for one in modules if one not in in_here]
-        self._has_modules = bool(in_here)
-        self._runner = ModuleRunner(in_here, time_limit_s=module_limit_s)
-        self._modules = modules
+        self._modules = CrawlModules(
+            plan, modules, all_here=launcher is None, time_limit_s=module_limit_s
+        )
         self._observer = observer
         self._make_launcher = launcher
         self._launcher: Launcher | None = None
@@ -218,20 +215,22 @@ class Crawl:
 
     async def _work(self, opened: LedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""
+        modules = self._modules
         seed_files = SeedFiles(self._plan, opened.frontier, self._clock, self._observer.say)
         if not await self._prepare(seed_files):
             return "interrupted"
         bodies = await CrawlBodies.open(self._plan, opened, self._observer)
-        self._engine = engine = self._make_engine(opened, bodies)
+
+        async def tick() -> None:
+            await self._progress.show(opened.frontier, self._observer)
+            await bodies.tick(self._clock())
+
+        self._engine = engine = make_engine(
+            opened, self._plan, self._scorer, self._observer.say, tick, modules
+        )
         if self._stopped:
             engine.stop()
-        context = await self._module_context(opened, may_have_company=begun)
-        in_workers = ModuleRunner(self._in_workers)
-        await in_workers.prepare(context)
-        await self._runner.prepare(context)
-        await self._runner.open(context)
-        if opened.queues is not None and self._has_modules:
-            await opened.frontier.put_note(MODULES_NOTE, msgspec.json.encode(self._runner.hooks))
+        await modules.open(opened, has_begun=begun)
         try:
             async with self._open_workers(opened, engine.settled) as workers:
                 await seed_files.begin()
@@ -239,13 +238,10 @@ class Crawl:
                 async with self._reading(seed_files, engine):
                     ended_by = await engine.run(workers)
         finally:
-            await self._runner.close()
-        is_over = ended_by != "interrupted"
-        context = await self._module_context(opened, may_have_company=not is_over)
-        await in_workers.conclude(context)
-        await self._runner.conclude(context)
+            await modules.runner.close()
+        await modules.conclude(opened, is_over=ended_by != "interrupted")
         await bodies.finish(self._clock())
-        self._reports = self._in_order([*workers.report(), *self._runner.report()])
+        self._reports = modules.report(workers.report())
         return ended_by
 
     async def _prepare(self, seed_files: SeedFiles) -> bool:
@@ -277,73 +273,52 @@ class Crawl:
         if not reading.cancelled():
             reading.result()
 
-    def _open_workers(
-        self, opened: LedCrawl, on_settled: Callable[[], None]
-    ) -> AbstractAsyncContextManager[Workers]:
+    @asynccontextmanager
+    async def _open_workers(
+        self, crawl: LedCrawl, on_settled: Callable[[], None]
+    ) -> AsyncIterator[Workers]:
+        plan, observer = self._plan, self._observer
         if self._make_launcher is not None:
-            processes = ProcessSetting(
-                plan=self._plan,
-                opened=opened,
-                clock=self._clock,
-                observer=self._observer,
-                runner=self._runner if self._has_modules else None,
-                modules=self._in_workers,
-                dns=self._dns,
+            config = config_for(plan, self._modules.in_workers, self._clock, store=crawl.address)
+            numbering = await crawl.frontier.numbering()
+            config = msgspec.structs.replace(
+                config,
+                coordinator_hooks=self._modules.hooks_here,
+                wants_events=observer.wants_events,
+                identity=crawl.identity,
+                resumed_from=numbering.last_page,
+                gaps=numbering.gaps,
+                dns=None if self._dns is None else dict(self._dns),
             )
-            return open_processes(processes, self._launch(), on_settled)
+            options = plan.options
+            pool = PoolPlan(
+                config=config,
+                size=Autoscale.of(options.workers, options.connections),
+                connections=options.connections,
+                new_worker=crawl.new_worker,
+            )
+            services = WorkerServices(
+                listener=observer,
+                clock=self._clock,
+                store=crawl.frontier,
+                outlives=crawl.queues is not None,
+                follows_depths=self._modules.follows_depths,
+                modules=self._modules.served,
+                lock=crawl.worker_lock,
+                max_body_bytes=options.max_body_bytes,
+            )
+            yield WorkerPool(self._launch(), crawl.frontier, pool, services, on_settled)
+            return
         # Whoever has worker processes does not load what they need.
-        from gossamer.coordinator.in_process import TaskSetting, open_tasks  # noqa: PLC0415
+        from gossamer.coordinator.in_process import open_tasks  # noqa: PLC0415
+        from gossamer.worker.open_context import ProcessContext  # noqa: PLC0415
 
-        watch = self._observer.event if self._observer.wants_events else None
-        tasks = TaskSetting(
-            plan=self._plan, store=opened.frontier, clock=self._clock, watch=watch, dns=self._dns
-        )
-        return open_tasks(tasks, self._runner, on_settled)
-
-    def _make_engine(self, opened: LedCrawl, bodies: CrawlBodies) -> Engine:
-        options, store = self._plan.options, opened.frontier
-        scorer = WatchedScorer(self._scorer, store, self._observer.say)
-
-        async def tick() -> None:
-            await self._progress.show(store, self._observer)
-            await bodies.tick(self._clock())
-
-        draw = Draw(QueueTable(options.queues), options.draw_seed, strict=scorer.strict)
-        if opened.queues is None:
-            return Engine(store, self._clock, scorer, draw, tick)
-        engine = Engine(store, self._clock, scorer, draw, tick, opened.keep)
-        # Whoever crawls into a file does not load the client of a server.
-        from gossamer.cluster.joined_processes import (  # noqa: PLC0415
-            JoinedProcesses,
-            JoinedServices,
-        )
-
-        services = JoinedServices(
+        own = ProcessContext(
+            modules=self._modules.runner,
             clock=self._clock,
-            say=self._observer.say,
-            follows_depths=any(one.depth_changed for one in self._modules),
-            modules=ServedModules(self._runner) if self._has_modules else None,
+            lease_s=plan.options.lease_s,
+            watch=observer.event if observer.wants_events else None,
+            dns=self._dns,
         )
-        engine.joined = JoinedProcesses(store, opened.queues, services, engine.settled)
-        return engine
-
-    async def _module_context(self, opened: LedCrawl, *, may_have_company: bool) -> ModuleContext:
-        numbering = await opened.frontier.numbering()
-        return ModuleContext(
-            directory=self._plan.directory,
-            crawl=self._plan.name,
-            identity=opened.identity,
-            worker=0,
-            resumed_from=numbering.last_page,
-            gaps=numbering.gaps,
-            shared=may_have_company and kind_of(self._plan.options.store).shared,
-        )
-
-    def _in_order(self, reports: Sequence[ModuleReport]) -> list[ModuleReport]:
-        """Return the reports in the order of the modules, of those that see something or failed."""
-        found = {report.name: report for report in reports}
-        return [
-            found[one.name]
-            for one in self._modules
-            if one.name in found and (one.page or one.finished or found[one.name].errors)
-        ]
+        async with open_tasks(plan, crawl.frontier, own, on_settled) as tasks:
+            yield tasks

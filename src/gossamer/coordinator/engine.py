@@ -5,11 +5,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from gossamer.frontier.queues import Draw
+from gossamer.cluster.worker_config import Level
+from gossamer.coordinator.crawl_modules import CrawlModules
+from gossamer.coordinator.opening import LedCrawl
+from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.router import Router
-from gossamer.frontier.scorers import Scorer
+from gossamer.frontier.scorers import SafeScorer, Scorer
 from gossamer.frontier.service import Frontier
 from gossamer.modules import ModuleReport
+from gossamer.plan import Plan
+from gossamer.plan.watched_scorer import WatchedScorer
 
 COMMIT_EVERY_S = 0.1
 """How often what was done becomes durable, if nobody waits for it."""
@@ -24,7 +29,7 @@ TICK_EVERY_S = 1.0
 
 
 class Workers(Protocol):
-    """The workers of a crawl: processes (`cluster.workforce`), or tasks (`in_process`)."""
+    """The workers of a crawl: processes (`cluster.worker_pool`), or tasks (`in_process`)."""
 
     async def run(self) -> None:
         """Work until stopped; break off what is in progress if cancelled."""
@@ -56,6 +61,34 @@ class Joined(Protocol):
 
     def forget_gone(self) -> None:
         """Forget workers that were silent until they had nothing left."""
+
+
+def make_engine(
+    crawl: LedCrawl,
+    plan: Plan,
+    scorer: SafeScorer,
+    say: Callable[[Level, str], None],
+    on_tick: Callable[[], Awaitable[None]],
+    modules: CrawlModules | None = None,
+) -> "Engine":
+    """Return the engine of an opened crawl; without `modules` its own ones are not here."""
+    watched = WatchedScorer(scorer, crawl.frontier, say)
+    options = plan.options
+    draw = Draw(QueueTable(options.queues), options.draw_seed, strict=watched.strict)
+    if crawl.queues is None:
+        return Engine(crawl.frontier, crawl.clock, watched, draw, on_tick)
+    # Whoever crawls into a file does not load the client of a server.
+    from gossamer.cluster.joined_processes import JoinedProcesses, JoinedServices  # noqa: PLC0415
+
+    engine = Engine(crawl.frontier, crawl.clock, watched, draw, on_tick, crawl.keep)
+    services = JoinedServices(
+        clock=crawl.clock,
+        say=say,
+        follows_depths=modules is None or modules.follows_depths,
+        modules=None if modules is None else modules.served,
+    )
+    engine.joined = JoinedProcesses(crawl.frontier, crawl.queues, services, engine.settled)
+    return engine
 
 
 class Engine:

@@ -4,20 +4,30 @@ A page that breaks its worker breaks the crawl here: no command uses this for pa
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import msgspec
-
-from gossamer.cluster.staffing import shares
+from gossamer.cluster.worker_pool import shares
+from gossamer.coordinator.engine import Engine
+from gossamer.download import Client
 from gossamer.frontier.contract import FrontierClient
-from gossamer.model import Event, NameTable
+from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.rules import FrontierRules
+from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.scorers import Depth
+from gossamer.frontier.service import Frontier
+from gossamer.model import Url
 from gossamer.modules import ModuleReport
 from gossamer.plan import Plan
+from gossamer.plan.clock import steady_clock
+from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.url_record import UrlRecord
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import Modules, report_pending_depths
+from gossamer.worker.links import LinkFilter
 from gossamer.worker.loop import Worker
 from gossamer.worker.open_context import ProcessContext, open_worker_context
+from gossamer.worker.robots import PoliteRobots
 
 
 class InProcessWorkers:
@@ -76,30 +86,60 @@ class InProcessWorkers:
                 worker.wake()
 
 
-class TaskSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """A crawl that tasks of this process are to work on."""
-
-    plan: Plan
-    store: FrontierClient
-    clock: Callable[[], float]
-    watch: Callable[[Event], None] | None
-    dns: NameTable | None
-
-
 @asynccontextmanager
 async def open_tasks(
-    setting: TaskSetting, modules: Modules, on_settled: Callable[[], None]
+    plan: Plan, store: FrontierClient, own: ProcessContext, on_settled: Callable[[], None]
 ) -> AsyncIterator[InProcessWorkers]:
     """Open the workers of a crawl as tasks."""
-    options = setting.plan.options
-    own = ProcessContext(
-        modules=modules,
-        clock=setting.clock,
-        lease_s=options.lease_s,
-        watch=setting.watch,
-        dns=setting.dns,
-    )
     async with AsyncExitStack() as stack:
-        context = await open_worker_context(setting.plan, setting.store, own, stack)
-        slots = shares(options.connections, options.workers or 1)
+        context = await open_worker_context(plan, store, own, stack)
+        slots = shares(plan.options.connections, plan.options.workers or 1)
         yield InProcessWorkers(context, slots, on_settled)
+
+
+UNLIMITED = 10**15
+
+
+class MemoryCrawl:
+    """A crawl that ends with its process; `records` tells how far it got, at any moment."""
+
+    def __init__(self, max_depth: int, delay_s: float) -> None:
+        rules = FrontierRules(
+            scheduler=SchedulerRules(strict=True, delay_s=delay_s),
+            max_depth=max_depth,
+            max_pages=UNLIMITED,
+            max_bytes=UNLIMITED,
+            max_task_bytes=UNLIMITED,
+            similarity=None,
+        )
+        self._max_depth = max_depth
+        self._clock = steady_clock()
+        self._store = Frontier(SqliteRows(), rules, self._clock())
+
+    def records(self) -> Iterable[UrlRecord]:
+        """Return every URL that is known, in the order in which they were found."""
+        return self._store.records()
+
+    def context(self, client: Client, link_filter: LinkFilter, modules: Modules) -> WorkerContext:
+        """Return what the worker needs; the caller may add to it before `run`."""
+        return WorkerContext(
+            store=self._store,
+            client=client,
+            robots=PoliteRobots(client, self._store, str, self._clock),
+            link_filter=link_filter,
+            modules=modules,
+            clock=self._clock,
+            max_depth=self._max_depth,
+            retries=0,
+        )
+
+    async def run(self, seed: Url, context: WorkerContext) -> None:
+        """Crawl from the seed until no URL is left."""
+        await self._store.add_seeds([context.link_filter.file(seed)], self._clock())
+        draw = Draw(QueueTable(SchedulerRules().queues), 0, strict=True)
+        engine = Engine(self._store, self._clock, Depth(), draw, _no_tick)
+        await engine.run(InProcessWorkers(context, [1], engine.settled))
+
+
+async def _no_tick() -> None:
+    """Show nothing: whoever wants to see each step watches the context."""

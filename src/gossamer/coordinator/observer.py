@@ -1,18 +1,18 @@
 """What a crawl tells its watchers, and what every watcher can be told."""
 
-from collections.abc import Sequence
+import inspect
+import logging
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from gossamer.coordinator.exit_code import exit_code
-from gossamer.coordinator.given_up import GivenUpHost
-from gossamer.coordinator.seeds import SeedReport
-from gossamer.errors import ExitCode
-from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.coordinator.seed_report import SeedReport
+from gossamer.coordinator.summary import Summary
+from gossamer.errors import UsageError
+from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, Snapshot
-from gossamer.modules import ModuleReport
-from gossamer.outputs.contract import OutputReport
+from gossamer.plugins import describe
 from gossamer.stores.views import HostView, WorkerView
 
 __all__ = [
@@ -27,51 +27,8 @@ __all__ = [
 
 Level = Literal["info", "warning", "error"]
 
-
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A crawl that has ended, for the last words about it."""
-
-    snapshot: Snapshot
-    """The last one. Its rate is shown as that of the whole run."""
-    ended_by: str
-    """`complete`, `max-pages`, `max-bytes`, `interrupted`, or what else it was, in words."""
-    directory: str
-    """Where its results are; empty: nothing was kept."""
-    pages_before: int = 0
-    """How many of the pages were there before this run."""
-    was_over: bool = False
-    """Whether there was nothing left to do from the beginning."""
-    continue_with: str | None = None
-    """The command that goes on from here, where something is left to do."""
-    list_with: str | None = None
-    """The command that lists the pages, where no module has done anything with them."""
-    save_with: str | None = None
-    """The command that saves all of them as files then."""
-    seeds: SeedReport = SeedReport()
-    """What came of the seeds, over all runs of the crawl."""
-    given_up: Sequence[GivenUpHost] = ()
-    """The hosts that failed so often that they are not asked any more, as far as looked for."""
-    slowest_hosts: Sequence[HostView] = ()
-    modules: Sequence[ModuleReport] = ()
-    max_page_bytes: int | None = None
-    """The size beyond which a page is too large."""
-    outputs: Sequence[OutputReport] = ()
-    scorer: ScorerReport | None = None
-    """How many URLs the scorer could not rank, and why; None: it has ranked all."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """What the command exits with: 0 if the crawl did what was asked for."""
-        return exit_code(self.ended_by, self.seeds, self.modules)
-
-    @property
-    def new_pages(self) -> int:
-        """How many of the pages came in this run."""
-        return self.snapshot.pages - self.pages_before
-
-    def __repr__(self) -> str:
-        pages, size = self.snapshot.pages, self.snapshot.bytes
-        return f"<Summary {self.ended_by!r}: {pages:,} pages, {size:,} bytes in {self.directory!r}>"
+HOSTS_SHOWN = 5
+LOG = logging.getLogger("gossamer.observer")
 
 
 @runtime_checkable
@@ -122,3 +79,97 @@ class Silence:
 
     def close(self, summary: Summary) -> None:
         """Show nothing."""
+
+
+ObserverLike = Observer | Callable[[Event], object]
+"""What can be given as an observer."""
+
+
+class EventObserver(Silence):
+    """A plain function as an observer: it is called with every event, in the caller's process."""
+
+    wants_events = True
+
+    def __init__(self, function: Callable[[Event], object]) -> None:
+        self._function = function
+        self._has_failed = False
+
+    def event(self, event: Event) -> None:
+        """Call the function; what it raises stops nothing, and is logged the first time."""
+        try:
+            self._function(event)
+        except Exception as error:  # noqa: BLE001 -- containing it is what this is for
+            if not self._has_failed:
+                self._has_failed = True
+                LOG.warning(
+                    "the observer failed at %s: %s; more failures are not shown",
+                    event.url,
+                    describe(error),
+                )
+
+
+def as_observer(given: ObserverLike | None) -> Observer:
+    """Return what was given as an observer; None is silence."""
+    if given is None:
+        return Silence()
+    if isinstance(given, Observer):
+        return given
+    if not callable(given):
+        raise UsageError(
+            f"the observer is a {type(given).__name__}: give a function that takes an Event, or an "
+            "object with the methods of gossamer.coordinator.Observer"
+        )
+    if inspect.iscoroutinefunction(given):
+        raise UsageError(
+            "the observer is an async function, which nobody would await: declare it with 'def'"
+        )
+    return EventObserver(given)
+
+
+class RunProgress:
+    """The progress of one run: what was there before it is part of no rate."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._visits_before = self._finished_before = 0
+        self.pages_before = 0
+        """How many pages were there before this run."""
+
+    def start(self) -> None:
+        """Let the time of the run begin now."""
+        self._started = self._clock()
+
+    async def note_before(self, store: FrontierClient) -> Snapshot:
+        """Return what is there before anything is done."""
+        before = await store.snapshot(self._clock())
+        self.pages_before, self._visits_before = before.pages, before.visits
+        self._finished_before = before.finished
+        return before
+
+    async def snapshot(self, store: FrontierClient) -> Snapshot:
+        """Return the counters of the crawl, with the time and the rates of this run."""
+        snapshot = await store.snapshot(self._clock())
+        elapsed_s = max(self._clock() - self._started, 1e-9)
+        return msgspec.structs.replace(
+            snapshot,
+            elapsed_s=elapsed_s,
+            pages_per_s=(snapshot.visits - self._visits_before) / elapsed_s,
+            urls_per_s=(snapshot.finished - self._finished_before) / elapsed_s,
+        )
+
+    async def slowest_hosts(self, store: FrontierClient) -> list[HostView]:
+        """Return the slowest hosts, as far as they have pages, the slowest first."""
+        hosts = await store.hosts(HOSTS_SHOWN, self._clock())
+        slowest = sorted(hosts, key=lambda host: -host.mean_ms)[:HOSTS_SHOWN]
+        return [host for host in slowest if host.pages]
+
+    async def show(
+        self, store: FrontierClient, observer: Observer, unwritten: int | None = None
+    ) -> None:
+        """Show how far the crawl is, or how much of its outputs is left to write."""
+        now = self._clock()
+        hosts = await store.hosts(HOSTS_SHOWN, now)
+        workers = await store.workers(now)
+        snapshot = msgspec.structs.replace(await self.snapshot(store), unwritten=unwritten)
+        observer.tick(snapshot, hosts, workers)

@@ -15,7 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.coordinator.opening import IdleCrawl, IdleRequest, LedCrawl, OpenRequest, write
+from gossamer.coordinator.opening import (
+    IdleCrawl,
+    IdleRequest,
+    LedCrawl,
+    OpenRequest,
+    begin_writing,
+)
 from gossamer.errors import CrawlError
 from gossamer.frontier.service import Frontier
 from gossamer.stores.notes import OPTIONS_NOTE, RESTS_NOTE
@@ -178,7 +184,8 @@ async def _start_over(rows: RedisRows, request: OpenRequest) -> None:
     await asyncio.to_thread(rows.prepare, fresh=True)
     if (identity := metadata.get(IDENTITY_NOTE)) is not None:
         # Its results are still its own.
-        await asyncio.to_thread(write, rows, metadata={IDENTITY_NOTE: identity})
+        finish = begin_writing(rows, metadata={IDENTITY_NOTE: identity})
+        await asyncio.to_thread(finish)
 
 
 def _who_lives(metadata: dict[str, bytes]) -> Callable[[int], bool] | None:

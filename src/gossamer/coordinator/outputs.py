@@ -5,13 +5,22 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from gossamer.cluster.crawl_outputs import CrawlOutputs, OutputsAtWork
+from gossamer.channel import Channel, ChannelClosedError, Served
+from gossamer.channel.channel import ERRORS, methods_of
 from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.output_process import FOLLOW_EVERY_S, OutputOrder
+from gossamer.cluster.output_process import (
+    FOLLOW_EVERY_S,
+    OUTPUT_CONTRACTS,
+    OUTPUT_CONTROL,
+    OUTPUT_FEED,
+    OutputOrder,
+)
 from gossamer.coordinator.opening import LedCrawl
+from gossamer.errors import CrawlError, GossamerError
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.state import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
@@ -20,6 +29,146 @@ from gossamer.plan import Plan
 from gossamer.plan.origin import ORIGIN_NOTE, read_origin
 from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
 from gossamer.stores.reading import CrawlReader
+
+MOST_DEATHS: Final = 5
+"""How often in a row it may die without having made anything durable."""
+
+
+class OutputHandle:
+    """The process that writes the outputs of a crawl; who dies is replaced."""
+
+    def __init__(self, launcher: Launcher, order: OutputOrder, say: Callable[[str], None]) -> None:
+        self._launcher = launcher
+        self._order = order
+        self._say = say
+        self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._finishing = asyncio.Event()
+        self._deaths = 0
+        self._served = Served(contract=OUTPUT_FEED, target=methods_of(OUTPUT_FEED, self))
+        self.number = 0
+        """Up to which result all outputs are durable."""
+
+    def finish(self) -> None:
+        """Have everything written that is in the log; `run` returns then."""
+        self._finishing.set()
+
+    async def run(self) -> list[OutputReport]:
+        """Have the outputs written, until they are finished; raise why they cannot be written."""
+        while True:
+            pid, end = await self._launcher.start_writer()
+            channel = await Channel.open(end, OUTPUT_CONTRACTS, [self._served])
+            try:
+                return await self._write(channel)
+            except ChannelClosedError:
+                if self._launcher.has_orphaned(pid):
+                    continue  # it was ended for no fault of its own, and the launcher has told so
+                self._deaths += 1
+                if self._deaths > MOST_DEATHS:
+                    words = "the process that writes the outputs keeps dying: see what it said"
+                    raise CrawlError(words) from None
+                self._say("the process that writes the outputs died and is replaced")
+            finally:
+                channel.abort()
+                self._launcher.kill(pid)  # its successor waits for the locks of the outputs
+
+    async def _write(self, channel: Channel) -> list[OutputReport]:
+        control = OUTPUT_CONTROL.proxy(channel)
+        await control.begin(self._order)
+        finishing = asyncio.create_task(self._finishing.wait())
+        try:
+            events: list[asyncio.Future[Any]] = [finishing, self._failed, channel.closed]
+            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            finishing.cancel()
+        if self._failed.done():
+            self._failed.result()
+        return await control.finish()
+
+    # -- what it tells ---------------------------------------------------------------------------
+
+    async def kept(self, number: int) -> None:
+        """Note up to which result all outputs are durable."""
+        if number > self.number:  # a successor begins with what was durable already
+            self._deaths = 0
+        self.number = number
+
+    async def waits(self, words: str) -> None:
+        """Say that the store is waited for."""
+        self._say(words)
+
+    async def failed(self, kind: str, words: str) -> None:
+        """Note why the outputs cannot be written."""
+        error: GossamerError = ERRORS.get(kind, CrawlError)(words)
+        if not self._failed.done():
+            self._failed.set_exception(error)
+
+
+DROP_EVERY_S = 1.0
+SHOW_EVERY_S = 1.0
+
+
+class OutputsAtWork(Protocol):
+    """Whoever writes the outputs."""
+
+    @property
+    def number(self) -> int:
+        """Up to which result all of them are durable."""
+
+    async def run(self) -> list[OutputReport]:
+        """Write until finished; raise why that cannot be done."""
+
+    def finish(self) -> None:
+        """Write what is left in the log, and complete the outputs: `run` returns then."""
+
+
+class CrawlOutputs:
+    """The outputs of one process of a crawl."""
+
+    def __init__(
+        self,
+        work: OutputsAtWork,
+        drop: Callable[[int], Awaitable[None]],
+        on_failure: Callable[[], None],
+    ) -> None:
+        """Begin; `drop` has the store forget the rows up to a result, which the outputs have."""
+        self._work = work
+        self._drop = drop
+        self._writing = asyncio.create_task(work.run())
+        self._dropping = asyncio.create_task(self._drop_regularly())
+        for one in (self._writing, self._dropping):
+            one.add_done_callback(
+                lambda done: None if done.cancelled() or not done.exception() else on_failure()
+            )
+
+    async def finish(self, meanwhile: Callable[[int], Awaitable[None]]) -> list[OutputReport]:
+        """Have the outputs completed; return what they hold, or raise why that cannot be done.
+
+        That may take long: `meanwhile` is told now and then up to which result they are written.
+        """
+        if self._dropping.done():
+            self._dropping.result()
+        self._work.finish()
+        await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
+        while not self._writing.done():
+            await meanwhile(self._work.number)
+            await asyncio.wait([self._writing], timeout=SHOW_EVERY_S)
+        written = self._writing.result()
+        await self._drop(self._work.number)
+        return written
+
+    async def close(self) -> None:
+        """End the work, whatever its state."""
+        for one in (self._writing, self._dropping):
+            one.cancel()
+        await asyncio.gather(self._writing, self._dropping, return_exceptions=True)
+
+    async def _drop_regularly(self) -> None:
+        dropped = 0
+        while True:
+            await asyncio.sleep(DROP_EVERY_S)
+            if self._work.number > dropped:
+                dropped = self._work.number
+                await self._drop(dropped)
 
 
 class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +283,7 @@ def _begin(
     folder = _folder(plan, stack)
     if plan.options.store.scheme == "memory":
         return InProcessOutputs(opened, OutputWriter(wishes.specs(folder), plan.analysis_rules()))
-    from gossamer.cluster.output_handle import OutputHandle  # noqa: PLC0415
+    from gossamer.coordinator.outputs import OutputHandle  # noqa: PLC0415
 
     ResultDirectory(plan.directory, CrawlOwner(opened.identity, plan.name)).mark()
     folder.mkdir(exist_ok=True)

@@ -3,21 +3,50 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import msgspec
 
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.opening import IdleCrawl, IdleRequest, open_idle
-from gossamer.coordinator.replay_progress import ProgressFile, ReplayProgress
-from gossamer.coordinator.replay_records import ReplayRecords
 from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
 from gossamer.modules.kept_pages import read_page
 from gossamer.plan import Plan
 from gossamer.plan.origin import working_directory
 from gossamer.plugins.files import absolute_name
+from gossamer.stores.notes import read_note
 from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.registry import kind_of, open_for_reading
+from gossamer.stores.results import Record
+
+
+class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """Which kept pages a module has been shown: a note in the store.
+
+    It is stored after each page, with the records that the module has extracted from it, in one
+    step. So they are stored once, and a replay that is killed shows at most one page twice.
+    """
+
+    crawl: float
+    """When the crawl began: one that was started over is shown from its start."""
+    last: int = 0
+    """The largest number of a page that was its turn."""
+    gaps: tuple[int, ...] = ()
+    """The smaller numbers that no page had: a crawl that goes on gives them to its next pages."""
+
+    def is_due(self, number: int) -> bool:
+        """Tell whether a page has not had its turn yet."""
+        return number > self.last or number in self.gaps
+
+    def after(self, number: int) -> Self:
+        """Return the progress after the turn of a page that was due."""
+        if number <= self.last:
+            gaps = tuple(gap for gap in self.gaps if gap != number)
+        else:
+            gaps = (*self.gaps, *range(self.last + 1, number))
+        return msgspec.structs.replace(self, last=max(self.last, number), gaps=gaps)
+
 
 KEEP_EVERY_S = 1.0
 TELL_EVERY_S = 5.0
@@ -94,10 +123,11 @@ class Replay:
         """Show a module the pages that it has not been shown, while the crawl is kept for us."""
         plan, counts, started = self._plan, await reader.counts(), self._clock()
         name = absolute_name(module.name, working_directory())
-        file = ProgressFile(plan.directory, name, counts.started_at or 0.0)
-        progress = file.start_over() if self._from_start else file.read()
-        records = ReplayRecords(crawl, progress)
-        await (records.start_over() if self._from_start else records.go_on(reader))
+        note = f"replay:{name}"
+        progress = ReplayProgress(crawl=counts.started_at or 0.0)
+        before = read_note(await reader.note(note), ReplayProgress, f"the note {note} is")
+        if before is not None and before.crawl == progress.crawl and not self._from_start:
+            progress = before
         runner = ModuleRunner([module])
         identity = await reader.note(IDENTITY_NOTE) or b""
         context = _context(plan, progress, identity.decode())
@@ -110,14 +140,15 @@ class Replay:
                     break
                 if not progress.is_due(record.id):
                     continue
+                records: Sequence[Record] = ()
                 if (page := await read_page(reader, record, plan.analysis_rules())) is None:
                     expired += 1
                 else:
-                    delivered = await runner.deliver(page)
-                    await records.add(record.id, delivered.records)
+                    records = (await runner.deliver(page)).records
                     shown += 1
                 progress = progress.after(record.id)
-                file.write(progress)
+                noted = {note: msgspec.json.encode(progress)}
+                await crawl.add_replayed(record.id, records, noted, time.time())
                 await asyncio.sleep(0)  # signals are heard only in between
                 if keeping.done():
                     keeping.result()  # why the crawl is lost

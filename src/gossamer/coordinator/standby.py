@@ -2,23 +2,18 @@
 
 import asyncio
 
-from gossamer.cluster.joined_processes import JoinedProcesses, JoinedServices
-from gossamer.cluster.membership import found_crawl
-from gossamer.cluster.worker_handle import Listener
+from gossamer.cluster.join import found_crawl
+from gossamer.cluster.worker_client import Listener
 from gossamer.config import CrawlOptions, StoreAddress
-from gossamer.coordinator.engine import Engine
+from gossamer.coordinator.engine import Engine, make_engine
 from gossamer.coordinator.open_redis import FRONTIER, open_to_lead
-from gossamer.coordinator.opening import LedCrawl, OpenRequest
-from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.scorers import SafeScorer
+from gossamer.coordinator.opening import OpenRequest
 from gossamer.modules import ModuleReport
 from gossamer.plan import Plan, steady_clock
 from gossamer.plan.scoring import load_scorer
-from gossamer.plan.watched_scorer import WatchedScorer
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.connecting import stand_by
 from gossamer.stores.redis.lead import LeadLostError
-from gossamer.stores.redis.rows import RedisRows
 
 INTERRUPTED = "interrupted"
 
@@ -107,7 +102,13 @@ class StandbyFrontier:
                     if (ended_by := await crawl.frontier.ended_by()) is not None:
                         return ended_by
                     say("info", f"leads the crawl {plan.name}")
-                    engine = self._engine = self._make_engine(crawl, rows, plan, scorer)
+
+                    async def tick() -> None:
+                        if await asyncio.to_thread(rows.is_lead_wanted):
+                            self._is_wanted = True
+                            engine.stop()
+
+                    engine = self._engine = make_engine(crawl, plan, scorer, say, tick)
                     ended_by = await engine.run(NoWorkers())
                     if self._is_wanted:
                         say("info", "a coordinator is back, and leads the crawl; stands by again")
@@ -115,21 +116,3 @@ class StandbyFrontier:
             finally:
                 self._engine, self._is_wanted = None, False
                 await scorer.close()
-
-    def _make_engine(
-        self, crawl: LedCrawl, rows: RedisRows, plan: Plan, scorer: SafeScorer
-    ) -> Engine:
-        options, say = plan.options, self._listener.say
-        watched = WatchedScorer(scorer, crawl.frontier, say)
-        draw = Draw(QueueTable(options.queues), options.draw_seed, strict=watched.strict)
-
-        async def tick() -> None:
-            if await asyncio.to_thread(rows.is_lead_wanted):
-                self._is_wanted = True
-                engine.stop()
-
-        engine = Engine(crawl.frontier, self._clock, watched, draw, tick, crawl.keep)
-        assert crawl.queues is not None
-        services = JoinedServices(clock=self._clock, say=say)
-        engine.joined = JoinedProcesses(crawl.frontier, crawl.queues, services, engine.settled)
-        return engine

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from gossamer.coordinator import SeedReport
-from gossamer.coordinator.advice import OPTIONS
-from gossamer.coordinator.given_up import GivenUpHost
+from gossamer.coordinator.seed_report import OPTIONS
+from gossamer.coordinator.summary import GivenUpHost
 from gossamer.model import Cause, CauseCount, Outcome
 from gossamer.observe.escape import printable
 from gossamer.observe.figures import count, counted, moment, size

@@ -36,17 +36,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     It is dropped when the outputs of the crawl have it, and can be made again from the page."""
 
 
-class ReplayedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a module has extracted from a kept page that it was shown once more."""
-
-    page_id: int
-    records: tuple[Record, ...]
-    note: str
-    """The name of the note that tells how far the module is."""
-    progress: bytes
-    """What the note says afterwards, and says only then."""
-
-
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[Record, ...]).decode
 

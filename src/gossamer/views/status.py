@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.coordinator.given_up import GivenUpHost, read_given_up
 from gossamer.coordinator.outputs import own_state_folder
-from gossamer.coordinator.seeds import SeedReport, read_seeds
+from gossamer.coordinator.seed_report import SeedReport, read_seeds
+from gossamer.coordinator.summary import GivenUpHost, read_given_up
 from gossamer.frontier.queues import QueueTable
 from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount

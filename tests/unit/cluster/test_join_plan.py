@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.cluster.joined_workers import JoinPlan
-from gossamer.cluster.staffing import Staffing, cores
+from gossamer.cluster.worker_pool import Autoscale, cores
 from gossamer.config import load
 from gossamer.errors import UsageError
 
@@ -24,12 +24,12 @@ def test_each_has_as_much_as_one_of_the_crawl_and_all_no_more_than_the_crawl(
 ) -> None:
     given = {"connections": connections, "workers": own, "store": "redis://localhost"}
     plan = JoinPlan.of(joining, load(given, {}).options)
-    assert (plan.staffing, plan.connections) == (Staffing(joining, joining), expected)
+    assert (plan.size, plan.connections) == (Autoscale(joining, joining), expected)
 
 
 def test_as_many_as_there_is_work_for() -> None:
     plan = JoinPlan.of(None, load({}, {}).options)
-    assert (plan.staffing, plan.connections) == (Staffing(1, cores()), 100)
+    assert (plan.size, plan.connections) == (Autoscale(1, cores()), 100)
 
 
 def test_what_cannot_be_shared_is_refused() -> None:

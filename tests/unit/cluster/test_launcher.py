@@ -19,7 +19,7 @@ from gossamer.errors import CrawlError
 
 PROGRAM = """
 import os, signal, socket, sys, time
-from gossamer.cluster import launcher_process, worker_process
+from gossamer.cluster import launcher_process, worker_main
 
 def run_worker(end, note, locks):
     end.sendall(b"%d\\n" % os.getpid())
@@ -34,8 +34,8 @@ def run_worker(end, note, locks):
         time.sleep(1)
     return int(asked or b"1")
 
-worker_process.run_worker = run_worker
-worker_process.warm_up = lambda: None
+worker_main.run_worker = run_worker
+worker_main.warm_up = lambda: None
 launcher_process.become_launcher(socket.socket(fileno=int(sys.argv[1])))
 """
 """A launcher whose workers have two pages in hand, and do as they are told."""

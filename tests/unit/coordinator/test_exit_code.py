@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.coordinator.exit_code import exit_code
-from gossamer.coordinator.seeds import FailedSeed, SeedReport
+from gossamer.coordinator.seed_report import FailedSeed, SeedReport
+from gossamer.coordinator.summary import exit_code
 from gossamer.errors import ExitCode
 from gossamer.model import Outcome, Url
 from gossamer.modules import ModuleReport

@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import cast
 
-from gossamer.coordinator.given_up import URLS_READ, GivenUpHost, given_up_hosts, read_given_up
+from gossamer.coordinator.summary import URLS_READ, GivenUpHost, given_up_hosts, read_given_up
 from gossamer.frontier.contract import HOST_FAILED, POISON_WORDS
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.reading import CrawlReader, ListedUrl

@@ -1,7 +1,7 @@
 """Why URLs ended as they did, for people."""
 
 from gossamer.coordinator import SeedReport
-from gossamer.coordinator.seeds import FailedSeed
+from gossamer.coordinator.seed_report import FailedSeed
 from gossamer.model import Cause, CauseCount, Outcome, Url
 from gossamer.observe.reasons import SEEDS_SHOWN, outcome_reasons, seed_reasons
 

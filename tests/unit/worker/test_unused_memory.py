@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cluster import worker_process
+from gossamer.cluster import worker_main
 from gossamer.worker.unused_memory import UNUSED_BYTES, UnusedMemory, give_back_memory
 
 CHUNK = 2_000
@@ -57,9 +57,9 @@ def test_a_worker_looks_regularly(monkeypatch: pytest.MonkeyPatch) -> None:
             raise asyncio.CancelledError
         return held.pop(0)
 
-    monkeypatch.setattr(worker_process, "MEMORY_EVERY_S", 0.0)
-    monkeypatch.setattr(worker_process, "resident_bytes", resident)
-    monkeypatch.setattr(worker_process, "give_back_memory", lambda: given.append(len(held)))
+    monkeypatch.setattr(worker_main, "MEMORY_EVERY_S", 0.0)
+    monkeypatch.setattr(worker_main, "resident_bytes", resident)
+    monkeypatch.setattr(worker_main, "give_back_memory", lambda: given.append(len(held)))
     with suppress(asyncio.CancelledError):
-        asyncio.run(worker_process._give_back_regularly())
+        asyncio.run(worker_main._give_back_regularly())
     assert given == [5, 2]

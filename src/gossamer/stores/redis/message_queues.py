@@ -8,7 +8,8 @@ away, and its answer appended to `<name>:down`, in the commit that has its effec
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 2.0
 ERRORS = (exceptions.RedisError, OSError, RuntimeError)
 """What goes wrong with a server; uvloop says with the last that the other side has hung up."""
 BELL: Final = "bell"
+_CLIENT_NAME: Final = re.compile(rb" name=(\S+)")
 
 
 def up(name: str) -> str:
@@ -163,9 +165,10 @@ class JoinedQueues:
     async def receive(self) -> list[bytes]:
         """Return the messages that are there; wait a moment for some if there are none."""
         sign = ("SET", self._alive, 1, "PX", round(ALIVE_S * 1000))
+        name = ("CLIENT", "SETNAME", self._alive)  # `FrontierQueues.connected` finds it
         waiting = ("BLMOVE", self._down, self._down, "LEFT", "LEFT", WAIT_S)
         reading = ("LRANGE", self._down, 0, READ_AT_ONCE - 1)
-        _, _, messages = await self._receiving.ask(sign, waiting, reading)
+        *_, messages = await self._receiving.ask(sign, name, waiting, reading)
         return list(messages)
 
     async def drop(self, count: int) -> None:
@@ -206,6 +209,20 @@ class FrontierQueues:
         ]
         async with self._turn:
             return dict(zip(offsets, await self._reading.ask(*commands), strict=True))
+
+    async def connected(self, names: Iterable[str]) -> set[str] | None:
+        """Return which of these processes have a connection to the server now.
+
+        None: that cannot be said, because our own was lost, or we may not ask.
+        """
+        async with self._turn:
+            try:
+                packed = pack(("CLIENT", "LIST", "TYPE", "NORMAL"))
+                (clients,) = await self._reading.try_once(packed, 1)
+            except ERRORS:
+                return None
+        there = set(_CLIENT_NAME.findall(clients))
+        return {name for name in names if self._keys.messages(alive(name)) in there}
 
     async def close(self) -> None:
         """Let go of the server."""

@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 from contextlib import AsyncExitStack, suppress
 from itertools import chain, repeat
 from typing import Final
@@ -16,10 +17,8 @@ import uvloop
 from gossamer.channel import Channel, Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
-from gossamer.cluster.contracts import CONTRACTS, CONTROL, FEED, WorkerOrder
-from gossamer.cluster.printed import EventFeed, printing_to
-from gossamer.cluster.vital_signs import VitalSigns, resident_bytes
-from gossamer.cluster.worker_role import WorkerRole
+from gossamer.cluster.forward_stdio import EventFeed, printing_to
+from gossamer.cluster.worker_config import CONTRACTS, CONTROL, FEED, WorkerConfig
 from gossamer.config import load
 from gossamer.content import Analyser, AnalysisRules, RawPage
 from gossamer.download import AddressLocks
@@ -32,9 +31,58 @@ from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModu
 from gossamer.plan import Plan, clock_at
 from gossamer.plan.stored_options import unpack_options
 from gossamer.plugins import describe
+from gossamer.stores.views import WorkerReport
 from gossamer.worker.crash_note import CrashNote
+from gossamer.worker.hooks import report_pending_depths
+from gossamer.worker.loop import Worker
 from gossamer.worker.open_context import ProcessContext, open_worker_context
 from gossamer.worker.unused_memory import UnusedMemory, give_back_memory
+
+
+class Heartbeat:
+    """Reports on this process; `busy` counts from one report to the next.
+
+    A process is busy while it runs and while it waits for a core: one that shares its core with
+    others has no time to spare, however little of it it gets.
+    """
+
+    def __init__(self) -> None:
+        self._machine = socket.gethostname()
+        self._wanted_s = _wanted_s()
+        self._wall_s = time.monotonic()
+
+    def report(self) -> WorkerReport:
+        """Return how the process is."""
+        wanted_s, wall_s = _wanted_s(), time.monotonic()
+        busy = (wanted_s - self._wanted_s) / max(wall_s - self._wall_s, 1e-3)
+        self._wanted_s, self._wall_s = wanted_s, wall_s
+        return WorkerReport(
+            pid=os.getpid(), machine=self._machine, memory=resident_bytes(), busy=min(busy, 1.0)
+        )
+
+
+def _wanted_s() -> float:
+    """Return how long this process has run, with the time that its main thread waited for a core.
+
+    Only Linux tells the second.
+    """
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:  # noqa: PTH123
+            waited_ns = int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        waited_ns = 0
+    return time.process_time() + waited_ns / 1e9
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process; where that is not known, the most it had."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
 
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12
@@ -81,20 +129,20 @@ class WorkerProcess:
     def __init__(self, note: CrashNote, locks: AddressLocks) -> None:
         self._note = note
         self._locks = locks
-        self._order: asyncio.Queue[WorkerOrder] = asyncio.Queue()
-        self._role: WorkerRole | None = None
+        self._config: asyncio.Queue[WorkerConfig] = asyncio.Queue()
+        self._worker: Worker | None = None
         self._stopped = False
 
     # -- what it is told -------------------------------------------------------------------------
 
-    async def begin(self, order: WorkerOrder) -> None:
+    async def begin(self, config: WorkerConfig) -> None:
         """Begin to work."""
-        self._order.put_nowait(order)
+        self._config.put_nowait(config)
 
     async def set_slots(self, slots: int) -> None:
         """Have at most so many requests under way; done when there are no more."""
-        if self._role is not None:
-            await self._role.set_slots(slots)
+        if self._worker is not None:
+            await self._worker.set_slots(slots)
 
     async def stop(self) -> None:
         """Finish what is in progress, and end."""
@@ -103,13 +151,13 @@ class WorkerProcess:
     async def leave(self) -> None:
         """Give back what is in progress, and end."""
         self._stopped = True
-        if self._role is not None:
-            self._role.leave()
+        if self._worker is not None:
+            self._worker.leave()
 
     def _stop(self) -> None:
         self._stopped = True
-        if self._role is not None:
-            self._role.stop()
+        if self._worker is not None:
+            self._worker.stop()
 
     # -- what it does ----------------------------------------------------------------------------
 
@@ -143,60 +191,59 @@ class WorkerProcess:
         return EXIT_FAILED
 
     async def _work(self, channel: Channel) -> None:
-        order = await self._order.get()
-        own = load(order.own_options, {}).options
-        plan = Plan(unpack_options(order.options, own))
-        runner = ModuleRunner(load_modules(order.modules))
+        config = await self._config.get()
+        own = load(config.own_options, {}).options
+        plan = Plan(unpack_options(config.options, own))
+        runner = ModuleRunner(load_modules(config.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
-            frontier = await self._reach_frontier(order, plan, channel, stack)
+            frontier = await self._reach_frontier(config, plan, channel, stack)
             store = FRONTIER.proxy(frontier)
-            await runner.open(_module_context(plan, order))
+            await runner.open(_module_context(plan, config))
             stack.push_async_callback(runner.close)
             _limit_memory()
             context = ProcessContext(
-                modules=WorkerModules(runner, _elsewhere(frontier, order.coordinator_hooks)),
-                clock=clock_at(order.clock_offset_s),
-                lease_s=order.lease_s,
-                watch=EventFeed(channel) if order.wants_events else None,
-                dns=order.dns,
+                modules=WorkerModules(runner, _elsewhere(frontier, config.coordinator_hooks)),
+                clock=clock_at(config.clock_offset_s),
+                lease_s=config.lease_s,
+                watch=EventFeed(channel) if config.wants_events else None,
+                dns=config.dns,
                 note=self._note,
                 address_locks=self._locks,
-                number=order.number,
+                number=config.number,
             )
-            self._role = WorkerRole(
-                order.number,
-                await open_worker_context(plan, store, context, stack),
-                order.slots,
-            )
+            worker_context = await open_worker_context(plan, store, context, stack)
+            self._worker = Worker(config.number, worker_context, config.slots, lambda: None)
             if self._stopped:
-                self._role.stop()
+                self._worker.stop()
             signs = [
                 asyncio.create_task(_give_signs(channel, runner)),
-                asyncio.create_task(_join_regularly(store, order)),
+                asyncio.create_task(_join_regularly(store, config)),
                 asyncio.create_task(_give_back_regularly()),
             ]
             try:
-                await self._role.run()
+                await report_pending_depths(store, context.modules)
+                await self._worker.run()
+                await report_pending_depths(store, context.modules)  # found elsewhere
             finally:
                 for one in signs:
                     one.cancel()
                 await asyncio.gather(*signs, return_exceptions=True)
-        channel.notify(FEED.methods["alive"], VitalSigns().report(), runner.report())
+        channel.notify(FEED.methods["alive"], Heartbeat().report(), runner.report())
 
     async def _reach_frontier(
-        self, order: WorkerOrder, plan: Plan, channel: Channel, stack: AsyncExitStack
+        self, config: WorkerConfig, plan: Plan, channel: Channel, stack: AsyncExitStack
     ) -> Caller:
         """Return the way to the frontier: the process that started us, or queues at a server."""
-        if not order.has_joined:
+        if not config.has_joined:
             return channel
         # A worker of a crawl in a file does not load the client of a server.
-        from gossamer.cluster.membership import open_client  # noqa: PLC0415
+        from gossamer.cluster.join import open_client  # noqa: PLC0415
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
         address = parse_address(plan.options.store.url)
         client, queues = open_client(
-            address, plan.name, order.number, lambda words: _warn(channel, words)
+            address, plan.name, config.number, lambda words: _warn(channel, words)
         )
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)
@@ -209,17 +256,17 @@ def _warn(channel: Channel, words: str) -> None:
 
 async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
     """Say several times a second that we are alive, and how we are."""
-    signs = VitalSigns()
+    signs = Heartbeat()
     for pause_s in chain(SIGNS_AFTER_S, repeat(SIGNS_AFTER_S[-1])):
         await asyncio.sleep(pause_s)
         channel.notify(FEED.methods["alive"], signs.report(), runner.report())
 
 
-async def _join_regularly(store: FrontierClient, order: WorkerOrder) -> None:
+async def _join_regularly(store: FrontierClient, config: WorkerConfig) -> None:
     """Tell the store that we are alive, also when all slots are in use; it may be away."""
-    signs, clock = VitalSigns(), clock_at(order.clock_offset_s)
+    signs, clock = Heartbeat(), clock_at(config.clock_offset_s)
     while True:
-        await store.join(order.number, clock(), signs.report())
+        await store.join(config.number, clock(), signs.report())
         await asyncio.sleep(JOIN_EVERY_S)
 
 
@@ -233,14 +280,14 @@ async def _give_back_regularly() -> None:
             watch.given_back(resident_bytes())
 
 
-def _module_context(plan: Plan, order: WorkerOrder) -> ModuleContext:
+def _module_context(plan: Plan, config: WorkerConfig) -> ModuleContext:
     return ModuleContext(
         directory=plan.directory,
         crawl=plan.name,
-        identity=order.identity,
-        worker=order.number,
-        resumed_from=order.resumed_from,
-        gaps=order.gaps,
+        identity=config.identity,
+        worker=config.number,
+        resumed_from=config.resumed_from,
+        gaps=config.gaps,
         shared=True,
     )
 

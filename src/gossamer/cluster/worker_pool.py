@@ -1,22 +1,60 @@
-"""The worker processes of a crawl on this machine: started, watched, replaced, and seen off."""
+"""The worker processes of a command on this machine: started, watched, replaced, and seen off."""
 
 import asyncio
+import os
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import msgspec
 
-from gossamer.cluster.contracts import WorkerOrder
 from gossamer.cluster.launcher import Launcher
 from gossamer.cluster.launcher_process import ProcessEnded
-from gossamer.cluster.staffing import Staffing, shares
-from gossamer.cluster.worker_handle import WorkerHandle, WorkerServices
+from gossamer.cluster.worker_client import WorkerClient, WorkerServices
+from gossamer.cluster.worker_config import WorkerConfig
 from gossamer.errors import CrawlError
 from gossamer.frontier.contract import FrontierClient
 from gossamer.modules import ModuleReport
 from gossamer.modules.module_stats import FIGURES
 from gossamer.stores.away import PATIENCE_S
+
+BUSY = 0.6
+"""A worker that wants a core for this share of the time has as much to do as it can do."""
+
+
+class Autoscale(msgspec.Struct, frozen=True):
+    """The number of workers: so many from the beginning, and more while that helps."""
+
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, workers: int | None, connections: int) -> "Autoscale":
+        """Return it for the option: a number, or None for as many as there is work for."""
+        if workers is not None:
+            return cls(workers, workers)
+        return cls(1, max(1, min(cores(), connections)))
+
+    def wants_more(self, busy: Sequence[float], ready_hosts: int) -> bool:
+        """Tell whether one more worker helps: all others are busy, and hosts wait for them.
+
+        `busy` has the share of the time in which each worker wanted a core lately.
+        """
+        return len(busy) < self.most and ready_hosts > 0 and min(busy, default=BUSY) >= BUSY
+
+
+def cores() -> int:
+    """Return how many cores this process may use: in a container often fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """Return a number in as many parts, as equal as can be, each at least 1."""
+    share, rest = divmod(total, max(1, parts))
+    return [max(1, share + (part < rest)) for part in range(parts)]
+
 
 CHECK_EVERY_S = 0.05
 ADD_EVERY_S = 0.3
@@ -33,12 +71,12 @@ SILENCE_SHARE = 0.8
 LEAST_SILENCE_S = 5.0
 
 
-class WorkforcePlan(msgspec.Struct, frozen=True, kw_only=True):
+class PoolPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What the workers are to do, and how many there are."""
 
-    order: WorkerOrder
+    config: WorkerConfig
     """For all of them; number and slots are those of each."""
-    staffing: Staffing
+    size: Autoscale
     connections: int
     """How many requests all of them together may have under way."""
     new_worker: Callable[[], Awaitable[int]]
@@ -49,10 +87,10 @@ class WorkforcePlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def silence_s(self) -> float:
         """How long a worker may be silent: it ends before others may have its URLs."""
-        return max(LEAST_SILENCE_S, SILENCE_SHARE * self.order.lease_s)
+        return max(LEAST_SILENCE_S, SILENCE_SHARE * self.config.lease_s)
 
 
-class Workforce:
+class WorkerPool:
     """The workers of a crawl as processes.
 
     Who dies is replaced by one with the same number, and so is who is silent for too long: a page
@@ -64,7 +102,7 @@ class Workforce:
         self,
         launcher: Launcher,
         store: FrontierClient,
-        plan: WorkforcePlan,
+        plan: PoolPlan,
         services: WorkerServices,
         on_news: Callable[[], None],
     ) -> None:
@@ -74,7 +112,7 @@ class Workforce:
         self._plan = plan
         self._services = services
         self._on_news = on_news
-        self._workers: dict[int, WorkerHandle] = {}
+        self._workers: dict[int, WorkerClient] = {}
         self._reports: list[ModuleReport] = []
         """The counts of the modules in workers that have ended."""
         self._changing = asyncio.Lock()
@@ -91,7 +129,7 @@ class Workforce:
         self._changed = asyncio.Event()
 
     def __repr__(self) -> str:
-        return f"<Workforce: {len(self._workers)} workers>"
+        return f"<WorkerPool: {len(self._workers)} workers>"
 
     def wake(self) -> None:
         """Let the workers have what there may be for them now."""
@@ -137,7 +175,7 @@ class Workforce:
 
         All of them count before the first one is there: it would get all domains, and keep them.
         """
-        count = self._plan.staffing.least
+        count = self._plan.size.least
         numbers = [await self._new_number() for _ in range(count)]
         for number, slots in zip(numbers, shares(self._plan.connections, count), strict=True):
             await self._start(number, slots)
@@ -161,9 +199,9 @@ class Workforce:
 
     async def _start(self, number: int, slots: int) -> None:
         async with self._changing:
-            worker = WorkerHandle(number, self._services)
-            order = msgspec.structs.replace(self._plan.order, number=number, slots=slots)
-            await worker.start(self._launcher, order, self._batch_done)
+            worker = WorkerClient(number, self._services)
+            config = msgspec.structs.replace(self._plan.config, number=number, slots=slots)
+            await worker.start(self._launcher, config, self._batch_done)
             self._workers[worker.pid] = worker
             if self._stopping:
                 worker.stop()
@@ -209,13 +247,13 @@ class Workforce:
         if is_missed and not ended.was_orphaned:  # the launcher has told of those
             self._note_fall(worker, ended)
 
-    async def _see_off(self, worker: WorkerHandle) -> None:
+    async def _see_off(self, worker: WorkerClient) -> None:
         """Take in what it had sent before it ended."""
         await worker.see_off()
         self._reports = _sums([*self._reports, *worker.module_reports])
         worker.module_reports = ()
 
-    async def _dismiss(self, worker: WorkerHandle, ended: ProcessEnded) -> None:
+    async def _dismiss(self, worker: WorkerClient, ended: ProcessEnded) -> None:
         """Give everything that it had back to the store."""
         with suppress(CrawlError, TimeoutError):  # the store is away: leases run out by themselves
             now, within_s = self._services.clock(), DISMISS_WITHIN_S if self._stopping else None
@@ -231,7 +269,7 @@ class Workforce:
             return ended.code != 0 and bool(await self._store.pending_depth_changes(1))
         return ended.code != 0 or await self._store.ended_by() is None
 
-    def _note_fall(self, worker: WorkerHandle, ended: ProcessEnded) -> None:
+    def _note_fall(self, worker: WorkerClient, ended: ProcessEnded) -> None:
         """Tell that a worker has died; a CrawlError if they keep dying for no page's fault."""
         how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
         lived_s = self._services.clock() - worker.started
@@ -299,9 +337,9 @@ class Workforce:
             return False
         busy = [worker.busy for worker in self._workers.values()]
         count = len(busy) + len(self._missing)
-        if count >= self._plan.staffing.most or not await self._is_under_way(now):
+        if count >= self._plan.size.most or not await self._is_under_way(now):
             return False
-        return self._plan.staffing.wants_more(busy, await self._store.ready_hosts(now))
+        return self._plan.size.wants_more(busy, await self._store.ready_hosts(now))
 
     async def _is_under_way(self, now: float) -> bool:
         """Tell whether the first URL is finished: until then all wait for the first worker."""

@@ -4,16 +4,16 @@ import os
 import socket
 import time
 
-from gossamer.cluster.vital_signs import VitalSigns
+from gossamer.cluster.worker_main import Heartbeat
 
 
 def test_it_says_who_it_is() -> None:
-    report = VitalSigns().report()
+    report = Heartbeat().report()
     assert (report.pid, report.machine) == (os.getpid(), socket.gethostname())
 
 
 def test_its_memory_is_that_of_now() -> None:
-    signs = VitalSigns()
+    signs = Heartbeat()
     before = signs.report().memory
     block = bytearray(b"x") * 64_000_000
     during = signs.report().memory
@@ -23,7 +23,7 @@ def test_its_memory_is_that_of_now() -> None:
 
 
 def test_busy_counts_from_one_report_to_the_next() -> None:
-    signs = VitalSigns()
+    signs = Heartbeat()
     until = time.process_time() + 0.1
     begun = time.monotonic()
     while time.process_time() < until:

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 import pytest
 import uvloop
 
-from gossamer.cluster.worker_process import TURN_S, run_worker
+from gossamer.cluster.worker_main import TURN_S, run_worker
 from gossamer.download import AddressLocks
 from gossamer.worker.crash_note import CrashNote
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, TextIO, cast
 
 from gossamer.channel import Channel
-from gossamer.cluster.contracts import FEED, StreamName
+from gossamer.cluster.worker_config import FEED, StreamName
 from gossamer.model import Event
 from gossamer.plugins.logs import logging_to
 

@@ -1,16 +1,20 @@
-"""What a worker process and whoever started it say to each other, over the channel they share."""
+"""What a worker process is to do, and what it and whoever started it say to each other."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from gossamer.channel import Contract
+from gossamer.config import StoreAddress
 from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, NameTable
-from gossamer.modules import ModuleReport
+from gossamer.modules import Module, ModuleReport
 from gossamer.modules.hooks import Hooks
 from gossamer.modules.remote import PAGE_MODULES
+from gossamer.plan import Plan
+from gossamer.plan.stored_options import pack_options
 from gossamer.stores.views import WorkerReport
 
 MODULES_NOTE = "coordinator-hooks"
@@ -23,7 +27,7 @@ StreamName = Literal["stdout", "stderr"]
 Level = Literal["info", "warning", "error"]
 
 
-class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker process is to do."""
 
     number: int
@@ -35,9 +39,9 @@ class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
     """Where its store and its directory are: what is not stored with the crawl."""
     modules: tuple[str, ...]
     """The names of those that it loads."""
-    coordinator_hooks: Hooks | None
+    coordinator_hooks: Hooks | None = None
     """Those of the modules in the process that started it; None: there are none."""
-    wants_events: bool
+    wants_events: bool = False
     clock_offset_s: float
     lease_s: float
     has_joined: bool = False
@@ -52,7 +56,7 @@ class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerControl(Protocol):
     """What a worker can be told."""
 
-    async def begin(self, order: WorkerOrder) -> None:
+    async def begin(self, config: WorkerConfig) -> None:
         """Begin to work."""
 
     async def set_slots(self, slots: int) -> None:
@@ -101,3 +105,29 @@ CONTRACTS: Sequence[Contract[Any]] = (CONTROL, FEED, FRONTIER, PAGE_MODULES)
 JOINING: Contract[Joining] = Contract(Joining)
 JOINED_CONTRACTS: Sequence[Contract[Any]] = (FRONTIER, JOINING, PAGE_MODULES)
 """Both ends of the queues of a process that has joined know these, in this order."""
+
+
+def config_for(
+    plan: Plan,
+    modules: Sequence[Module],
+    clock: Callable[[], float],
+    *,
+    store: StoreAddress,
+) -> WorkerConfig:
+    """Return what all workers of a crawl are told; each gets its own number and slots.
+
+    `modules` are those that run in the workers; `store` is where they find the store.
+    """
+    return WorkerConfig(
+        number=0,
+        slots=1,
+        options=pack_options(plan.options),
+        own_options={
+            "store": store.url or str(store),
+            "name": plan.name,
+            "dir": str(plan.directory),
+        },
+        modules=tuple(one.name for one in modules),
+        clock_offset_s=clock() - time.monotonic(),
+        lease_s=plan.options.lease_s,
+    )

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from gossamer.cluster.staffing import BUSY, Staffing, cores, shares
+from gossamer.cluster.worker_pool import BUSY, Autoscale, cores, shares
 
 
 @pytest.mark.req("D1")
@@ -20,13 +20,13 @@ def test_the_connections_are_shared_among_the_workers(
 
 @pytest.mark.parametrize("workers", [0, 1, 7])
 def test_a_number_that_was_given_is_the_number_of_workers(workers: int) -> None:
-    assert Staffing.of(workers, 3) == Staffing(workers, workers)
-    assert not Staffing.of(workers, 3).wants_more([1.0] * workers, 100)
+    assert Autoscale.of(workers, 3) == Autoscale(workers, workers)
+    assert not Autoscale.of(workers, 3).wants_more([1.0] * workers, 100)
 
 
 def test_auto_begins_with_one_and_has_at_most_one_a_core_and_a_connection() -> None:
-    assert Staffing.of(None, 1000) == Staffing(1, cores())
-    assert Staffing.of(None, 1) == Staffing(1, 1)
+    assert Autoscale.of(None, 1000) == Autoscale(1, cores())
+    assert Autoscale.of(None, 1) == Autoscale(1, 1)
 
 
 def test_only_the_cores_that_we_may_use_count() -> None:
@@ -53,4 +53,4 @@ def test_only_the_cores_that_we_may_use_count() -> None:
 def test_one_more_starts_when_all_are_busy_and_hosts_wait(
     busy: list[float], ready_hosts: int, *, more: bool
 ) -> None:
-    assert Staffing(1, 4).wants_more(busy, ready_hosts) is more
+    assert Autoscale(1, 4).wants_more(busy, ready_hosts) is more

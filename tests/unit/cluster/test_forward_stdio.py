@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 
 from gossamer.channel import Channel, Served
-from gossamer.cluster.contracts import FEED
-from gossamer.cluster.printed import MAX_LINE, ChannelStream, EventFeed, printing_to
+from gossamer.cluster.forward_stdio import MAX_LINE, ChannelStream, EventFeed, printing_to
+from gossamer.cluster.worker_config import FEED
 from gossamer.model import Event, EventKind, Url
 
 

@@ -1,4 +1,4 @@
-"""One worker process, as its coordinator sees it: its channel, its session, what it tells."""
+"""One worker process, as whoever started it sees it: its channel, its session, what it tells."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,16 +8,16 @@ import msgspec
 
 from gossamer.channel import Channel, ChannelClosedError, Served
 from gossamer.channel.channel import ERRORS, MAX_MESSAGE, methods_of
-from gossamer.cluster.contracts import (
+from gossamer.cluster.forward_stdio import print_here
+from gossamer.cluster.launcher import Launcher
+from gossamer.cluster.worker_config import (
     CONTRACTS,
     CONTROL,
     FEED,
     Level,
     StreamName,
-    WorkerOrder,
+    WorkerConfig,
 )
-from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.printed import print_here
 from gossamer.errors import CrawlError, GossamerError
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
@@ -60,7 +60,7 @@ class WorkerServices(msgspec.Struct, frozen=True, kw_only=True):
     """A page or a file travels compressed to the store, and as it is to the modules."""
 
 
-class WorkerHandle:
+class WorkerClient:
     """One worker process."""
 
     def __init__(self, number: int, services: WorkerServices) -> None:
@@ -85,7 +85,7 @@ class WorkerHandle:
         self._channel: Channel | None = None
 
     async def start(
-        self, launcher: Launcher, order: WorkerOrder, on_batch: Callable[[], None]
+        self, launcher: Launcher, config: WorkerConfig, on_batch: Callable[[], None]
     ) -> None:
         """Start the process, and tell it what to do."""
         self.pid, end = await launcher.start(self._services.lock)
@@ -97,7 +97,7 @@ class WorkerHandle:
             max_message=MAX_MESSAGE + 2 * self._services.max_body_bytes,
             on_batch=on_batch,
         )
-        self._channel.notify(CONTROL.methods["begin"], order)
+        self._channel.notify(CONTROL.methods["begin"], config)
 
     def wake(self) -> None:
         """Let it have what there may be for it now."""

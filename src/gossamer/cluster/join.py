@@ -15,8 +15,8 @@ import msgspec
 
 from gossamer.channel.channel import PROTOCOL
 from gossamer.channel.queues import Hello, QueueClient
-from gossamer.cluster.contracts import JOINED_CONTRACTS, JOINING, Joining, Level
-from gossamer.cluster.worker_handle import Listener
+from gossamer.cluster.worker_client import Listener
+from gossamer.cluster.worker_config import JOINED_CONTRACTS, JOINING, Joining, Level
 from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.frontier.contract import FRONTIER, FrontierClient
