@@ -9,7 +9,8 @@ import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.source import CrawlSource
+from gossamer.stores.redis.crawls import linked_to_crawl
+from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.views.copied_tables import CopiedTables
 from gossamer.views.redis_indexes import IndexCheck
 from gossamer.views.redis_snapshot import RowSnapshot
@@ -29,21 +30,23 @@ class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
 @contextmanager
 def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
     """Copy a crawl that is there; the copy is gone in the end."""
-    with CrawlSource(address, crawl) as source:
+    keys = RowKeys(crawl)
+    where = keys.describe(address)
+    with linked_to_crawl(address, crawl) as link:
         connection = sqlite3.connect("", isolation_level=None)
         try:
             tables = CopiedTables(connection)
-            snapshot = RowSnapshot(source.link, source.keys, tables, source.where)
+            snapshot = RowSnapshot(link, keys, tables, where)
             moment = snapshot.copy()
-            indexes = IndexCheck(source.link, source.keys, connection, moment)
+            indexes = IndexCheck(link, keys, connection, moment)
             broken = [*chain(snapshot.damage.found.values(), tables.misfits, indexes.complaints())]
             yield CrawlCopy(
                 connection=connection,
-                where=source.where,
+                where=where,
                 is_led=moment.is_led,
                 broken_indexes=broken,
             )
         except sqlite3.Error as error:
-            raise CrawlError(f"cannot copy {source.where}: {error}") from error
+            raise CrawlError(f"cannot copy {where}: {error}") from error
         finally:
             connection.close()

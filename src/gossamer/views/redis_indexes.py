@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from gossamer.stores.redis.blocking_link import BlockingLink, Command, pack
+from gossamer.stores.redis.blocking_link import BlockingLink, Command
 from gossamer.stores.redis.row_changes import RowNumbers, decode_page, decode_url
 from gossamer.stores.redis.row_keys import NAMES, RowKeys, member, number_of
 from gossamer.stores.rows import UrlRow
@@ -332,14 +332,9 @@ class IndexCheck:
 
     def _together(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that are carried out in one transaction."""
-        packed = b"".join(map(pack, [("MULTI",), *commands, ("EXEC",)]))
-        count = len(commands) + 2
-        answers = self._link.patiently(lambda: self._link.round_trip(packed, count))
-        executed: list[Any] = answers[-1]
-        for answer in executed:
-            if isinstance(answer, Exception):
-                raise answer
-        return executed
+        answers = self._link.patiently(lambda: self._link.execute(*commands))
+        assert answers is not None, "nothing is watched"
+        return answers
 
 
 def _is_unscored(packed: bytes) -> bool:

@@ -3,19 +3,21 @@
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from gossamer.model import Cause, Outcome
+from gossamer.model import Cause, HostKey, Outcome
 from gossamer.stores.redis.blocking_link import Word, pack
 from gossamer.stores.redis.journal import ChangedRows, rows_of
-from gossamer.stores.redis.packed_commands import MOST_WORDS, PackedCommands
 from gossamer.stores.redis.row_keys import RowKeys, member, number_of
 from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 
+MOST_WORDS: Final = 4_000
+MOST_BYTES: Final = 1_000_000
+"""How much of one command there may be: others want to be served between large ones."""
 NO_QUEUE: Final = -1
 URL_QUEUE: Final = -2
 """Where a URL is that waits for its score."""
@@ -66,6 +68,59 @@ _UNSCORED: Final = int(UrlState.UNSCORED)
 _QUEUED: Final = int(UrlState.QUEUED)
 
 
+class PackedCommands:
+    """Commands of one transaction as they are sent: few large ones, and none too large."""
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._packed)
+
+    def packed(self) -> bytes:
+        """Return them all."""
+        return b"".join(self._packed)
+
+    def add(self, *command: Word) -> None:
+        """Add one command."""
+        self._packed.append(pack(command))
+
+    def set_fields(self, key: bytes, fields: Mapping[Any, bytes]) -> None:
+        """Set fields of a hash."""
+        self._add_large(b"HSET", key, fields.items())
+
+    def set_keys(self, key: bytes, ids: Mapping[bytes, int] | Mapping[HostKey, int]) -> None:
+        """Set fields of a hash that tell ids."""
+        self.add_words(b"HSET", key, [word for entry in ids.items() for word in entry])
+
+    def append(self, key: bytes, values: Iterable[bytes]) -> None:
+        """Append values to a list."""
+        self._add_large(b"RPUSH", key, ((value,) for value in values))
+
+    def add_words(self, name: bytes, key: bytes, words: Sequence[Word]) -> None:
+        """Add a command that takes any number of small words, such as HDEL, HSET, ZREM and ZADD.
+
+        Words that belong together, as score and member, are two or four.
+        """
+        for first in range(0, len(words), MOST_WORDS):
+            self.add(name, key, *words[first : first + MOST_WORDS])
+
+    def _add_large(self, name: bytes, key: bytes, groups: Iterable[tuple[Any, ...]]) -> None:
+        """Add a command of values of any size, each the last word of its group."""
+        words: list[Word] = []
+        size = 0
+        for group in groups:
+            words += group
+            size += len(group[-1])
+            if size >= MOST_BYTES or len(words) >= MOST_WORDS:
+                self.add(name, key, *words)
+                words, size = [], 0
+        if words:
+            self.add(name, key, *words)
+
+
 class _QueueMoves:
     """Which URLs come into which priority queues, and which go."""
 
@@ -102,13 +157,13 @@ class _QueueMoves:
     def write(self, out: PackedCommands, keys: RowKeys) -> None:
         """Add the commands."""
         for place, ids in self.removed.items():
-            out.with_words(b"ZREM", keys.queued(*place), [member(one) for one in ids])
-        out.with_words(b"BITFIELD", keys.unscored, self._unscored)
+            out.add_words(b"ZREM", keys.queued(*place), [member(one) for one in ids])
+        out.add_words(b"BITFIELD", keys.unscored, self._unscored)
         for place, items in self.added.items():
             words: list[Word] = [
                 word for score, one in items for word in (repr(score), member(one))
             ]
-            out.with_words(b"ZADD", keys.queued(*place), words)
+            out.add_words(b"ZADD", keys.queued(*place), words)
 
 
 class PackedChanges:
@@ -209,8 +264,8 @@ class PackedChanges:
             more.set_fields(keys.pages, pages)
         if left:
             results: list[bytes] = left.pop(0)
-            more.with_words(b"HDEL", keys.result_rows, [number_of(one) for one in results])
-            more.with_words(b"ZREM", keys.row_ages, [*results])
+            more.add_words(b"HDEL", keys.result_rows, [number_of(one) for one in results])
+            more.add_words(b"ZREM", keys.row_ages, [*results])
         self._moves = moves
         return self._out.packed() + more.packed(), self._out.count + more.count
 
@@ -262,11 +317,11 @@ class PackedChanges:
         moves.write(out, keys)
         out.set_fields(keys.links, {one: links for one, links in changes.links.items() if links})
         gone: list[Word] = [one for one, links in changes.links.items() if not links]
-        out.with_words(b"HDEL", keys.links, gone)
+        out.add_words(b"HDEL", keys.links, gone)
         bits: list[Word] = []
         for one, links in changes.links.items():
             bits += (b"SET", b"u1", b"#%d" % one, 1 if links else 0)
-        out.with_words(b"BITFIELD", keys.linked, bits)
+        out.add_words(b"BITFIELD", keys.linked, bits)
         for url_id, attempts in changes.attempts.items():
             first = changes.urls[url_id].attempts - len(attempts)
             for number, attempt in enumerate(attempts, first):
@@ -293,14 +348,14 @@ class PackedChanges:
             }
             out.set_fields(key, left)
             gone: list[Word] = [name for name in entries if name not in left]
-            out.with_words(b"HDEL", key, gone)
+            out.add_words(b"HDEL", key, gone)
 
     def _write_pages(self, changes: Changes) -> None:
         keys, out = self._keys, self._out
         gone: list[Word] = [*changes.dropped]
         for key in (keys.contents, keys.bands, keys.samples):
-            out.with_words(b"HDEL", key, gone)
-        out.with_words(b"ZREM", keys.kept, [*map(member, changes.dropped)])
+            out.add_words(b"HDEL", key, gone)
+        out.add_words(b"ZREM", keys.kept, [*map(member, changes.dropped)])
         for number in changes.reported:
             if number in changes.pages:
                 page = msgspec.structs.replace(changes.pages[number])
@@ -310,7 +365,7 @@ class PackedChanges:
         ages: list[Word] = [
             word for one, (at, _) in self.contents.items() for word in (repr(at), member(one))
         ]
-        out.with_words(b"ZADD", keys.kept, ages)
+        out.add_words(b"ZADD", keys.kept, ages)
         for number, sketch in changes.sketches.items():
             self.bands[number] = FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
             self.samples[number] = encode((sketch.sample, sketch.own))
@@ -332,11 +387,11 @@ class PackedChanges:
                 ages += (repr(at), member(number))
         out.set_fields(keys.results, results)
         out.set_fields(keys.result_rows, rows)
-        out.with_words(b"ZADD", keys.row_ages, ages)
+        out.add_words(b"ZADD", keys.row_ages, ages)
         until = min(changes.rows_dropped, numbers.result)
         gone = range(numbers.rows + 1, until + 1)
-        out.with_words(b"HDEL", keys.result_rows, [*gone])
-        out.with_words(b"ZREM", keys.row_ages, [*map(member, gone)])
+        out.add_words(b"HDEL", keys.result_rows, [*gone])
+        out.add_words(b"ZREM", keys.row_ages, [*map(member, gone)])
         numbers.rows = max(numbers.rows, until)
 
     def _write_messages(self, changes: Changes) -> None:
