@@ -304,9 +304,8 @@ class RedisRowReads:
     def read_sketches(self, pages: Sequence[int]) -> list[SketchRow | None]:
         """Return the sketches of pages, in this order; None for one that has none."""
         keys, pending = self.keys, self._pending
-        gone: dict[int, Any] = dict.fromkeys(pending.dropped)
-        bands = self._fields(keys.bands, pages, gone | pending.bands)
-        samples = self._fields(keys.samples, pages, gone | pending.samples)
+        bands = self._fields(keys.bands, pages, pending.bands)
+        samples = self._fields(keys.samples, pages, pending.samples)
         return [*map(read_sketch, pages, bands, samples)]
 
     def read_content(self, page: int) -> bytes | None:
