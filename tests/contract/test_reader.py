@@ -17,7 +17,7 @@ from gossamer.frontier import FrontierRules, SchedulerRules
 from gossamer.frontier.host_feedback import HostFeedback
 from gossamer.model import HostKey, Outcome
 from gossamer.stores.reading import CrawlCounts, ReadRequest, Step
-from gossamer.stores.redis.opening_reader import open_redis_rows_reader, remembering_rows_reader
+from gossamer.stores.redis.connecting import open_redis_reader, reopening_redis_reader
 from gossamer.stores.results import Record
 from gossamer.stores.rows_reader import RowsReader
 from gossamer.stores.sqlite.reader import open_sqlite_reader
@@ -41,7 +41,7 @@ class Readable:
         setup = self.driver.setup
         if isinstance(setup, RedisSetup):
             address = StoreAddress("redis", url=setup._url)
-            return open_redis_rows_reader(ReadRequest(address=address, name=setup._crawl))
+            return open_redis_reader(ReadRequest(address=address, name=setup._crawl))
         assert isinstance(setup, SqliteSetup)
         return open_sqlite_reader(ReadRequest(address=StoreAddress("sqlite", path=setup._path)))
 
@@ -336,7 +336,7 @@ class TestRedis:
         request = ReadRequest(address=StoreAddress("redis", url=redis_url), name="nobody")
 
         async def read() -> None:
-            async with open_redis_rows_reader(request):
+            async with open_redis_reader(request):
                 raise AssertionError("there is none")
 
         with pytest.raises(CrawlError, match="no crawl with the name nobody"):
@@ -348,7 +348,7 @@ class TestRedis:
         setup = driver.setup
         assert isinstance(setup, RedisSetup)
         address = StoreAddress("redis", url=setup._url)
-        opening = remembering_rows_reader(ReadRequest(address=address, name=setup._crawl))
+        opening = reopening_redis_reader(ReadRequest(address=address, name=setup._crawl))
 
         async def read() -> list[int]:
             async with opening() as reader:

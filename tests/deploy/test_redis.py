@@ -1,6 +1,5 @@
 """The Redis of the deployment files passes the checks that a crawl makes at its start."""
 
-import asyncio
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 from redis_servers import RedisServer, redis_program, wait_until
 
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.checks import ServerFinding
-from gossamer.stores.redis.probe import check
+from gossamer.stores.redis.checks import check
+from gossamer.stores.redis.no_answer import ServerFinding
 
 PASSWORD = "0123abcd"  # noqa: S105 - the tests' own
 Tree = dict[str, Any]
@@ -21,7 +20,7 @@ def started(arguments: list[str], folder: Path) -> list[ServerFinding]:
     findings: list[ServerFinding] = []
 
     def is_up() -> bool:
-        findings[:] = asyncio.run(check(address))
+        findings[:] = check(address)
         return not any(one.passing for one in findings)
 
     with closing(RedisServer(folder, program=program, arguments=arguments)) as server:

@@ -27,7 +27,6 @@ from gossamer.codings import ContentPacker
 from gossamer.frontier.service import Frontier
 from gossamer.stores.bodies.segment import BodyReference
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.nodes import connect
 from gossamer.stores.redis.rows import RedisRows
 
 CRAWL = "bench"
@@ -54,7 +53,7 @@ class RedisBench:
     @classmethod
     async def begin(cls, url: str, bodies: Sequence[bytes], stack: AsyncExitStack) -> Self:
         """Start over on a server; the stack closes what is opened."""
-        client = await stack.enter_async_context(connect(parse_address(url)))
+        client = await stack.enter_async_context(Redis.from_url(url))
         await client.flushall()
         rows = RedisRows(parse_address(url), CRAWL)
         rows.take_lead()

@@ -24,15 +24,13 @@ import time
 from collections.abc import Sequence
 
 import msgspec
+from redis.asyncio import Redis
 from tests.perf.docs_server import Server, serve
 from tests.perf.idle import QUIET, idle_share
 from tests.perf.own_redis import own_redis
 from tests.perf.peers.counting import COMMAND
 from tests.perf.peers.measuring import ENVIRONMENT
 from tests.perf.redis_figures import bytes_by_kind, used_cpu_s
-
-from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.nodes import connect
 
 TURNS = 5
 HOSTS = 6
@@ -131,14 +129,14 @@ def crawl_once(crawler: StoreCrawler, setting: CrawlSetting, store: str) -> Shar
 
 async def empty(store: str) -> float:
     """Empty the server; return how much CPU it has used so far."""
-    async with connect(parse_address(store)) as client:
+    async with Redis.from_url(store) as client:
         await client.flushall()
     return await used_s(store)
 
 
 async def used_s(store: str) -> float:
     """Return how much CPU the server has used."""
-    async with connect(parse_address(store)) as client:
+    async with Redis.from_url(store) as client:
         return await used_cpu_s(client)
 
 
@@ -195,7 +193,7 @@ def show(setting: CrawlSetting, crawlers: Sequence[StoreCrawler], runs: Runs) ->
 
 async def show_memory(store: str, pages: int) -> None:
     """Print what the last crawl has left in the Redis."""
-    async with connect(parse_address(store)) as client:
+    async with Redis.from_url(store) as client:
         kinds = await bytes_by_kind(client, CRAWL)
     print(f"\nin the Redis: {sum(kinds.values()) / pages:,.0f} bytes a page, of which")
     for kind, size in sorted(kinds.items(), key=lambda one: -one[1])[:8]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+from redis.asyncio import Redis
 from tests.perf.own_redis import own_redis
 from tests.perf.redis_figures import used_cpu_s
 
@@ -26,7 +27,6 @@ from gossamer.frontier import FrontierRules, Link
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.nodes import connect
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Changes, HostRow, PageRow, Rows, UrlRow, pack_links
 from gossamer.stores.sqlite import SqliteRows
@@ -127,7 +127,7 @@ def redis_rows(address: RedisAddress) -> RedisRows:
 
 async def server_cpu_s(address: RedisAddress) -> float:
     """Return how much CPU the server has used."""
-    async with connect(address) as client:
+    async with Redis.from_url(address.url()) as client:
         return await used_cpu_s(client)
 
 

@@ -86,7 +86,7 @@ def _delete(address: StoreAddress, name: str, *, yes: bool) -> int:
         )
     # Imported when it is needed: the Redis client takes a while to load.
     from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.deletion import check_deletable, delete_shared_crawl  # noqa: PLC0415
+    from gossamer.stores.redis.crawls import check_deletable, delete_crawl  # noqa: PLC0415
 
     server = parse_address(address.url)
     check_deletable(server, name)
@@ -94,7 +94,7 @@ def _delete(address: StoreAddress, name: str, *, yes: bool) -> int:
     if not yes and not _confirm(f"Delete {what}, with all of its pages?"):
         put_lines(["nothing was deleted"])
         return EXIT_KEPT
-    delete_shared_crawl(server, name)
+    delete_crawl(server, name)
     put_lines([f"deleted {what}"])
     return 0
 

@@ -29,7 +29,7 @@ from gossamer.stores.notes import OPTIONS_NOTE
 from gossamer.stores.ownership import IDENTITY_NOTE
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.connecting import checked_address, clock_offset_s, open_rows
-from gossamer.stores.redis.crawl_names import ask_server, find_crawl_name
+from gossamer.stores.redis.crawls import find_crawl_name
 from gossamer.stores.redis.message_queues import JoinedQueues
 from gossamer.stores.redis.own_server import await_running
 from gossamer.stores.redis.row_keys import RowKeys
@@ -104,7 +104,7 @@ async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
     address = parse_address(store.url) if store.is_server else await _own_server(options)
     if options.name is not None:
         return address, options.name  # it may not have begun, and the server may not be there yet
-    return address, await ask_server(address, lambda nodes: find_crawl_name(nodes, None))
+    return address, await asyncio.to_thread(find_crawl_name, address, None)
 
 
 async def _own_server(options: CrawlOptions) -> RedisAddress:
@@ -138,7 +138,7 @@ async def _metadata(
     """Return what is stored with the crawl as soon as it has begun."""
     give_up_at, is_said = time.monotonic() + PATIENCE_S, False
     while True:
-        await asyncio.to_thread(rows.check_format)
+        await asyncio.to_thread(rows.is_there)
         metadata = await asyncio.to_thread(rows.metadata)
         if OPTIONS_NOTE in metadata:
             return metadata

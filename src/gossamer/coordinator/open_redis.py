@@ -35,8 +35,8 @@ from gossamer.stores.redis.connecting import (
     clock_offset_s,
     open_rows,
     read_joined,
-    register,
 )
+from gossamer.stores.redis.crawls import register_name
 from gossamer.stores.redis.lead import LEAD_S, LeadHolder
 from gossamer.stores.redis.message_queues import FrontierQueues, alive
 from gossamer.stores.redis.rows import RedisRows
@@ -113,7 +113,7 @@ async def open_to_lead(
     if note is not None:
         request.check(note)
     identity = metadata.get(IDENTITY_NOTE) or new_identity().encode()
-    await register(address, request.name)
+    await asyncio.to_thread(register_name, address, request.name)
     request.set_clock(await asyncio.to_thread(clock_offset_s, rows, leads=True))
     lives = _who_lives(metadata)
     now, server = request.clock(), await asyncio.to_thread(rows.server_id)

@@ -60,11 +60,11 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
 
             return open_sqlite_reader(request)
         case "redis":
-            from gossamer.stores.redis.opening_reader import (  # noqa: PLC0415
-                open_redis_rows_reader,
+            from gossamer.stores.redis.connecting import (  # noqa: PLC0415
+                open_redis_reader,
             )
 
-            return open_redis_rows_reader(request)
+            return open_redis_reader(request)
         case "own-redis":
             from gossamer.stores.redis.own_server import open_own_redis_reader  # noqa: PLC0415
 
@@ -77,7 +77,7 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
 def reopening(request: ReadRequest) -> Callable[[], AbstractAsyncContextManager[CrawlReader]]:
     """Return what opens a crawl to read it, again and again, also when it has moved meanwhile."""
     if request.address.scheme == "redis":
-        from gossamer.stores.redis.opening_reader import remembering_rows_reader  # noqa: PLC0415
+        from gossamer.stores.redis.connecting import reopening_redis_reader  # noqa: PLC0415
 
-        return remembering_rows_reader(request)
+        return reopening_redis_reader(request)
     return partial(open_for_reading, request)

@@ -106,8 +106,7 @@ async def crawls_in(address: StoreAddress) -> list[CrawlEntry]:
     """Return the crawls of a shared store, by name."""
     # Imported when it is needed: the Redis client takes a while to load.
     from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.deletion import crawl_names  # noqa: PLC0415
-    from gossamer.stores.redis.memory import memory_of  # noqa: PLC0415
+    from gossamer.stores.redis.crawls import crawl_names, memory_of  # noqa: PLC0415
 
     entries, server = [], parse_address(address.url)
     for name in await asyncio.to_thread(crawl_names, server):

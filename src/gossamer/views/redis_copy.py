@@ -17,13 +17,14 @@ import msgspec
 
 from gossamer.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.crawls import linked_to_crawl
 from gossamer.stores.redis.journal import HOLD_S, WATCHED_S, ChangedRows, merge, read_entry
-from gossamer.stores.redis.source import CrawlSource
+from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.rows import Changes
 from gossamer.stores.sqlite.file import make_tables
 from gossamer.stores.sqlite.writing import write_changes
 from gossamer.views.redis_indexes import wrong_indexes
-from gossamer.views.redis_rows import Moment, RowSource, commit_number, cut
+from gossamer.views.redis_rows import CrawlSource, Moment, RowSource, commit_number, cut
 
 Name = TypeVar("Name")
 
@@ -53,7 +54,9 @@ class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
 @contextmanager
 def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
     """Copy a crawl that is there into a temporary database, which is gone in the end."""
-    with CrawlSource(address, crawl) as source, ExitStack() as stack:
+    keys = RowKeys(crawl)
+    with linked_to_crawl(address, crawl) as link, ExitStack() as stack:
+        source = CrawlSource(link, keys, keys.describe(address))
         try:
             connection, copying, moment = _copied(source, stack)
             wrong = wrong_indexes(source, copying.rows, connection, moment)

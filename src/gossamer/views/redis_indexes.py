@@ -14,9 +14,8 @@ from typing import Final, TypeAlias
 from gossamer.stores.redis.blocking_link import BlockingLink
 from gossamer.stores.redis.row_changes import RowNumbers, decode_url
 from gossamer.stores.redis.row_keys import NAMES, RowKeys, member, number_of
-from gossamer.stores.redis.source import CrawlSource
 from gossamer.stores.url_record import UrlState
-from gossamer.views.redis_rows import COUNTED, Moment, RowSource, commit_number, cut
+from gossamer.views.redis_rows import COUNTED, CrawlSource, Moment, RowSource, commit_number, cut
 
 AT_ONCE: Final = 500
 MEMBERS_AT_ONCE: Final = 5_000

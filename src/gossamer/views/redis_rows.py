@@ -9,12 +9,11 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
-from redis import exceptions
 
-from gossamer.stores.redis.blocking_link import BlockingLink, Command, pack
+from gossamer.stores.redis.blocking_link import BlockingLink, Command
 from gossamer.stores.redis.row_changes import (
     RowNumbers,
     decode_page,
@@ -71,6 +70,15 @@ class Moment(msgspec.Struct, frozen=True):
     metadata: Mapping[str, bytes]
     lengths: Mapping[str, int]
     """How many entries tables and indexes have."""
+
+
+class CrawlSource(NamedTuple):
+    """A crawl in Redis that is read without its lead."""
+
+    link: BlockingLink
+    keys: RowKeys
+    where: str
+    """The crawl, for people."""
 
 
 class RowSource:
@@ -238,16 +246,9 @@ class RowSource:
 
     def together(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that are carried out in one transaction."""
-        packed = b"".join(map(pack, [("MULTI",), *commands, ("EXEC",)]))
-
-        def attempt() -> list[Any]:
-            answers: list[Any] = self._link.round_trip(packed, len(commands) + 2)[-1]
-            for answer in answers:
-                if isinstance(answer, exceptions.ResponseError):
-                    raise answer
-            return answers
-
-        return self._link.patiently(attempt)
+        answers = self._link.patiently(lambda: self._link.execute(*commands))
+        assert answers is not None, "nothing was watched"
+        return answers
 
 
 def commit_number(stamp: bytes | None) -> int:

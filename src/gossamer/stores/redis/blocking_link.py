@@ -4,33 +4,32 @@ Commands are packed and sent together, and their answers read together: one roun
 that is lost is made again, in growing pauses, at the server that has the crawl by then.
 """
 
-import asyncio
+import logging
 import random
 import select
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias, TypeVar
 
 import hiredis
 from redis import ConnectionPool, exceptions
-from redis.backoff import NoBackoff
 from redis.connection import AbstractConnection
-from redis.retry import Retry
 
 from gossamer.errors import CrawlError
 from gossamer.stores.away import Absence, StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.no_answer import explain
-from gossamer.stores.redis.nodes import ANSWER_S, CONNECT_S, Nodes
-from gossamer.stores.redis.passing import in_words, is_passing
+from gossamer.stores.redis.no_answer import crawl_error, first_error, is_passing
+from gossamer.stores.redis.nodes import CONNECT_S, Nodes, settings
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 5.0
-SLOW_S = 0.5
+log = logging.getLogger("gossamer.store")
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 2.0
+SLOW_S: Final = 0.5
 """After how long without an answer nothing else is asked for meanwhile."""
-READ_SIZE = 1 << 18
-ERRORS = (exceptions.RedisError, OSError)
+READ_SIZE: Final = 1 << 18
+ERRORS: Final = (exceptions.RedisError, OSError)
 """What goes wrong with a server."""
 
 Word: TypeAlias = bytes | str | int | float
@@ -38,26 +37,35 @@ Command: TypeAlias = Sequence[Word]
 Result = TypeVar("Result")
 
 
-def pack(command: Command) -> bytes:
-    """Return a command as it is sent."""
-    packed: bytes = hiredis.pack_command(tuple(command))  # type: ignore[arg-type]
-    return packed
+def pack(*commands: Command) -> bytes:
+    """Return commands as they are sent."""
+    return b"".join(map(hiredis.pack_command, map(tuple, commands)))  # type: ignore[arg-type]
 
 
-def complaint(error: Exception) -> str:
-    """Return a sentence about an error that does not pass."""
-    words = " ".join(str(error).split())[:300]
-    if isinstance(error, exceptions.OutOfMemoryError):
-        return (
-            f"the store has no memory left ({words}): raise its maxmemory, then run the same "
-            "command again to continue"
-        )
-    if words.startswith("MISCONF"):
-        return (
-            f"the store cannot save its data ({words}): give its disk room, then run the same "
-            "command again to continue"
-        )
-    return f"the store refused a command ({words or type(error).__name__})"
+class Patience:
+    """The waiting for a server that is away: in growing pauses, told once, and not for ever."""
+
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._absence = Absence(tell, clock)
+        self._pause_s = FIRST_PAUSE_S
+        self.is_away = False
+        """Whether the server is waited for."""
+
+    def after(self, error: CrawlError) -> float:
+        """Return for how long to pause before the next attempt; raise an error that stays."""
+        if not isinstance(error, StoreAwayError):
+            raise error
+        self.is_away = True
+        self._absence.note(error)
+        pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
+        return pause_s * random.uniform(0.5, 1.0)  # noqa: S311
+
+    def end(self) -> None:
+        """Note that the server answers."""
+        self._absence.end()
+        self._pause_s, self.is_away = FIRST_PAUSE_S, False
 
 
 class BlockingLink:
@@ -75,16 +83,14 @@ class BlockingLink:
 
         The nodes are those that are known already.
         """
-        self._address = address
+        self.address = address
         self._nodes = nodes or Nodes(address)
         self._key = key
-        self._absence = Absence(tell, clock)
+        self._patience = Patience(tell, clock)
         self._connection: AbstractConnection | None = None
         self._poll = select.poll()
         self._was_lost = False
         self._is_closing = threading.Event()
-        self.is_away = False
-        """Whether the server is waited for."""
         self._asked_at: float | None = None
         """Since when an answer is waited for."""
         self.round_trips = 0
@@ -94,10 +100,12 @@ class BlockingLink:
         try:
             self._connect()
         except ERRORS as error:
-            words = str(explain(error, self._address, CONNECT_S))
-            if is_passing(error) and not isinstance(error, exceptions.AuthenticationError):
-                raise StoreAwayError(words, in_words(error)) from error
-            raise CrawlError(words) from error
+            raise first_error(error, self.address, CONNECT_S) from error
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the server is waited for."""
+        return self._patience.is_away
 
     def give_up(self) -> None:
         """Have what waits for the server, or would, give up."""
@@ -127,35 +135,40 @@ class BlockingLink:
 
     def ask(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that may be carried out twice."""
-        return self.patiently(lambda: self.round_trip(b"".join(map(pack, commands)), len(commands)))
+        return self.patiently(lambda: self.send(*commands))
 
     def patiently(self, attempt: Callable[[], Result]) -> Result:
         """Return what an attempt does that is made until the server answers, or was long away."""
-        pause_s = FIRST_PAUSE_S
         while True:
             try:
                 result = attempt()
             except ERRORS as error:
                 self.drop()
-                if not is_passing(error):
-                    raise CrawlError(complaint(error)) from error
-                self.is_away = True
-                self._absence.note(StoreAwayError(complaint(error), in_words(error)))
-                if self._is_closing.wait(pause_s * random.uniform(0.5, 1.0)):  # noqa: S311
+                pause_s = self._patience.after(crawl_error(error))
+                if self._is_closing.wait(pause_s):
                     raise CrawlError(f"the store was left while it was away ({error})") from error
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             else:
-                self.is_away = False
-                self._absence.end()
+                self._patience.end()
                 return result
 
-    def round_trip(self, packed: bytes, count: int) -> list[Any]:
+    def send(self, *commands: Command, same: bool = False) -> list[Any]:
         """Send commands and return their answers; raise the first that is an error."""
-        answers = self.answers(packed, count)
+        answers = self.answers(pack(*commands), len(commands), same=same)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
         return answers
+
+    def execute(self, *commands: Command, same: bool = False) -> list[Any] | None:
+        """Have commands carried out together, and return their answers; raise the first error.
+
+        None: what was watched before, over the same connection, has changed.
+        """
+        executed = self.send(("MULTI",), *commands, ("EXEC",), same=same)[-1]
+        for answer in executed or ():
+            if isinstance(answer, Exception):
+                raise answer
+        return None if executed is None else [*executed]
 
     def answers(self, packed: bytes, count: int, *, same: bool = False) -> list[Any]:
         """Send commands and return their answers, errors as well, but for those that pass.
@@ -191,15 +204,8 @@ class BlockingLink:
         return answers
 
     def _connect(self) -> None:
-        address = self._find()
-        pool = ConnectionPool.from_url(
-            address.url(),
-            retry=Retry(NoBackoff(), 0),
-            socket_connect_timeout=CONNECT_S,
-            socket_timeout=ANSWER_S,
-            protocol=2,  # servers that are too old know no other
-            socket_read_size=READ_SIZE,
-        )
+        address = self._nodes.find(self._key)
+        pool = ConnectionPool.from_url(address.url(), **settings(), socket_read_size=READ_SIZE)
         connection = pool.make_connection()
         assert isinstance(connection, AbstractConnection), "it is no client of a cache"
         try:
@@ -213,15 +219,13 @@ class BlockingLink:
         self._connection = connection
         self._was_lost = False
 
-    def _find(self) -> RedisAddress:
-        """Return the server that has the crawl now.
 
-        In a thread of its own: the one that asks may have an event loop that is running.
-        """
-
-        async def find() -> RedisAddress:
-            async with asyncio.timeout(ANSWER_S):
-                return await self._nodes.find(self._key)
-
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(lambda: asyncio.run(find())).result()
+@contextmanager
+def linked(address: RedisAddress, key: str) -> Iterator[BlockingLink]:
+    """Give a connection to the server that has a key."""
+    link = BlockingLink(address, key, log.warning)
+    try:
+        link.open()
+        yield link
+    finally:
+        link.close()

@@ -1,171 +1,179 @@
 """The checks that tell whether a server can be trusted with a crawl, before the first URL is added.
 
 A crawl runs for days; what its server would do to it on the third day is known on the first. Each
-finding says what is wrong, what that costs in numbers, and what to do. `judge` is pure: what it
-needs to know is in `ServerFacts`, which `probe` gathers.
+finding says what is wrong, what that costs in numbers, and what to do. `judge` is pure: it takes
+what the server says to INFO, and to CONFIG GET where that is allowed.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Final
 
-import msgspec
+from redis import exceptions
 
 from gossamer.errors import CrawlError
+from gossamer.stores.away import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
+from gossamer.stores.redis.no_answer import ServerFinding, explain
+from gossamer.stores.redis.nodes import CONNECT_S, connect, locate
 
-OLDEST = (7, 0, 0)
-"""The first version that keeps function libraries."""
+OLDEST: Final = {"Redis": (7, 0), "Valkey": (7, 2)}
+"""The first versions that have all commands, such as BLMPOP."""
 FULL, NEARLY_FULL = 0.90, 0.75
 """How much of maxmemory may be in use: beyond the first no crawl starts."""
-EVERYSEC_LOSS_S = 2
+EVERYSEC_LOSS_S: Final = 2
 """An fsync may be put off once while the last one is still running."""
-KERNEL_LOSS_S = 35
+KERNEL_LOSS_S: Final = 35
 """When Linux writes by itself: every 5 s those pages that are older than 30 s."""
-
-
-class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server says of itself; None where it does not say."""
-
-    product: str = "Redis"
-    version: tuple[int, ...] = OLDEST
-    loading: bool = False
-    loading_left_s: int | None = None
-    is_replica: bool = False
-    aof: bool = True
-    aof_broken: bool = False
-    """The last write to the AOF failed: the server takes no writes."""
-    fsync: str | None = None
-    """The setting `appendfsync`."""
-    fsync_on_rewrite: bool | None = None
-    """False: `no-appendfsync-on-rewrite` is on."""
-    save_s: tuple[int, ...] | None = None
-    """The intervals of the setting `save`, in seconds."""
-    eviction: str = "noeviction"
-    used_bytes: int = 0
-    max_bytes: int = 0
-    """The setting `maxmemory`; 0 is no limit."""
-
-
-class ServerFinding(msgspec.Struct, frozen=True):
-    """One thing about a server that is not as it should be."""
-
-    severity: Literal["refuse", "warn"]
-    what: str
-    why: str
-    """What it costs."""
-    remedy: str
-    passing: bool = False
-    """It may pass in a moment: worth waiting for."""
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.why}; {self.remedy}"
-
+SETTINGS: Final = ("appendfsync", "no-appendfsync-on-rewrite", "save")
 
 _refuse, _warn = partial(ServerFinding, "refuse"), partial(ServerFinding, "warn")
 
 
-def judge(
-    facts: ServerFacts, address: RedisAddress, *, allow_insecure: bool = False
+def check(
+    address: RedisAddress, *, allow_insecure: bool = False, patience_s: float = CONNECT_S
 ) -> list[ServerFinding]:
-    """Return everything that speaks against keeping a crawl there, reasons to refuse it first."""
-    if facts.loading:  # whatever else it says now may change when it is done
-        return [_loading(facts)]
-    if facts.version < OLDEST:  # whatever else is wrong with it does not matter
-        return [_too_old(facts)]
-    findings = [
-        *_server(facts),
-        *_durability(facts),
-        *_access(address, allow_insecure=allow_insecure),
-    ]
-    return sorted(findings, key=lambda one: one.severity != "refuse")
+    """Return everything that speaks against the server, or the one reason why it does not answer.
+
+    Nothing is tried again: a wrong address is reported at once, a silent server after a while.
+    """
+    try:
+        server = locate(address)
+        with connect(server, patience_s) as client:
+            info = {str(name): str(value) for name, value in client.info().items()}
+            try:
+                settings = client.config_get(*SETTINGS)
+            except exceptions.ResponseError:  # forbidden or renamed away
+                settings = {}
+        return judge(info, settings, server, allow_insecure=allow_insecure)
+    except (exceptions.RedisError, OSError, ValueError) as error:
+        return [explain(error, address, patience_s)]
 
 
 def require(findings: Sequence[ServerFinding], address: RedisAddress) -> list[ServerFinding]:
-    """Return the warnings; a CrawlError names all reasons to refuse the crawl."""
-    refusals = [str(one) for one in findings if one.severity == "refuse"]
-    if refusals:
-        raise CrawlError(f"the store {address} cannot be used: {'. Also: '.join(refusals)}")
-    return list(findings)
+    """Return the warnings; a CrawlError names all reasons to refuse the crawl.
+
+    It is a StoreAwayError if they may pass.
+    """
+    refusals = [finding for finding in findings if finding.severity == "refuse"]
+    if not refusals:
+        return list(findings)
+    reasons = ". Also: ".join(map(str, refusals))
+    words = f"the store {address} cannot be used: {reasons}"
+    if all(finding.passing for finding in refusals):
+        raise StoreAwayError(words, refusals[0].what)
+    raise CrawlError(words)
 
 
-def _loading(facts: ServerFacts) -> ServerFinding:
-    left = "" if facts.loading_left_s is None else f", about {facts.loading_left_s} s to go"
+def judge(
+    info: Mapping[str, str],
+    settings: Mapping[str, str],
+    address: RedisAddress,
+    *,
+    allow_insecure: bool = False,
+) -> list[ServerFinding]:
+    """Return everything that speaks against keeping a crawl there, reasons to refuse it first.
+
+    A ValueError means that it is not a Redis.
+    """
+    too_old = [*_version(info)]
+    if _number(info, "loading"):  # whatever else it says now may change when it is done
+        return [_loading(info)]
+    if too_old:  # whatever else is wrong with it does not matter
+        return too_old
+    findings = [
+        *_role(info),
+        *_memory(info),
+        *_durability(info, settings),
+        *_access(address, allow_insecure=allow_insecure),
+    ]
+    return sorted(findings, key=lambda finding: finding.severity != "refuse")
+
+
+def _version(info: Mapping[str, str]) -> Iterator[ServerFinding]:
+    product = "Valkey" if info.get("server_name") == "valkey" else "Redis"
+    version = info.get(f"{product.lower()}_version", "")
+    if not re.match(r"\d+\.\d+", version):
+        raise ValueError("INFO names no version")
+    oldest = OLDEST[product]
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < oldest:
+        needed = f"{product} {oldest[0]}.{oldest[1]}"
+        yield _refuse(
+            f"{product} {version} is too old",
+            f"a crawl needs commands that came with {needed}",
+            f"upgrade to {needed} or later",
+        )
+
+
+def _loading(info: Mapping[str, str]) -> ServerFinding:
+    left_s = _number(info, "loading_eta_seconds")
     return _refuse(
-        f"the server is still loading its data{left}",
+        "the server is still loading its data" + (f", about {left_s} s to go" if left_s else ""),
         "until then it answers nothing",
         "wait until it is done",
         passing=True,
     )
 
 
-def _too_old(facts: ServerFacts) -> ServerFinding:
-    oldest = _dotted(OLDEST[:2])
-    return _refuse(
-        f"{facts.product} {_dotted(facts.version)} is too old",
-        f"a crawl needs functions on the server, which came with Redis {oldest}",
-        f"upgrade to Redis {oldest} or later, or to any Valkey",
-    )
-
-
-def _server(facts: ServerFacts) -> Iterator[ServerFinding]:
-    if facts.is_replica:
+def _role(info: Mapping[str, str]) -> Iterator[ServerFinding]:
+    if info.get("role", "master") != "master":
         yield _refuse(
             "the server is a replica",
             "it refuses what is written to it, or loses it",
             "give the address of its primary",
             passing=True,
         )
-    if facts.eviction != "noeviction":
+
+
+def _memory(info: Mapping[str, str]) -> Iterator[ServerFinding]:
+    eviction = info.get("maxmemory_policy", "noeviction")
+    if eviction != "noeviction":
         yield _refuse(
-            f"maxmemory-policy is {facts.eviction}",
+            f"maxmemory-policy is {eviction}",
             "when its memory is full, the server silently deletes URLs and pages of the crawl",
             "CONFIG SET maxmemory-policy noeviction",
         )
-    share = facts.used_bytes / facts.max_bytes if facts.max_bytes else 0
+    used, most = _number(info, "used_memory"), _number(info, "maxmemory")
+    share = used / most if most else 0
     if share > NEARLY_FULL:
-        left = facts.max_bytes - facts.used_bytes
         yield ServerFinding(
             "refuse" if share > FULL else "warn",
             f"{share:.0%} of maxmemory is in use",
-            f"{max(left, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
+            f"{max(most - used, 0) / 1e6:,.0f} MB are left; when they are used up, the crawl stops",
             "raise maxmemory, or delete crawls that are no longer needed",
         )
 
 
-def _durability(facts: ServerFacts) -> Iterator[ServerFinding]:
-    if not facts.aof:
+def _durability(info: Mapping[str, str], settings: Mapping[str, str]) -> Iterator[ServerFinding]:
+    fsync = settings.get("appendfsync")
+    if not _number(info, "aof_enabled"):
         yield _warn(
             "the append-only file is off",
-            f"a restart of the server loses {_loss_without_aof(facts)}, to be fetched again",
+            f"a restart of the server loses {_loss_without_aof(settings)}, to be fetched again",
             "CONFIG SET appendonly yes, and set it in the configuration file",
         )
-    elif facts.aof_broken:
+    elif info.get("aof_last_write_status", "ok") != "ok":
         yield _refuse(
             "the last write to the append-only file failed",
             "the server refuses all writes until one succeeds",
             "check its log and the space on its disk",
             passing=True,
         )
-    else:
-        yield from _flushing(facts)
-
-
-def _flushing(facts: ServerFacts) -> Iterator[ServerFinding]:
-    if facts.fsync is None:
+    elif fsync is None:
         yield _warn(
             "appendfsync could not be checked, as CONFIG is not allowed",
             f"a power failure costs 0 s of work with always, {EVERYSEC_LOSS_S} s with everysec,"
             f" about {KERNEL_LOSS_S} s with no",
             "ask whoever runs the server, or allow CONFIG GET",
         )
-    elif facts.fsync not in {"everysec", "always"}:
+    elif fsync not in {"everysec", "always"}:
         yield _warn(
-            f"appendfsync is {facts.fsync}",
+            f"appendfsync is {fsync}",
             f"a power failure costs about the last {KERNEL_LOSS_S} s of work, to be done again",
             f"CONFIG SET appendfsync everysec, which loses at most {EVERYSEC_LOSS_S} s",
         )
-    elif facts.fsync_on_rewrite is False:
+    elif settings.get("no-appendfsync-on-rewrite", "no") != "no":
         yield _warn(
             "no-appendfsync-on-rewrite is on",
             f"a power failure during a rewrite costs about the last {KERNEL_LOSS_S} s of work",
@@ -173,12 +181,13 @@ def _flushing(facts: ServerFacts) -> Iterator[ServerFinding]:
         )
 
 
-def _loss_without_aof(facts: ServerFacts) -> str:
-    if facts.save_s is None:
+def _loss_without_aof(settings: Mapping[str, str]) -> str:
+    if "save" not in settings:
         return "everything since its last snapshot (how often it makes one could not be checked)"
-    if not facts.save_s:
+    intervals_s = [int(word) for word in settings["save"].split()[::2]]  # between them: changes
+    if not intervals_s:
         return "the whole crawl, as there are no snapshots either"
-    return f"up to the last {max(facts.save_s)} s of work, since the last snapshot"
+    return f"up to the last {max(intervals_s)} s of work, since the last snapshot"
 
 
 def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[ServerFinding]:
@@ -200,5 +209,6 @@ def _access(address: RedisAddress, *, allow_insecure: bool) -> Iterator[ServerFi
         )
 
 
-def _dotted(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))
+def _number(info: Mapping[str, str], key: str) -> int:
+    text = info.get(key, "")
+    return int(text) if text.isdecimal() else 0

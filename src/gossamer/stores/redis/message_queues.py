@@ -7,21 +7,22 @@ away, and its answer appended to `<name>:down`, in the commit that has its effec
 """
 
 import asyncio
-import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 from redis import exceptions
-from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from gossamer.errors import CrawlError
-from gossamer.stores.away import Absence, StoreAwayError
+from gossamer.stores.away import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.blocking_link import Command, complaint, pack
-from gossamer.stores.redis.nodes import ANSWER_S, CONNECT_S, Nodes
-from gossamer.stores.redis.passing import in_words, is_passing
+from gossamer.stores.redis.blocking_link import Command, Patience, pack
+from gossamer.stores.redis.no_answer import crawl_error
+from gossamer.stores.redis.nodes import ANSWER_S, Nodes, settings
 from gossamer.stores.redis.row_keys import RowKeys
 
 WAIT_S: Final = 1.0
@@ -30,8 +31,7 @@ ALIVE_S: Final = 5.0
 """How long after its last sign of life a process counts as alive."""
 READ_AT_ONCE: Final = 256
 RUNG_AT_ONCE: Final = 1_000
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 2.0
-ERRORS = (exceptions.RedisError, OSError, RuntimeError)
+ERRORS: Final = (exceptions.RedisError, OSError, RuntimeError)
 """What goes wrong with a server; uvloop says with the last that the other side has hung up."""
 BELL: Final = "bell"
 _CLIENT_NAME: Final = re.compile(rb" name=(\S+)")
@@ -63,39 +63,33 @@ class AsyncLink:
     def __init__(self, address: RedisAddress, keys: RowKeys, tell: Callable[[str], None]) -> None:
         self._nodes = Nodes(address)
         self._key = keys.prefix.decode()
-        self._absence = Absence(tell)
+        self._patience = Patience(tell)
         self._connection: AbstractConnection | None = None
         self.losses = 0
         """How often the connection was lost."""
 
     async def ask(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that may be carried out twice; wait for the server."""
-        packed = b"".join(map(pack, commands))
-        pause_s = FIRST_PAUSE_S
         while True:
             try:
-                answers = await self.try_once(packed, len(commands))
-            except ERRORS as error:
-                if not is_passing(error) and not isinstance(error, RuntimeError):
-                    raise CrawlError(complaint(error)) from error
-                self._absence.note(StoreAwayError(complaint(error), in_words(error)))
+                answers = await self.send(*commands)
+            except StoreAwayError as error:
+                await asyncio.sleep(self._patience.after(error))
             else:
-                self._absence.end()
+                self._patience.end()
                 return answers
-            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    async def try_once(self, packed: bytes, count: int) -> list[Any]:
-        """Send commands and return their answers; raise the first that is an error."""
+    async def send(self, *commands: Command) -> list[Any]:
+        """Send commands once and return their answers; a StoreAwayError passes."""
         is_done = False
         try:
             connection = self._connection or await self._connect()
             async with asyncio.timeout(ANSWER_S):
-                await connection.send_packed_command([packed])
-                answers = [
-                    await connection.read_response(disable_decoding=True) for _ in range(count)
-                ]
+                await connection.send_packed_command([pack(*commands)])
+                answers = [await connection.read_response(disable_decoding=True) for _ in commands]
             is_done = True
+        except ERRORS as error:
+            raise crawl_error(error) from error
         finally:
             if not is_done:
                 await self.close()  # whoever comes next must not read the rest
@@ -110,13 +104,15 @@ class AsyncLink:
                 await connection.disconnect(nowait=True)
 
     async def _connect(self) -> AbstractConnection:
-        async with asyncio.timeout(CONNECT_S):
-            connection = await self._nodes.connection(self._key)
-            try:
-                await connection.connect()  # type: ignore[no-untyped-call]
-            except BaseException:
-                await connection.disconnect(nowait=True)
-                raise
+        address = await asyncio.to_thread(self._nodes.find, self._key)
+        limits = {"retry": Retry(NoBackoff(), 0), "socket_timeout": None}  # `send` has a deadline
+        pool = ConnectionPool.from_url(address.url(), **settings() | limits)
+        connection: AbstractConnection = pool.make_connection()  # type: ignore[no-untyped-call]
+        try:
+            await connection.connect()  # type: ignore[no-untyped-call]
+        except BaseException:
+            await connection.disconnect(nowait=True)
+            raise
         self._connection = connection
         return connection
 
@@ -138,29 +134,26 @@ class JoinedQueues:
 
     async def send(self, number: int, message: bytes) -> bool:
         """Append a message, once; False: the server has lost some that were sent before it."""
-        is_whole = True
+        is_whole, is_sure = True, self._sending.losses == self._losses
         while True:
-            if self._sending.losses != self._losses:  # it may have got there, or others be gone
-                self._losses = self._sending.losses
+            if not is_sure:  # it may have got there, or others be gone
                 (last,) = await self._sending.ask(("GET", self._sent))
-                there = int(last or 0)
+                self._losses, there = self._sending.losses, int(last or 0)
                 is_whole = is_whole and there >= number - 1
                 if there == number:
                     return is_whole
-            packed = [
-                ("MULTI",),
-                ("RPUSH", self._up, message),
-                ("SET", self._sent, number),
-                ("RPUSH", self._bell, self._name),
-                ("EXEC",),
-            ]
             try:
-                await self._sending.try_once(b"".join(map(pack, packed)), len(packed))
-            except ERRORS as error:
-                if not is_passing(error) and not isinstance(error, RuntimeError):
-                    raise CrawlError(complaint(error)) from error
-                continue  # by way of a command that waits for the server
-            return is_whole
+                await self._sending.send(
+                    ("MULTI",),
+                    ("RPUSH", self._up, message),
+                    ("SET", self._sent, number),
+                    ("RPUSH", self._bell, self._name),
+                    ("EXEC",),
+                )
+            except StoreAwayError:
+                is_sure = False
+            else:
+                return is_whole
 
     async def receive(self) -> list[bytes]:
         """Return the messages that are there; wait a moment for some if there are none."""
@@ -173,8 +166,8 @@ class JoinedQueues:
 
     async def drop(self, count: int) -> None:
         """Take the first messages away, which were read."""
-        with suppress(*ERRORS):  # those that are still there are read again, which does no harm
-            await self._receiving.try_once(pack(("LTRIM", self._down, count, -1)), 1)
+        with suppress(CrawlError):  # those that are still there are read again, which does no harm
+            await self._receiving.send(("LTRIM", self._down, count, -1))
 
     async def close(self) -> None:
         """Let go of the server."""
@@ -217,9 +210,8 @@ class FrontierQueues:
         """
         async with self._turn:
             try:
-                packed = pack(("CLIENT", "LIST", "TYPE", "NORMAL"))
-                (clients,) = await self._reading.try_once(packed, 1)
-            except ERRORS:
+                (clients,) = await self._reading.send(("CLIENT", "LIST", "TYPE", "NORMAL"))
+            except CrawlError:
                 return None
         there = set(_CLIENT_NAME.findall(clients))
         return {name for name in names if self._keys.messages(alive(name)) in there}

@@ -1,39 +1,78 @@
-"""The reasons why a server does not answer, in one sentence for whoever wrote its address."""
+"""The errors of a server: which may pass, and what they mean to whoever wrote its address."""
 
 import os
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from typing import Final, Literal
 
+import msgspec
 from redis import exceptions
 
 from gossamer.errors import CrawlError
 from gossamer.stores.away import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.checks import ServerFacts, ServerFinding, judge
-from gossamer.stores.redis.nodes import CONNECT_S
-from gossamer.stores.redis.passing import in_words, is_passing
 
-NOTHING_GOES = "without the store nothing can be crawled"
-IS_IT_THERE = "check that the server runs and that its address is right"
+NOTHING_GOES: Final = "without the store nothing can be crawled"
+IS_IT_THERE: Final = "check that the server runs and that its address is right"
+ELSEWHERE: Final = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
+"""The errors of a server that does not, or no longer, hold the crawl; nothing was carried out.
+Its address, or the cluster, may lead to another by now."""
+PASSING: Final = ("BUSY", "NOREPLICAS")
+"""How other errors begin that may pass in a moment; nothing was carried out."""
+LOST: Final = (exceptions.ConnectionError, exceptions.TimeoutError, OSError, RuntimeError)
+"""uvloop says with the last that the other side has hung up."""
 
 
-@asynccontextmanager
-async def explained(
-    address: RedisAddress, *more: type[Exception], patience_s: float = CONNECT_S
-) -> AsyncIterator[None]:
-    """Turn the error of a server that does not answer, or one of `more`, into a CrawlError.
+class ServerFinding(msgspec.Struct, frozen=True):
+    """One thing about a server that is not as it should be."""
 
-    It is a `StoreAwayError` if it may pass in a moment.
-    """
-    kinds: tuple[type[Exception], ...] = (exceptions.RedisError, OSError, *more)
-    try:
-        yield
-    except kinds as error:
-        words = str(explain(error, address, patience_s))
-        if is_passing(error) or isinstance(error, more):
-            raise StoreAwayError(words, in_words(error)) from error
-        raise CrawlError(words) from error
+    severity: Literal["refuse", "warn"]
+    what: str
+    why: str
+    """What it costs."""
+    remedy: str
+    passing: bool = False
+    """It may pass in a moment: worth waiting for."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}; {self.remedy}"
+
+
+def is_passing(error: Exception) -> bool:
+    """Tell whether an error in the middle of a crawl may pass in a moment."""
+    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
+    return may_be_elsewhere or str(error).startswith(PASSING)
+
+
+def in_words(error: Exception) -> str:
+    """Return what went wrong, for whoever waits until it passes."""
+    if isinstance(error, exceptions.AskError):  # or MOVED, which it includes
+        return "another node of the cluster has it now"
+    return str(error) or type(error).__name__
+
+
+def complaint(error: Exception) -> str:
+    """Return a sentence about an error in the middle of a crawl."""
+    words = " ".join(str(error).split())[:300]
+    if isinstance(error, exceptions.OutOfMemoryError):
+        what, remedy = "has no memory left", "raise its maxmemory"
+    elif words.startswith("MISCONF"):
+        what, remedy = "cannot save its data", "give its disk room"
+    else:
+        return f"the store refused a command ({words or type(error).__name__})"
+    return f"the store {what} ({words}): {remedy}, then run the same command again to continue"
+
+
+def crawl_error(error: Exception) -> CrawlError:
+    """Return an error in the middle of a crawl for whoever asked; a StoreAwayError passes."""
+    words = complaint(error)
+    return StoreAwayError(words, in_words(error)) if is_passing(error) else CrawlError(words)
+
+
+def first_error(error: Exception, address: RedisAddress, patience_s: float) -> CrawlError:
+    """Return an error in the first commands to a server; a StoreAwayError passes."""
+    finding = explain(error, address, patience_s)
+    words = str(finding)
+    return StoreAwayError(words, finding.what) if finding.passing else CrawlError(words)
 
 
 def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:
@@ -43,7 +82,7 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Serve
         words = words.replace(address.password, "***")
     match error:
         case exceptions.BusyLoadingError():
-            return judge(ServerFacts(loading=True), address)[0]
+            return _refusal("the server is still loading its data", "wait", passing=True)
         case exceptions.AuthenticationError():
             return _no_entry(words, address)
         case exceptions.ResponseError():
@@ -52,7 +91,7 @@ def explain(error: Exception, address: RedisAddress, patience_s: float) -> Serve
             remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
             what = f"{address.place} did not answer within {patience_s:g} s"
             return _refusal(what, remedy, passing=True)
-        case exceptions.ConnectionError() | OSError() | RuntimeError():  # the last by uvloop
+        case exceptions.ConnectionError() | OSError():
             return _no_connection(error, words, address)
     what = f"what answers at {address.place} is not a Redis"
     maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
@@ -112,14 +151,7 @@ def _no_connection(error: Exception, words: str, address: RedisAddress) -> Serve
             "check that it is a Redis, and whether it wants TLS (rediss://)",
             passing=True,
         )
-    return _refusal(
-        f"{place} cannot be reached ({_reason(cause, words)})", IS_IT_THERE, passing=True
-    )
-
-
-def _reason(cause: BaseException, words: str) -> str:
-    """Return the system's words for it, which are shorter than the libraries'."""
-    if not isinstance(cause, OSError):
-        return words
-    number = cause.errno or 0
-    return os.strerror(number) if number > 0 else cause.strerror or words
+    number = cause.errno or 0 if isinstance(cause, OSError) else 0
+    # The system's words are shorter than the libraries'.
+    reason = os.strerror(number) if number > 0 else getattr(cause, "strerror", None) or words
+    return _refusal(f"{place} cannot be reached ({reason})", IS_IT_THERE, passing=True)

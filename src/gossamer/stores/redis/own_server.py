@@ -14,23 +14,24 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
-from redis.asyncio import Redis
+from redis import Redis
+from redis.exceptions import RedisError
 
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError, UsageError
 from gossamer.stores.directory import DATABASE, CrawlDirectory, find_crawl, is_locked
 from gossamer.stores.own_redis import FOLDER, is_own_redis, make_folder
 from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.redis import nodes
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.crawl_names import crawl_names
-from gossamer.stores.redis.opening_reader import open_redis_rows_reader
+from gossamer.stores.redis.connecting import open_redis_reader
+from gossamer.stores.redis.crawls import crawl_names
+from gossamer.stores.redis.nodes import connect
 from gossamer.stores.redis.row_keys import RowKeys
 
 SETTINGS = (
@@ -49,29 +50,23 @@ CHECK_EVERY_S = 0.05
 async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[CrawlReader]:
     """Read a crawl, from the server that runs, or from one that is started for that."""
     directory = find_crawl(request.directory, Path())
-    async with reachable_server(directory) as (address, is_running):
-        store = StoreAddress("redis", url=address.url())
-        there = replace(request, address=store, directory=directory)
-        async with open_redis_rows_reader(there, may_be_led=is_running) as crawl:
-            yield crawl
-
-
-@asynccontextmanager
-async def reachable_server(directory: Path) -> AsyncIterator[tuple[RedisAddress, bool]]:
-    """Give the server of a crawl, and whether that is running; else it is started for this time."""
     if not is_own_redis(directory):
         raise UsageError(f"there is no crawl with a Redis of its own in {directory}")
-    if running := await await_running(directory):
-        yield running, True
-    else:
-        async with _started(directory):
-            yield _address(directory), False
+    async with AsyncExitStack() as stack:
+        running = await await_running(directory)
+        address = running
+        if address is None:
+            address = await stack.enter_async_context(_started(directory))
+        store = StoreAddress("redis", url=address.url())
+        there = replace(request, address=store, directory=directory)
+        async with open_redis_reader(there, may_be_led=running is not None) as crawl:
+            yield crawl
 
 
 async def await_running(directory: Path) -> RedisAddress | None:
     """Return the server of a crawl that is running, or is about to; None: none is."""
     while is_locked(directory) and not (directory / DATABASE).exists():
-        if await _does(directory, "PING"):
+        if await _answers(directory, Redis.ping):
             return _address(directory)
         await asyncio.sleep(CHECK_EVERY_S)
     return None
@@ -89,30 +84,30 @@ async def owned(
         folder = make_folder(locked.path)
         if fresh:
             shutil.rmtree(folder / "appendonlydir", ignore_errors=True)
-        async with _started(locked.path), _client(locked.path) as client:
-            address = _address(locked.path)
-            names = await crawl_names(nodes.Nodes(address))
-            if others := {*names} - {name}:
+        async with _started(locked.path) as address:
+            if others := {*await asyncio.to_thread(crawl_names, address)} - {name}:
                 what = f"{locked.path} holds the crawl {min(others)}"
                 raise UsageError(f"{what}: give its seed or --name, another --dir, or --fresh")
-            await client.delete(RowKeys(name).lead)
+            await _answers(locked.path, lambda client: client.delete(RowKeys(name).lead))
             yield locked, StoreAddress("redis", url=address.url())
 
 
 async def wait_for_others(directory: Path) -> None:
     """Wait a moment for those who have joined: they are to learn that the crawl is over."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(LEAVE_WITHIN_S), _client(directory) as client:
-            while len(await client.client_list()) > 1:  # noqa: ASYNC110 -- there is no event
+        async with asyncio.timeout(LEAVE_WITHIN_S):
+            while await _answers(  # noqa: ASYNC110 -- there is no event
+                directory, lambda client: len(client.client_list()) > 1
+            ):
                 await asyncio.sleep(CHECK_EVERY_S)
 
 
 @asynccontextmanager
-async def _started(directory: Path) -> AsyncIterator[None]:
+async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
     """Have the server run, and again if it dies."""
     with directory.joinpath(FOLDER, "lock").open("ab") as lock:
         await _take(lock.fileno(), directory)
-        await _does(directory, "SHUTDOWN")
+        await _answers(directory, Redis.shutdown)
         socket = _place_socket(directory)
         start = partial(_start, socket, directory / FOLDER, lock.fileno())
         process = start()
@@ -126,13 +121,13 @@ async def _started(directory: Path) -> AsyncIterator[None]:
 
         keeping = asyncio.create_task(keep())
         try:
-            while not await _does(directory, "PING"):
+            while not await _answers(directory, Redis.ping):
                 if process.poll() is not None:
                     log = directory / FOLDER / "log"
                     why = log.read_text(errors="replace").rpartition(" # ")[2].strip()
                     raise CrawlError(f"the Redis of this crawl did not start ({why}): see {log}")
                 await asyncio.sleep(CHECK_EVERY_S)
-            yield
+            yield _address(directory)
         finally:
             keeping.cancel()
             process.terminate()
@@ -178,25 +173,23 @@ def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
 
 
 def _find_program() -> str:
-    if found := shutil.which("redis-server") or shutil.which("valkey-server"):
-        return found
+    if program := shutil.which("redis-server") or shutil.which("valkey-server"):
+        return program
     why = "there is no redis-server or valkey-server on the PATH: install one"
     how = "(apt install redis-server, dnf install valkey, brew install redis)"
     raise CrawlError(f"{why} {how}, or name one that runs: --store redis://HOST")
 
 
-async def _does(directory: Path, command: str) -> bool:
-    """Tell whether the server does it; False: none runs, or it has ended of it."""
-    with suppress(Exception):
-        async with asyncio.timeout(STOP_WITHIN_S), _client(directory) as client:
-            await client.execute_command(command)  # type: ignore[no-untyped-call]
-            return True
-    return False
+async def _answers(directory: Path, ask: Callable[[Redis], object]) -> bool:
+    """Return what the server says, as a truth; False: none runs, or it has ended of it."""
+
+    def answer() -> bool:
+        with suppress(RedisError, OSError), connect(_address(directory), STOP_WITHIN_S) as client:
+            return bool(ask(client))
+        return False
+
+    return await asyncio.to_thread(answer)
 
 
 def _address(directory: Path) -> RedisAddress:
     return RedisAddress(socket=str((directory / FOLDER / "socket").resolve()))
-
-
-def _client(directory: Path) -> Redis:
-    return nodes.connect(_address(directory))

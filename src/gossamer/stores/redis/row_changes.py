@@ -3,19 +3,21 @@
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from gossamer.model import Cause, Outcome
+from gossamer.model import Cause, HostKey, Outcome
 from gossamer.stores.redis.blocking_link import Word, pack
 from gossamer.stores.redis.journal import ChangedRows, rows_of
-from gossamer.stores.redis.packed_commands import MOST_WORDS, PackedCommands
 from gossamer.stores.redis.row_keys import RowKeys, member, number_of
 from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 
+MOST_WORDS: Final = 4_000
+MOST_BYTES: Final = 1_000_000
+"""How much of one command there may be: others want to be served between large ones."""
 NO_QUEUE: Final = -1
 URL_QUEUE: Final = -2
 """Where a URL is that waits for its score."""
@@ -66,6 +68,74 @@ _UNSCORED: Final = int(UrlState.UNSCORED)
 _QUEUED: Final = int(UrlState.QUEUED)
 
 
+class PackedCommands:
+    """Commands of one transaction as they are sent: few large ones, and none too large."""
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._packed)
+
+    def packed(self) -> bytes:
+        """Return them all."""
+        return b"".join(self._packed)
+
+    def add(self, *command: Word) -> None:
+        """Add one command."""
+        self._packed.append(pack(command))
+
+    def set_fields(self, key: bytes, fields: Mapping[Any, bytes]) -> None:
+        """Set fields of a hash."""
+        self._add_large(b"HSET", key, fields.items())
+
+    def change_fields(self, key: bytes, fields: Mapping[Any, bytes | None]) -> None:
+        """Set fields of a hash, and remove those without a value."""
+        kept = {name: value for name, value in fields.items() if value is not None}
+        self.set_fields(key, kept)
+        self.add_words(b"HDEL", key, [name for name in fields if name not in kept])
+
+    def set_keys(self, key: bytes, ids: Mapping[bytes, int] | Mapping[HostKey, int]) -> None:
+        """Set fields of a hash that tell ids."""
+        self.add_words(b"HSET", key, [word for entry in ids.items() for word in entry])
+
+    def set_scores(self, key: bytes, items: Iterable[Item]) -> None:
+        """Put numbers into a sorted set."""
+        words = [word for score, number in items for word in (repr(score), member(number))]
+        self.add_words(b"ZADD", key, words)
+
+    def remove_members(self, key: bytes, numbers: Iterable[int]) -> None:
+        """Take numbers out of a sorted set."""
+        self.add_words(b"ZREM", key, [*map(member, numbers)])
+
+    def append(self, key: bytes, values: Iterable[bytes]) -> None:
+        """Append values to a list."""
+        self._add_large(b"RPUSH", key, ((value,) for value in values))
+
+    def add_words(self, name: bytes, key: bytes, words: Sequence[Word]) -> None:
+        """Add a command that takes any number of small words, such as HDEL, HSET, ZREM and ZADD.
+
+        Words that belong together, as score and member, are two or four.
+        """
+        for first in range(0, len(words), MOST_WORDS):
+            self.add(name, key, *words[first : first + MOST_WORDS])
+
+    def _add_large(self, name: bytes, key: bytes, groups: Iterable[tuple[Any, ...]]) -> None:
+        """Add a command of values of any size, each the last word of its group."""
+        words: list[Word] = []
+        size = 0
+        for group in groups:
+            words += group
+            size += len(group[-1])
+            if size >= MOST_BYTES or len(words) >= MOST_WORDS:
+                self.add(name, key, *words)
+                words, size = [], 0
+        if words:
+            self.add(name, key, *words)
+
+
 class _QueueMoves:
     """Which URLs come into which priority queues, and which go."""
 
@@ -102,13 +172,10 @@ class _QueueMoves:
     def write(self, out: PackedCommands, keys: RowKeys) -> None:
         """Add the commands."""
         for place, ids in self.removed.items():
-            out.with_words(b"ZREM", keys.queued(*place), [member(one) for one in ids])
-        out.with_words(b"BITFIELD", keys.unscored, self._unscored)
+            out.remove_members(keys.queued(*place), ids)
+        out.add_words(b"BITFIELD", keys.unscored, self._unscored)
         for place, items in self.added.items():
-            words: list[Word] = [
-                word for score, one in items for word in (repr(score), member(one))
-            ]
-            out.with_words(b"ZADD", keys.queued(*place), words)
+            out.set_scores(keys.queued(*place), items)
 
 
 class PackedChanges:
@@ -124,11 +191,15 @@ class PackedChanges:
         self._out = out = PackedCommands()
         self.urls = {one: encode(row) for one, row in changes.urls.items()}
         self.url_changes = changes.url_changes
-        self.unscored = {one: row.state == _UNSCORED for one, row in changes.urls.items()} | {
-            one: change.state == _UNSCORED
+        self._states = {
+            one: change.state
             for one, change in changes.url_changes.items()
             if change.state is not None
         }
+        """Of URLs that may come into another queue, that which their stored rows name."""
+        self.requeued = [one for one, state in self._states.items() if state == _QUEUED]
+        rows = {one: row.state for one, row in changes.urls.items()}
+        self.unscored = {one: state == _UNSCORED for one, state in (rows | self._states).items()}
         """Whether URLs wait for their score from now on."""
         self.known = {row.key: one for one, row in changes.urls.items() if one > numbers.url}
         self.host_ids = {row.key: one for one, row in changes.hosts.items() if one > numbers.host}
@@ -140,8 +211,14 @@ class PackedChanges:
         self.pages = {one: encode(row) for one, row in changes.pages.items()}
         self.reported = changes.reported
         self.contents = changes.contents
-        self.bands: dict[int, bytes] = {}
-        self.samples: dict[int, bytes] = {}
+        gone: dict[int, bytes | None] = dict.fromkeys(changes.dropped)
+        self.bands = gone | {
+            one: FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
+            for one, sketch in changes.sketches.items()
+        }
+        self.samples = gone | {
+            one: encode((sketch.sample, sketch.own)) for one, sketch in changes.sketches.items()
+        }
         self.dropped = changes.dropped
         self.results: dict[int, bytes] = {}
         self.rows: dict[int, bytes] = {}
@@ -155,26 +232,17 @@ class PackedChanges:
         self._write_messages(changes)
         for name, ids in (("url", changes.urls), ("host", changes.hosts), ("page", changes.pages)):
             setattr(numbers, name, max(getattr(numbers, name), max(ids, default=0)))
-        told: dict[str, bytes] = {
-            name: b"%d" % number for name, number in msgspec.structs.asdict(numbers).items()
-        }
-        out.set_fields(keys.numbers, told)
+        last = msgspec.structs.asdict(numbers)
+        out.set_fields(keys.numbers, {name: b"%d" % number for name, number in last.items()})
         self._url_reads = _chunks(changes.url_changes)
         self._page_reads = _chunks(changes.reported)
         self.reads = self._pack_reads()
+        """Commands that read what is changed in part only."""
         self._moves: _QueueMoves | None = None
-        self._moved = {
-            one for one, change in changes.url_changes.items() if change.state is not None
-        }
-        self.requeued = [
-            one for one, change in changes.url_changes.items() if change.state == UrlState.QUEUED
-        ]
-        """URLs that come into the queues that their stored rows name."""
 
     # -- what has to be read first ---------------------------------------------------------------
 
     def _pack_reads(self) -> list[bytes]:
-        """Return the commands that read what is changed in part only."""
         keys = self._keys
         reads = [pack(("HMGET", keys.urls, *ids)) for ids in self._url_reads]
         reads += [pack(("HMGET", keys.pages, *numbers)) for numbers in self._page_reads]
@@ -195,22 +263,21 @@ class PackedChanges:
             for url_id, stored in zip(ids, left.pop(0), strict=True):
                 row = self.changed_url(url_id, decode_url(stored))
                 rows[url_id] = encode(row)
-                if url_id in self._moved:
+                if url_id in self._states:
                     moves.place(row)
             more.set_fields(keys.urls, rows)
         moves.write(more, keys)
         for numbers in self._page_reads:
-            stored_pages = zip(numbers, left.pop(0), strict=True)
             pages = {
-                one: encode(self.changed_page(decode_page(stored)))
-                for one, stored in stored_pages
-                if stored is not None and one not in self.pages
+                number: encode(self.changed_page(decode_page(stored)))
+                for number, stored in zip(numbers, left.pop(0), strict=True)
+                if stored is not None and number not in self.pages
             }
             more.set_fields(keys.pages, pages)
         if left:
             results: list[bytes] = left.pop(0)
-            more.with_words(b"HDEL", keys.result_rows, [number_of(one) for one in results])
-            more.with_words(b"ZREM", keys.row_ages, [*results])
+            more.add_words(b"HDEL", keys.result_rows, [*map(number_of, results)])
+            more.add_words(b"ZREM", keys.row_ages, [*results])
         self._moves = moves
         return self._out.packed() + more.packed(), self._out.count + more.count
 
@@ -226,7 +293,7 @@ class PackedChanges:
 
     def may_move(self, url_id: int) -> bool:
         """Tell whether a URL may be in another queue than on the server, or in none."""
-        return url_id in self.urls or url_id in self._moved
+        return url_id in self.urls or url_id in self._states
 
     def changed_url(self, url_id: int, row: UrlRow) -> UrlRow:
         """Return a stored row with what has changed of it."""
@@ -260,13 +327,11 @@ class PackedChanges:
         out.set_fields(keys.urls, self.urls)
         out.set_keys(keys.known, self.known)
         moves.write(out, keys)
-        out.set_fields(keys.links, {one: links for one, links in changes.links.items() if links})
-        gone: list[Word] = [one for one, links in changes.links.items() if not links]
-        out.with_words(b"HDEL", keys.links, gone)
+        out.change_fields(keys.links, {one: links or None for one, links in changes.links.items()})
         bits: list[Word] = []
         for one, links in changes.links.items():
             bits += (b"SET", b"u1", b"#%d" % one, 1 if links else 0)
-        out.with_words(b"BITFIELD", keys.linked, bits)
+        out.add_words(b"BITFIELD", keys.linked, bits)
         for url_id, attempts in changes.attempts.items():
             first = changes.urls[url_id].attempts - len(attempts)
             for number, attempt in enumerate(attempts, first):
@@ -281,46 +346,28 @@ class PackedChanges:
         out.set_keys(keys.host_ids, self.host_ids)
         out.set_fields(keys.host_urls, {one: b"%d" % n for one, n in self.host_urls.items()})
         out.set_fields(keys.domains, {name: encode(row) for name, row in changes.domains.items()})
-        for key, entries in (
-            (keys.metadata, changes.metadata),
-            (keys.leases, changes.leases),
-            (keys.relaxing, changes.relaxing),
-        ):
-            left: dict[Any, bytes] = {
-                name: value if isinstance(value, bytes) else encode(value)
-                for name, value in entries.items()
-                if value is not None
-            }
-            out.set_fields(key, left)
-            gone: list[Word] = [name for name in entries if name not in left]
-            out.with_words(b"HDEL", key, gone)
+        out.change_fields(keys.metadata, changes.metadata)
+        out.change_fields(keys.leases, _encoded(changes.leases))
+        out.change_fields(keys.relaxing, _encoded(changes.relaxing))
 
     def _write_pages(self, changes: Changes) -> None:
         keys, out = self._keys, self._out
-        gone: list[Word] = [*changes.dropped]
-        for key in (keys.contents, keys.bands, keys.samples):
-            out.with_words(b"HDEL", key, gone)
-        out.with_words(b"ZREM", keys.kept, [*map(member, changes.dropped)])
         for number in changes.reported:
             if number in changes.pages:
                 page = msgspec.structs.replace(changes.pages[number])
                 self.pages[number] = encode(self.changed_page(page))
         out.set_fields(keys.pages, self.pages)
-        out.set_fields(keys.contents, {one: packed for one, (_, packed) in self.contents.items()})
-        ages: list[Word] = [
-            word for one, (at, _) in self.contents.items() for word in (repr(at), member(one))
-        ]
-        out.with_words(b"ZADD", keys.kept, ages)
-        for number, sketch in changes.sketches.items():
-            self.bands[number] = FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
-            self.samples[number] = encode((sketch.sample, sketch.own))
-        out.set_fields(keys.bands, self.bands)
-        out.set_fields(keys.samples, self.samples)
+        contents = {number: packed for number, (_, packed) in self.contents.items()}
+        out.change_fields(keys.contents, dict.fromkeys(changes.dropped) | contents)
+        out.remove_members(keys.kept, changes.dropped)
+        out.set_scores(keys.kept, ((at, number) for number, (at, _) in self.contents.items()))
+        out.change_fields(keys.bands, self.bands)
+        out.change_fields(keys.samples, self.samples)
 
     def _write_results(self, changes: Changes, numbers: RowNumbers) -> None:
         keys, out = self._keys, self._out
         results, rows = self.results, self.rows
-        ages: list[Word] = []
+        ages: list[Item] = []
         for result in changes.results:
             number, at = result.number, result.settled_at
             stored = ResultRow(number, result.url, result.page, at, result.records, None)
@@ -329,14 +376,14 @@ class PackedChanges:
             is_wanted = number > changes.rows_dropped and at > changes.rows_expired
             if result.row is not None and is_wanted:
                 rows[number] = result.row
-                ages += (repr(at), member(number))
+                ages.append((at, number))
         out.set_fields(keys.results, results)
         out.set_fields(keys.result_rows, rows)
-        out.with_words(b"ZADD", keys.row_ages, ages)
+        out.set_scores(keys.row_ages, ages)
         until = min(changes.rows_dropped, numbers.result)
         gone = range(numbers.rows + 1, until + 1)
-        out.with_words(b"HDEL", keys.result_rows, [*gone])
-        out.with_words(b"ZREM", keys.row_ages, [*map(member, gone)])
+        out.add_words(b"HDEL", keys.result_rows, [*gone])
+        out.remove_members(keys.row_ages, gone)
         numbers.rows = max(numbers.rows, until)
 
     def _write_messages(self, changes: Changes) -> None:
@@ -361,6 +408,10 @@ def read_sketch(number: int, bands: bytes | None, sample: bytes | None) -> Sketc
 def read_attempt(stored: bytes) -> Attempt:
     """Return an attempt as it was stored."""
     return Attempt(**msgspec.structs.asdict(decode_attempt(stored)))
+
+
+def _encoded(rows: Mapping[Any, object]) -> dict[Any, bytes | None]:
+    return {name: None if row is None else encode(row) for name, row in rows.items()}
 
 
 def _chunks(numbers: dict[int, Any]) -> list[list[int]]:

@@ -18,15 +18,16 @@ from gossamer.errors import CrawlError
 from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink
+from gossamer.stores.redis.crawls import check_format, delete_rows, store_format
 from gossamer.stores.redis.lead import LEAD_S, CrawlLead, LeadHolder
 from gossamer.stores.redis.row_changes import PackedChanges, RowNumbers
-from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.redis.row_reads import RedisRowReads
 from gossamer.stores.rows import Changes, KnownPage, KnownUrl
 
 log = logging.getLogger("gossamer.store")
 
 WANTED_MS: Final = 2_000
+TRY_EVERY_S: Final = 0.1
 RENEW_EVERY_S: Final = 1.0
 """How often the lead is renewed while everything is read."""
 
@@ -52,8 +53,8 @@ class RedisRows(RedisRowReads):
         lasts without a word, and `clock` how long the server was waited for.
         """
         super().__init__(address, crawl, tell=tell, clock=clock)
-        self._writing = BlockingLink(address, self._keys.prefix.decode(), self._say, clock)
-        self._lead = CrawlLead(self._writing, self._keys, self._where, lead_s, role)
+        self._writing = BlockingLink(address, self.keys.prefix.decode(), self._say, clock)
+        self._lead = CrawlLead(self._writing, self.keys, lead_s, role)
         self._numbers = RowNumbers()
         self._queue_of = array("b")
         self._is_loaded = False
@@ -77,18 +78,17 @@ class RedisRows(RedisRowReads):
         A crawl in another format is refused, unless it is deleted.
         """
         if not fresh:
-            self._format.check(self._reading)
-        self._lead.take(patience_s)
+            self.is_there()
+        give_up_at = time.monotonic() + patience_s
+        while not self.try_to_lead():
+            if time.monotonic() >= give_up_at:
+                raise self.taken_by(self.holder())
+            time.sleep(TRY_EVERY_S)
         self.prepare(fresh=fresh)
 
     def is_there(self) -> bool:
-        """Tell whether there is a crawl."""
-        (found,) = self._reading.ask(("EXISTS", self._keys.format))
-        return bool(found)
-
-    def check_format(self) -> None:
-        """Refuse a crawl that another version of the program has begun."""
-        self._format.check(self._reading)
+        """Tell whether there is a crawl; refuse one that another version has begun."""
+        return check_format(self._reading, self.keys)
 
     def try_to_lead(self) -> bool:
         """Take the lead if nobody has it; then `prepare` is to be called before anything else."""
@@ -97,50 +97,36 @@ class RedisRows(RedisRowReads):
     def prepare(self, *, fresh: bool = False) -> None:
         """Learn how far the rows go, under the lead; `fresh` deletes what is there."""
         if fresh:
-            self._format.delete(self._writing, self._lead.renew)
-        self._format.lay_down(self._writing)
+            delete_rows(self._writing, self.keys, self._lead.renew)
+        store_format(self._writing, self.keys)
         self._numbers = super()._last()
         self._queue_of = array("b")
         self._is_loaded = self._numbers.url == 0
 
     def put_note(self, name: str, value: bytes) -> None:
         """Store a note that whoever leads the crawl never writes."""
-        self._reading.ask(("HSET", self._keys.metadata, name, value))
+        self._reading.ask(("HSET", self.keys.metadata, name, value))
 
     def want_lead(self) -> None:
         """Ask whoever stands in for a coordinator to give the lead back, for a moment."""
-        self._reading.ask(("SET", self._keys.wanted, 1, "PX", WANTED_MS))
+        self._reading.ask(("SET", self.keys.wanted, 1, "PX", WANTED_MS))
 
     def is_lead_wanted(self) -> bool:
         """Tell whether a coordinator wants the lead."""
-        (found,) = self._reading.ask(("EXISTS", self._keys.wanted))
-        return bool(found)
+        return bool(self._reading.ask(("EXISTS", self.keys.wanted))[0])
 
     def taken_by(self, holder: LeadHolder | None) -> CrawlError:
         """Return the error of a lead that another process has."""
         return self._lead.taken_by(holder)
 
-    def server_id(self) -> bytes:
-        """Return what tells the server, from one start to its end, from others."""
-        (info,) = self._reading.ask(("INFO", "server"))
-        lines = info.split(b"\r\n")
-        return next((line.partition(b":")[2] for line in lines if line.startswith(b"run_id:")), b"")
-
-    def are_there(self, names: Sequence[str]) -> list[bool]:
-        """Tell for each name whether there is a message under it, or a sign."""
-        if not names:
-            return []
-        asked = [("EXISTS", self._keys.messages(name)) for name in names]
-        return [bool(found) for found in self._reading.ask(*asked)]
-
     def stand_by(self, since: float) -> None:
         """Say that this process stands by to take the lead over, since then; to be said again."""
         packed = msgspec.json.encode((self._lead.myself(since), self.server_time()))
-        self._reading.ask(("HSET", self._keys.standby, self._lead.token, packed))
+        self._reading.ask(("HSET", self.keys.standby, self._lead.token, packed))
 
     def end_stand_by(self) -> None:
         """Say that it does so no more."""
-        self._reading.ask(("HDEL", self._keys.standby, self._lead.token))
+        self._reading.ask(("HDEL", self.keys.standby, self._lead.token))
 
     def renew_lead(self) -> None:
         """Keep the lead when there is nothing to write; raises as what `write` returns does.
@@ -153,7 +139,20 @@ class RedisRows(RedisRowReads):
         """Let another process take the lead at once."""
         self._lead.resign()
 
-    # -- a server that is away -------------------------------------------------------------------
+    # -- the server ------------------------------------------------------------------------------
+
+    def server_id(self) -> bytes:
+        """Return what tells the server, from one start to its end, from others."""
+        (info,) = self._reading.ask(("INFO", "server"))
+        lines = info.split(b"\r\n")
+        return next((line.partition(b":")[2] for line in lines if line.startswith(b"run_id:")), b"")
+
+    def are_there(self, names: Sequence[str]) -> list[bool]:
+        """Tell for each name whether there is a message under it, or a sign."""
+        if not names:
+            return []
+        asked = [("EXISTS", self.keys.messages(name)) for name in names]
+        return [bool(count) for count in self._reading.ask(*asked)]
 
     def is_lost(self) -> bool:
         """Tell whether the server is away, so that whoever reads would wait for it."""
@@ -173,7 +172,7 @@ class RedisRows(RedisRowReads):
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
         link, last = self._all_written(), self._numbers.url
-        yield from self._led(row_loading.load_urls(link, self._keys, last, self._queue_of))
+        yield from self._led(row_loading.load_urls(link, self.keys, last, self._queue_of))
         self._is_loaded = True
 
     def known_pages(self) -> Iterator[KnownPage]:
@@ -195,26 +194,21 @@ class RedisRows(RedisRowReads):
 
     # -- writing ---------------------------------------------------------------------------------
 
-    @property
-    def keys(self) -> RowKeys:
-        """The keys of the crawl."""
-        return self._keys
-
     def write(self, changes: Changes) -> Callable[[], None] | None:
         """Take changes over; return what sends them, in whatever thread.
 
         If that raises, nothing of them was written, and these rows are of no more use.
         """
-        assert self._pending is None, "changes are sent before others are written"
+        assert self._pending is self._nothing, "changes are sent before others are written"
         is_safe = self._is_loaded or not (changes.urls or changes.url_changes)
         assert is_safe, "known_urls says in which queues URLs are, before any of them changes"
-        pending = PackedChanges(changes, self._keys, self._queue_of, self._numbers)
+        pending = PackedChanges(changes, self.keys, self._queue_of, self._numbers)
         self._pending = pending
 
         def send() -> None:
             self._lead.commit(pending)
             pending.end()
-            self._pending = None
+            self._pending = self._nothing
 
         return send
 

@@ -6,9 +6,13 @@ import pytest
 
 from gossamer.errors import CrawlError, OlderFormatError, UsageError
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.deletion import check_deletable, crawl_names, delete_shared_crawl
+from gossamer.stores.redis.crawls import (
+    check_deletable,
+    crawl_names,
+    delete_crawl,
+    linked_to_crawl,
+)
 from gossamer.stores.redis.row_keys import REGISTRY, prefix
-from gossamer.stores.redis.source import CrawlSource
 
 if TYPE_CHECKING:
     from tests.unit.stores.redis.row_stage import RowStage
@@ -37,7 +41,7 @@ def test_nothing_is_left_but_other_crawls(stage: "RowStage", address: RedisAddre
     rows.resign()
     others = stage.names() - left(stage)
     assert crawl_names(address) == ["c", "other"]
-    delete_shared_crawl(address, "c")
+    delete_crawl(address, "c")
     assert left(stage) == set()
     assert stage.names() == others
     assert crawl_names(address) == ["other"]
@@ -47,7 +51,7 @@ def test_nobody_deletes_what_is_worked_on(stage: "RowStage", address: RedisAddre
     rows = stage.begin()
     before = stage.dump()
     with pytest.raises(CrawlError, match=r"is worked on by process .*: stop its"):
-        delete_shared_crawl(address, "c")
+        delete_crawl(address, "c")
     assert stage.dump() == before
     rows.resign()
     check_deletable(address, "c")
@@ -56,7 +60,7 @@ def test_nobody_deletes_what_is_worked_on(stage: "RowStage", address: RedisAddre
 def test_nobody_begins_while_it_is_deleted(stage: "RowStage", address: RedisAddress) -> None:
     stage.begin().resign()
     late = stage.open()
-    delete_shared_crawl(address, "c")
+    delete_crawl(address, "c")
     late.take_lead(0.0)
     assert list(late.known_urls()) == []
 
@@ -77,23 +81,23 @@ def test_a_crawl_of_an_older_version_is_deleted_and_not_read(
     stage.client.hset(prefix("c") + "urls", "1", b"url")
     with (
         pytest.raises(OlderFormatError, match="begun with an older version of Gossamer"),
-        CrawlSource(address, "c"),
+        linked_to_crawl(address, "c"),
     ):
         pass
     stage.client.zadd(prefix("c") + "seen", {"0": float(seconds)})
     with pytest.raises(CrawlError, match="is worked on: stop its"):
-        delete_shared_crawl(address, "c")
+        delete_crawl(address, "c")
     stage.client.zadd(prefix("c") + "seen", {"0": float(seconds) - 61})
     stage.client.set(prefix("c") + "leader:frontier", b"somebody", ex=60)
     with pytest.raises(CrawlError, match="is worked on: stop its"):
-        delete_shared_crawl(address, "c")
+        delete_crawl(address, "c")
     stage.client.delete(prefix("c") + "leader:frontier")
-    delete_shared_crawl(address, "c")
+    delete_crawl(address, "c")
     assert left(stage) == set()
 
 
 def test_what_was_broken_off_can_be_deleted(stage: "RowStage", address: RedisAddress) -> None:
     stage.begin().resign()
     stage.client.delete("gossamer:{c}:rows:format", "gossamer:{c}:rows:urls")
-    delete_shared_crawl(address, "c")
+    delete_crawl(address, "c")
     assert left(stage) == set()

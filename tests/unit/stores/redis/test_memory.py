@@ -3,7 +3,7 @@
 import pytest
 from redis_servers import StartServer
 
-from gossamer.stores.redis import memory
+from gossamer.stores.redis import crawls
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_keys import RowKeys
 
@@ -24,6 +24,6 @@ def test_it_is_exact_or_nearly_so(
         queue = client.memory_usage(mine.queued(1, 0))
         exact = PAGES * queue + client.memory_usage(mine.urls)
 
-    assert memory.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.02)
-    monkeypatch.setattr(memory, "MOST_KEYS", 1000)
-    assert memory.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.2)
+    assert crawls.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.02)
+    monkeypatch.setattr(crawls, "MOST_MEASURED", 1000)
+    assert crawls.memory_of(parse_address(server.url), "mine") == pytest.approx(exact, rel=0.2)

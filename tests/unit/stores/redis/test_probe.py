@@ -11,8 +11,8 @@ from redis_servers import StartServer, wait_until
 from tcp_proxy import TcpProxy
 
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.checks import ServerFinding
-from gossamer.stores.redis.probe import check
+from gossamer.stores.redis.checks import check
+from gossamer.stores.redis.no_answer import ServerFinding
 
 LOOPBACK = "127.0.0.1"
 TCP = ("port",)
@@ -24,7 +24,7 @@ Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def found(url: str, patience_s: float = 5.0) -> list[ServerFinding]:
-    return asyncio.run(check(parse_address(url), patience_s=patience_s))
+    return check(parse_address(url), patience_s=patience_s)
 
 
 def only(findings: list[ServerFinding]) -> ServerFinding:
@@ -62,7 +62,7 @@ def found_at(answer: Answer, before: str = "redis://", patience_s: float = 5.0) 
         async with server, contextlib.AsyncExitStack() as ending:
             ending.push_async_callback(lambda: asyncio.gather(*served))
             address = parse_address(f"{before}{LOOPBACK}:{port}")
-            return (await check(address, patience_s=patience_s))[0]
+            return (await asyncio.to_thread(check, address, patience_s=patience_s))[0]
 
     return asyncio.run(run())
 
@@ -187,9 +187,8 @@ def test_a_server_that_stops_in_the_middle(start_redis: StartServer) -> None:
     async def run() -> ServerFinding:
         async with TcpProxy((LOOPBACK, server.port)) as proxy:
             proxy.pause()
-            return only(
-                await check(parse_address(f"redis://{LOOPBACK}:{proxy.port}"), patience_s=0.2)
-            )
+            address = parse_address(f"redis://{LOOPBACK}:{proxy.port}")
+            return only(await asyncio.to_thread(check, address, patience_s=0.2))
 
     assert "did not answer" in asyncio.run(run()).what
 

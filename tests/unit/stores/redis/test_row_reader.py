@@ -11,7 +11,7 @@ from tests.unit.stores.redis.row_stage import CRAWL, PREFIX, RowStage
 from gossamer.config import StoreAddress
 from gossamer.errors import CrawlError
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis.opening_reader import open_redis_rows_reader
+from gossamer.stores.redis.connecting import open_redis_reader
 from gossamer.stores.rows_reader import RowsReader
 
 
@@ -31,7 +31,7 @@ class AwayHandler(logging.Handler):
 @asynccontextmanager
 async def reading(stage: RowStage, url: str = "") -> AsyncIterator[RowsReader]:
     address = StoreAddress("redis", url=url or stage.proxy.url)
-    async with open_redis_rows_reader(ReadRequest(address=address, name=CRAWL)) as reader:
+    async with open_redis_reader(ReadRequest(address=address, name=CRAWL)) as reader:
         yield reader
 
 
