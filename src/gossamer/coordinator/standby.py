@@ -123,9 +123,12 @@ class StandbyFrontier:
         watched = WatchedScorer(scorer, crawl.frontier, say)
         draw = Draw(QueueTable(options.queues), options.draw_seed, strict=watched.strict)
 
+        def check() -> None:
+            self._is_wanted = rows.is_lead_wanted()
+
         async def tick() -> None:
-            if await asyncio.to_thread(rows.is_lead_wanted):
-                self._is_wanted = True
+            await crawl.frontier.between_commits(check)
+            if self._is_wanted:
                 engine.stop()
 
         engine = Engine(crawl.frontier, self._clock, watched, draw, tick, crawl.keep)

@@ -112,8 +112,8 @@ class RedisRows(RedisRowReads):
         self._reading.ask(("SET", self._keys.wanted, 1, "PX", WANTED_MS))
 
     def is_lead_wanted(self) -> bool:
-        """Tell whether a coordinator wants the lead."""
-        (found,) = self._reading.ask(("EXISTS", self._keys.wanted))
+        """Tell whether a coordinator wants the lead; it has the connection of `renew_lead`."""
+        (found,) = self._writing.ask(("EXISTS", self._keys.wanted))
         return bool(found)
 
     def taken_by(self, holder: LeadHolder | None) -> CrawlError:
