@@ -19,6 +19,7 @@ pytest.register_assert_rewrite(
     "tests.contract.driver",
     "tests.contract.model",
     "tests.contract.steps",
+    "tests.contract.stored_rows",
 )
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,6 +7,11 @@ properties draw the same examples every time: it is short, and what it says can 
     pytest --chaos-rounds 10 tests/chaos
 
 A test that takes part has a parameter `chaos_seed`, from 0 to the number of rounds.
+
+The test of take-overs changes the frontier of a small crawl a few times. It does so for long, every
+20 seconds, when it is told for how many minutes:
+
+    pytest --takeover-minutes 10 tests/cluster/chaos/test_takeovers.py
 """
 
 import pytest
@@ -21,6 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         metavar="N",
         help="rounds of every test that kills or draws at random; more than one: other examples",
+    )
+    parser.addoption(
+        "--takeover-minutes",
+        type=float,
+        default=0.0,
+        metavar="MINUTES",
+        help="how long the frontier of a crawl is changed every 20 s; 0: a few times at once",
     )
 
 

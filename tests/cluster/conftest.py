@@ -8,10 +8,10 @@ from typing import Protocol
 import pytest
 from crawled import read_urls
 from forked_commands import ForkedCommands
-from redis_servers import RedisServer, StartServer
+from redis_servers import PATIENCE_S, RedisServer, StartServer
 from tests.cluster.crawl_result import CrawlResult, as_result, impolite, saved_files
 from tests.cluster.process_crawl import DELAY_S, GossamerProcess, ProcessCrawl, seed_and_options
-from tests.cluster.small_web import describe
+from tests.cluster.small_web import LEAVES, describe
 from threaded_proxy import ThreadedProxy
 
 from gossamer.testing import Web
@@ -46,20 +46,20 @@ def make_proxy() -> Iterator[Callable[[int], ThreadedProxy]]:
 
 
 @pytest.fixture
-def make_web() -> Iterator[Callable[[], Web]]:
-    """Serve the small web once more."""
+def make_web() -> Iterator[Callable[..., Web]]:
+    """Serve the small web once more, or a larger one."""
     with ExitStack() as stack:
 
-        def make() -> Web:
+        def make(leaves_each: int = LEAVES) -> Web:
             web = stack.enter_context(Web())
-            describe(web)
+            describe(web, leaves_each)
             return web
 
         yield make
 
 
 @pytest.fixture
-def web(make_web: Callable[[], Web]) -> Web:
+def web(make_web: Callable[..., Web]) -> Web:
     """The small web."""
     return make_web()
 
@@ -92,12 +92,16 @@ def crawl(make_crawl: MakeCrawl, server: RedisServer) -> ProcessCrawl:
 @pytest.fixture(scope="session")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> CrawlResult:
     """What comes of the crawl in one process, with a file for a store."""
-    folder = tmp_path_factory.mktemp("embedded")
+    return result_in_one_process(tmp_path_factory.mktemp("embedded"))
+
+
+def result_in_one_process(folder: Path, leaves_each: int = LEAVES) -> CrawlResult:
+    """Crawl a small web, or a larger one, without any of what the tests are about."""
     with Web() as web:
-        describe(web)
+        describe(web, leaves_each)
         arguments = ["crawl", *seed_and_options(web, folder, 1)]
         run = GossamerProcess(folder / "output", arguments, {})
-        run.succeed()
+        assert run.end(patience_s=PATIENCE_S + leaves_each) == 0, run.output
         records = [*read_urls(folder).values()]
         assert impolite(web.requests, DELAY_S) == []
         pages = [content.split(b"\n", 2) for content in saved_files(folder).values()]

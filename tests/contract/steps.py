@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from tests.contract.driver import StoreDriver
 from tests.contract.model import Model
 from tests.contract.model_state import CONTENTS, OWN, SAME, HeldTask, host_of, own_likeness
 from tests.contract.samples import own_of, sketch_of
+from tests.contract.stored_rows import StoredRows
 
 from gossamer.frontier.claim import THIS_PAGE, Claim
 from gossamer.frontier.contract import Task
@@ -26,6 +28,9 @@ class CheckedStore:
     def __init__(self, driver: StoreDriver) -> None:
         self.driver = driver
         self.model = Model(driver.rules)
+        self._committed = copy.deepcopy(vars(self.model))
+        """All of the model as it was at the last commit."""
+        self._is_begun = False
 
     @property
     def now(self) -> float:
@@ -60,6 +65,9 @@ class CheckedStore:
     def join(self, worker: int) -> None:
         self.driver.join(worker)
         self.model.alive[worker] = self.now
+        if not self._is_begun:  # the first one comes with a commit
+            self._is_begun = True
+            self._note_commit()
 
     def lease(self, worker: int, limit: int) -> int:
         if worker not in self.model.alive:
@@ -338,7 +346,31 @@ class CheckedStore:
 
     def commit(self) -> None:
         self.driver.commit()
-        self.model.saved = copy.deepcopy(self.model.kept)
+        self._note_commit()
+
+    def _note_commit(self) -> None:
+        model = self.model
+        model.saved = copy.deepcopy(model.kept)
+        self._committed = copy.deepcopy(vars(model))
+        reads = self.driver.setup.open_to_read()
+        if reads is not None:
+            with closing(reads):
+                StoredRows(reads, model, self.now).check()
+
+    def take_over(self) -> None:
+        """Let another process go on from the last commit, with the workers that live.
+
+        Leases that were not committed were never handed out.
+        """
+        self.driver.take_over()
+        held = [one.task for one in self.model.held.values()]
+        vars(self.model).update(copy.deepcopy(self._committed), rules=self.driver.rules)
+        self._is_begun = False
+        model = self.model
+        still_held = {one.task for one in model.held.values()}
+        model.lost += [task for task in held if task not in still_held]
+        for worker in model.alive:
+            self.join(worker)
 
     def crash(self) -> None:
         self.driver.crash()
@@ -357,6 +389,7 @@ class CheckedStore:
 
     def _stop(self, *, crashed: bool) -> None:
         self.model.stop(self.now, crashed=crashed)
+        self._is_begun = False
 
 
 def sketch_for(content: str) -> Sketch | None:

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import socket
+import sqlite3
 from collections.abc import Callable, Coroutine, Iterable
 from itertools import count
 from pathlib import Path
@@ -22,11 +23,13 @@ from gossamer.stores.bodies.reader import BodyReader
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.kept_answer import KeptAnswer, read_answer
 from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.row_reads import RedisRowReads
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.results import Result, unpack_records
 from gossamer.stores.row_lookup import RowLookup
-from gossamer.stores.rows import ResultRow, Rows
+from gossamer.stores.rows import ReadableRows, ResultRow, Rows
 from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
 
 T = TypeVar("T")
@@ -42,8 +45,11 @@ class StoreSetup(Protocol):
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         """Take a step."""
 
-    def open(self, rules: FrontierRules, now: float) -> None:
-        """Open the store, new or as it was left."""
+    def open(self, rules: FrontierRules, now: float, *, workers_live: bool = False) -> None:
+        """Open the store, new or as it was left; with `workers_live` those go on that it had."""
+
+    def open_to_read(self) -> ReadableRows | None:
+        """Return its rows as another process reads them; None: nobody else can."""
 
     def check_counters(self) -> None:
         """Fail unless the counters that are stored are those of what is stored with them."""
@@ -103,9 +109,13 @@ class EmbeddedSetup:
     def make_rows(self) -> Rows:
         return SqliteRows()
 
-    def open(self, rules: FrontierRules, now: float) -> None:
-        self._store = Frontier(self.make_rows(), rules, now, finish=at_once)
+    def open(self, rules: FrontierRules, now: float, *, workers_live: bool = False) -> None:
+        lives = (lambda _: True) if workers_live else None
+        self._store = Frontier(self.make_rows(), rules, now, lives=lives, finish=at_once)
         self.check_counters()
+
+    def open_to_read(self) -> ReadableRows | None:
+        return None
 
     def check_counters(self) -> None:
         assert list(wrong_counts(self._store.rows)) == []
@@ -203,9 +213,13 @@ class SqliteSetup(EmbeddedSetup):
     def make_rows(self) -> Rows:
         return SqliteRows(self._path)
 
-    def open(self, rules: FrontierRules, now: float) -> None:
-        super().open(rules, now)
+    def open(self, rules: FrontierRules, now: float, *, workers_live: bool = False) -> None:
+        super().open(rules, now, workers_live=workers_live)
         self.memory.waiting._head = self._head
+
+    def open_to_read(self) -> ReadableRows | None:
+        connection = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True)
+        return SqliteRowReads(connection, self._path)
 
     def crash(self) -> None:
         before, self._path = self._path, self._next_path()
@@ -227,6 +241,11 @@ class RedisSetup(EmbeddedSetup):
         self._rows = RedisRows(parse_address(self._url), self._crawl)
         self._rows.take_lead()
         return self._rows
+
+    def open_to_read(self) -> ReadableRows | None:
+        reads = RedisRowReads(parse_address(self._url), self._crawl)
+        reads.open()
+        return reads
 
     def server_time(self) -> float:
         assert self._rows is not None
@@ -264,11 +283,11 @@ class ChannelSetup(SqliteSetup):
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(step)
 
-    def open(self, rules: FrontierRules, now: float) -> None:
+    def open(self, rules: FrontierRules, now: float, *, workers_live: bool = False) -> None:
         if self._ends:  # `close` of a worker leaves the store open for others; this closes it
             self._hang_up()
             self.run(self._store.close())
-        super().open(rules, now)
+        super().open(rules, now, workers_live=workers_live)
         self._proxy = self.run(self._connect())
 
     async def _connect(self) -> FrontierClient:

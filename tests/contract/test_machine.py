@@ -202,7 +202,7 @@ class StoreMachine(RuleBasedStateMachine):
         return HostFeedback(ended=self.driver.now, **PACES[data.draw(a_pace)])
 
     def _live_on(self, data: st.DataObject) -> None:
-        steps = ["wait", "wait", "wait", "reap", "commit", "commit", "end in order", "crash"]
+        steps = [*["wait"] * 3, "reap", *["commit"] * 2, "take over", "end in order", "crash"]
         match data.draw(st.sampled_from(steps)):
             case "wait":
                 self.driver.now += data.draw(a_jump)
@@ -210,6 +210,11 @@ class StoreMachine(RuleBasedStateMachine):
                 self.checked.reap()
             case "commit":
                 self.checked.commit()
+                if data.draw(st.booleans()):  # nothing changes when all memory is dropped
+                    self.checked.take_over()
+            case "take over":
+                self._draw_connections(data)
+                self.checked.take_over()
             case "crash":
                 self._draw_connections(data)
                 self.checked.crash()

@@ -103,9 +103,12 @@ class StandbyFrontier:
                         return ended_by
                     say("info", f"leads the crawl {plan.name}")
 
+                    def check() -> None:
+                        self._is_wanted = rows.is_lead_wanted()
+
                     async def tick() -> None:
-                        if await asyncio.to_thread(rows.is_lead_wanted):
-                            self._is_wanted = True
+                        await crawl.frontier.between_commits(check)
+                        if self._is_wanted:
                             engine.stop()
 
                     engine = self._engine = make_engine(crawl, plan, scorer, say, tick)

@@ -48,6 +48,8 @@ async def in_thread(work: Callable[[], None]) -> None:
         await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # nobody else asks for it
         raise
 
 

@@ -112,8 +112,8 @@ class RedisRows(RedisRowReads):
         self._reading.ask(("SET", self.keys.wanted, 1, "PX", WANTED_MS))
 
     def is_lead_wanted(self) -> bool:
-        """Tell whether a coordinator wants the lead."""
-        return bool(self._reading.ask(("EXISTS", self.keys.wanted))[0])
+        """Tell whether a coordinator wants the lead; it has the connection of `renew_lead`."""
+        return bool(self._writing.ask(("EXISTS", self.keys.wanted))[0])
 
     def taken_by(self, holder: LeadHolder | None) -> CrawlError:
         """Return the error of a lead that another process has."""

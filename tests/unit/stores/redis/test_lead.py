@@ -249,3 +249,28 @@ def test_reading_goes_on_while_a_commit_is_sent(stage: "RowStage") -> None:
             assert rows.read_urls([1])[0].depth == depth
             assert rows.read_queue(1, 0, (float("-inf"), 0), 9) == expected
         thread.join()
+
+
+def test_whoever_looks_for_a_coordinator_does_not_disturb_the_rules(stage: "RowStage") -> None:
+    """They read with a connection of their own, in another thread."""
+    rows, has_ended = stage.begin(), threading.Event()
+    send(rows, some_changes())
+    asked: list[bool] = []
+
+    def look() -> None:
+        while not has_ended.is_set():
+            asked.append(rows.is_lead_wanted())
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(300):
+            assert [row.depth for row in rows.read_urls([1, 2, 3])] == [
+                row.depth for row in rows.read_urls([1, 2, 3])
+            ]
+            assert rows.read_metadata(["nobody"]) == [None]
+    finally:
+        has_ended.set()
+        looking.join()
+    assert asked
+    assert not any(asked)
