@@ -7,9 +7,9 @@ from pathlib import Path
 import gossamer
 
 ROOMS = (
-    *("version", "kinds", "document", "model", "errors", "config", "urls", "plugins", "policy"),
-    *("codings", "download", "content", "channel", "stores", "frontier", "modules", "outputs"),
-    *("plan", "worker", "cluster", "coordinator", "views", "observe", "testing", "cli"),
+    *("version", "model", "config", "urls", "policy", "download", "content", "channel", "stores"),
+    *("modules", "frontier", "outputs", "worker", "coordinator", "views", "display", "testing"),
+    "cli",
 )
 STRANGERS = {"download", "content", "frontier"}
 """Rooms that never use each other: they meet in `worker`."""

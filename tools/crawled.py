@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from gossamer.coordinator import Summary, crawl
+from gossamer.coordinator.api import crawl
+from gossamer.coordinator.summary import Summary
 from gossamer.model import Outcome, Page, Url
-from gossamer.modules import ModuleLike
+from gossamer.modules.contract import ModuleLike
 from gossamer.stores.directory import CrawlDirectory
 from gossamer.stores.reading import ANY_STATE
-from gossamer.stores.results import Result
 from gossamer.stores.row_lookup import RowLookup
-from gossamer.stores.sqlite.readonly import reading
+from gossamer.stores.sqlite.file import reading
 from gossamer.stores.sqlite.row_reads import SqliteRowReads
-from gossamer.stores.url_record import UrlRecord
+from gossamer.stores.url_record import Result, UrlRecord
 from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-from gossamer.cluster.launcher_process import WRITER_NAME
+from gossamer.coordinator.processes.launcher_process import WRITER_NAME
 
 
 def is_alive(pid: int) -> bool:

@@ -32,13 +32,17 @@ class Section(NamedTuple):
     """Whether it begins with what the file says about itself."""
 
 
+HOOKS = (
+    *("ModuleContext", "Prepares", "Concludes", "Opens", "TakesPages", "ChoosesLinks"),
+    *("SeesEnds", "FollowsDepth", "Closes"),
+)
 SECTIONS = (
-    Section("Pages", "model/page.py"),
+    Section("Pages", "model/page.py", ("Page",)),
     Section("", "model/response.py", ("Headers", "Exchange")),
-    Section("What a page says", "document.py", ("Metadata", "MicrodataItem", "Table")),
-    Section("Modules and their hooks", "modules/contract.py", with_words=True),
-    Section("What hooks are given", "modules/hooks.py", ("FollowedLink", "FinishedUrl")),
-    Section("Results", "stores/results.py", with_words=True),
+    Section("What a page says", "model/page.py", ("Metadata", "MicrodataItem", "Table")),
+    Section("Modules and their hooks", "modules/contract.py", HOOKS, with_words=True),
+    Section("What hooks are given", "modules/contract.py", ("FollowedLink", "FinishedUrl")),
+    Section("Results", "stores/url_record.py", ("Record", "Result")),
     Section("How a URL ends", "model/outcome.py", ("Outcome",)),
 )
 INTERNAL = {"Page.document", "Page.coded_body", "Headers.read", "Module"}

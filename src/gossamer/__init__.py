@@ -11,10 +11,11 @@ from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from gossamer.config import CrawlKeywords
-    from gossamer.coordinator import Summary, crawl, crawl_sync, pages, pages_sync
-    from gossamer.errors import CrawlError, GossamerError, NoSeedFetchedError, UsageError
+    from gossamer.coordinator.api import crawl, crawl_sync, pages, pages_sync
+    from gossamer.coordinator.summary import Summary
     from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Snapshot, Url
-    from gossamer.modules import FinishedUrl, FollowedLink
+    from gossamer.model.errors import CrawlError, GossamerError, NoSeedFetchedError, UsageError
+    from gossamer.modules.contract import FinishedUrl, FollowedLink, ModuleContext
 
 __all__ = [
     "Cause",
@@ -25,6 +26,7 @@ __all__ = [
     "FinishedUrl",
     "FollowedLink",
     "GossamerError",
+    "ModuleContext",
     "NoSeedFetchedError",
     "Outcome",
     "Page",
@@ -43,10 +45,11 @@ __all__ = [
 
 _ROOMS = {
     "config": ("CrawlKeywords",),
-    "coordinator": ("Summary", "crawl", "crawl_sync", "pages", "pages_sync"),
-    "errors": ("CrawlError", "GossamerError", "NoSeedFetchedError", "UsageError"),
+    "coordinator.api": ("crawl", "crawl_sync", "pages", "pages_sync"),
+    "coordinator.summary": ("Summary",),
+    "model.errors": ("CrawlError", "GossamerError", "NoSeedFetchedError", "UsageError"),
     "model": ("Cause", "Event", "EventKind", "Outcome", "Page", "Response", "Snapshot", "Url"),
-    "modules": ("FinishedUrl", "FollowedLink"),
+    "modules.contract": ("FinishedUrl", "FollowedLink", "ModuleContext"),
 }
 
 

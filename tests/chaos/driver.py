@@ -22,11 +22,11 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-import gossamer.cli.crawling
+import gossamer.cli.crawl
 import gossamer.cli.main
 import gossamer.coordinator.engine
-from gossamer.coordinator import Crawl
-from gossamer.download import Client
+from gossamer.coordinator.crawl import Crawl
+from gossamer.download.client import Client
 from gossamer.frontier.host_registry import HostRegistry
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.page_memory import PageMemory
@@ -34,10 +34,9 @@ from gossamer.frontier.service import Frontier
 from gossamer.frontier.state import FrontierState
 from gossamer.frontier.url_memory import UrlMemory
 from gossamer.frontier.waiting import WaitingUrls
-from gossamer.modules import ModuleRunner
+from gossamer.modules.runner import ModuleRunner
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.sqlite import SqliteRows
-from gossamer.stores.sqlite.checkpoints import Checkpoints
+from gossamer.stores.sqlite.rows import Checkpoints, SqliteRows
 from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {
@@ -158,7 +157,7 @@ def become(job: DriverJob, fatal: FatalStep) -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv = ["gossamer", *job.arguments]
     if job.dns is not None:
-        vars(gossamer.cli.crawling)["Crawl"] = partial(Crawl, dns=job.dns)
+        vars(gossamer.cli.crawl)["Crawl"] = partial(Crawl, dns=job.dns)
     if job.commit_every_s is not None:
         engine = vars(gossamer.coordinator.engine)
         engine["COMMIT_EVERY_S"] = job.commit_every_s

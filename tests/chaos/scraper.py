@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from gossamer import FinishedUrl, Outcome, Page
 from gossamer.frontier.contract import POISON_WORDS
-from gossamer.stores.results import Result
-from gossamer.stores.url_record import UrlRecord, UrlState
+from gossamer.stores.url_record import Result, UrlRecord, UrlState
 
 SPEC = f"{__file__}:Scraper"
 """How it is named."""

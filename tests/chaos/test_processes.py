@@ -16,7 +16,7 @@ import pytest
 from process_tree import children, descendants, is_alive, kill_all
 
 from gossamer.cli.signals import ECHO_S
-from gossamer.cluster.launcher import MOST_DEATHS
+from gossamer.coordinator.processes.launcher import MOST_DEATHS
 from gossamer.testing import Reply, Web
 from gossamer.testing.traffic import traffic_of
 

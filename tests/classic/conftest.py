@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.coordinator import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.model import Event
-from gossamer.modules import PageDirectory
+from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
 from gossamer.testing import Web
 from gossamer.urls import merge_slashes, parse_seed

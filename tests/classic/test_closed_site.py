@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import CrawlError
 from gossamer.model import Event, EventKind, Outcome
+from gossamer.model.errors import CrawlError
 from gossamer.testing import Reply, Web, min_gap_s
 
 Crawl = Callable[..., tuple[dict[str, tuple[int, bytes]], list[Event]]]

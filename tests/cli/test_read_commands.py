@@ -18,7 +18,7 @@ import pytest
 from crawled import crawl_into
 
 from gossamer.cli.main import run
-from gossamer.modules import Save
+from gossamer.modules.builtin import Save
 from gossamer.testing import Web
 
 COMMAND = str(Path(sys.executable).with_name("gossamer"))

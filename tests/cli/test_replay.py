@@ -18,7 +18,7 @@ from gossamer.config import load
 from gossamer.stores.directory import CrawlDirectory
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
-from gossamer.stores.results import Result
+from gossamer.stores.url_record import Result
 from gossamer.testing import Reply, Web
 
 Gossamer = Callable[..., subprocess.CompletedProcess[str]]

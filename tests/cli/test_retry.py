@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gossamer import UsageError
-from gossamer.cli.retry import retry
+from gossamer.cli.resume import retry
 from gossamer.testing import Reply, Web
 
 Gossamer = Callable[..., subprocess.CompletedProcess[str]]

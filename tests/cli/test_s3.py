@@ -12,7 +12,7 @@ from obstore.store import S3Store
 from redis_servers import wait_until
 from s3_server import BUCKET, s3_server
 
-from gossamer.errors import CrawlError, UsageError
+from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.s3 import Bucket
 from gossamer.stores.object_store import CHUNK_BYTES, parse_s3_address
 from gossamer.testing import Web

@@ -37,7 +37,12 @@ def test_a_plain_crawl_loads_only_what_it_needs_in_all_of_its_processes(tmp_path
         options = ["--quiet", "--delay", "0s", "--dir", str(tmp_path / "crawl")]
         words = ["-m", "gossamer", "crawl", f"{web.base_url}/", *options]
         _, loaded = imports_of(*words)
-    assert {"gossamer.cluster.worker_main", "pycurl", "sqlite3", "turbohtml"} <= loaded
+    assert {
+        "gossamer.coordinator.processes.worker_main",
+        "pycurl",
+        "sqlite3",
+        "turbohtml",
+    } <= loaded
     command_line = {"attr", "cyclopts", "docstring_parser", "rich"}
     other_stores = {"hiredis", "obstore", "redis"}
     outputs = {"isal", "pyarrow", "gossamer.outputs.tables", "gossamer.outputs.warc"}

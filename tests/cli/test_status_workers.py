@@ -5,7 +5,7 @@ import pytest
 
 from gossamer.cli import status as command
 from gossamer.cli.status import WORKERS_SHOWN, status_lines
-from gossamer.coordinator import SeedReport
+from gossamer.coordinator.summary import SeedReport
 from gossamer.views.status import CrawlStatus, WorkerEntry
 
 WORKER = WorkerEntry(

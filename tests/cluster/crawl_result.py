@@ -9,8 +9,7 @@ import msgspec
 
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
-from gossamer.stores.results import Result
-from gossamer.stores.url_record import PageRecord, UrlRecord
+from gossamer.stores.url_record import PageRecord, Result, UrlRecord
 from gossamer.testing import RequestRecord, Web
 
 

@@ -21,8 +21,7 @@ from tests.cluster.small_web import HOSTS
 
 from gossamer.config import load
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.results import Result
-from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
+from gossamer.stores.url_record import PageRecord, Result, UrlRecord, UrlState
 from gossamer.testing import Web
 
 DELAY_S = 0.1

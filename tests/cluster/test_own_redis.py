@@ -14,7 +14,7 @@ from process_tree import is_alive
 from redis_servers import redis_program, wait_until
 from tests.chaos import scraper
 
-from gossamer.stores.own_redis import is_own_redis
+from gossamer.stores.directory import is_own_redis
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import MakeCrawl

@@ -20,7 +20,7 @@ from tests.contract.stores import (
     StoreSetup,
 )
 
-from gossamer.frontier import FrontierRules, SchedulerRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.policy.similarity import Sketch
 
 KINDS = ("sqlite", "sqlite with short heads", "channel", "redis")

@@ -6,17 +6,24 @@ import msgspec
 from tests.contract.samples import digest_of, domain_of, link, name_of, own_of
 from tests.contract.stores import StoreSetup
 
-from gossamer.codings import ContentPacker
-from gossamer.frontier import FrontierClient, FrontierRules
-from gossamer.frontier.claim import THIS_PAGE, Claim, KeptPage, StoredBody
-from gossamer.frontier.contract import Settled, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.retrying import RetryRequest
+from gossamer.frontier.contract import (
+    THIS_PAGE,
+    Claim,
+    FrontierClient,
+    HostFeedback,
+    KeptPage,
+    RetryRequest,
+    Settled,
+    Settlement,
+    StoredBody,
+    Task,
+)
+from gossamer.frontier.rules import FrontierRules
 from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot, Url
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.results import Record, Result
-from gossamer.stores.url_record import UrlRecord, UrlState
-from gossamer.stores.views import HostView, WorkerReport, WorkerView
+from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.reading import HostView, WorkerReport, WorkerView
+from gossamer.stores.url_record import Record, Result, UrlRecord, UrlState
 
 START = 1_000_000.0
 QUEUES = tuple(range(10))

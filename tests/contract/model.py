@@ -21,13 +21,12 @@ from tests.contract.model_state import (
     own_likeness,
 )
 
-from gossamer.frontier import FrontierRules
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.host_limits import HostLimits, depth_limit
+from gossamer.frontier.contract import HostFeedback, Task
+from gossamer.frontier.hosts import HostLimits, depth_limit
+from gossamer.frontier.rules import FrontierRules
 from gossamer.model import Outcome, Receipt
-from gossamer.policy.auto_delay import auto_delay_s
-from gossamer.stores.results import Record
+from gossamer.policy.backoff import auto_delay_s
+from gossamer.stores.url_record import Record
 
 NOTHING = Receipt()
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from gossamer.frontier.contract import Task
 from gossamer.model import Outcome
-from gossamer.policy.auto_delay import FIRST_DELAY_S
-from gossamer.stores.results import Record
+from gossamer.policy.backoff import FIRST_DELAY_S
+from gossamer.stores.url_record import Record
 
 NAMES = [f"{host}/{page}" for host in ("a", "x.a", "b", "c") for page in range(6)]
 CONTENTS = {"one": None, "two": 0, "three": 20, "four": 100, "five": 115, "six": 5}

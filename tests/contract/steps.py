@@ -13,13 +13,10 @@ from tests.contract.model_state import CONTENTS, OWN, SAME, HeldTask, host_of, o
 from tests.contract.samples import own_of, sketch_of
 from tests.contract.stored_rows import StoredRows
 
-from gossamer.frontier.claim import THIS_PAGE, Claim
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Task
 from gossamer.model import Outcome, Receipt
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.results import Record
-from gossamer.stores.url_record import UrlState
+from gossamer.stores.url_record import Record, UrlState
 
 
 class CheckedStore:

@@ -14,10 +14,9 @@ from tests.contract.samples import digest_of, name_of
 from gossamer.frontier.claims import read_claim
 from gossamer.frontier.queues import QueueTable
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.results import unpack_records
+from gossamer.stores.reading import read_counters
 from gossamer.stores.rows import HostRow, Item, LeaseRow, ReadableRows, UrlRow, unpack_links
-from gossamer.stores.url_record import UrlState
-from gossamer.stores.views import read_counters
+from gossamer.stores.url_record import UrlState, unpack_records
 
 EVERY = 10**6
 

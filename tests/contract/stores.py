@@ -12,25 +12,24 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from gossamer.channel import Channel
-from gossamer.frontier import FrontierClient, FrontierRules
-from gossamer.frontier.contract import FRONTIER
+from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.frontier.memory import CrawlMemory
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
 from gossamer.frontier.waiting import HEAD
 from gossamer.model import Outcome
-from gossamer.stores.bodies.reader import BodyReader
+from gossamer.stores.bodies.places import BodyReader
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.kept_answer import KeptAnswer, read_answer
+from gossamer.stores.reading import KeptAnswer, read_answer
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_reads import RedisRowReads
 from gossamer.stores.redis.rows import RedisRows
-from gossamer.stores.results import Result, unpack_records
 from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.rows import ReadableRows, ResultRow, Rows
-from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.sqlite.row_reads import SqliteRowReads
-from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord
+from gossamer.stores.sqlite.rows import SqliteRows
+from gossamer.stores.url_record import Attempt, PageRecord, Result, UrlRecord, unpack_records
 
 T = TypeVar("T")
 

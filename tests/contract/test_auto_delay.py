@@ -3,8 +3,8 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.policy.auto_delay import FIRST_DELAY_S, MAX_AUTO_DELAY_S
+from gossamer.frontier.contract import HostFeedback
+from gossamer.policy.backoff import FIRST_DELAY_S, MAX_AUTO_DELAY_S
 
 pytestmark = pytest.mark.req("B3")
 

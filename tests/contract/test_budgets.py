@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.contract.driver import WAITING, OpenStore, StoreDriver
 
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback
 from gossamer.model import Outcome, Receipt
 
 pytestmark = pytest.mark.req("D14")

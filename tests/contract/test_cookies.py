@@ -4,9 +4,8 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link
 
-from gossamer.frontier.contract import Settled, Settlement, Task
-from gossamer.frontier.cookies import COOKIE_DOMAINS_NOTE
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Settled, Settlement, Task
+from gossamer.frontier.memory import COOKIE_DOMAINS_NOTE
 from gossamer.model import Outcome
 from gossamer.policy.cookies import MAX_COOKIE_DOMAINS, MAX_COOKIES, Cookie, CookieChanges
 from gossamer.stores.url_record import UrlState

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import FrontierRules, SchedulerRules
 from gossamer.frontier.contract import Task
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

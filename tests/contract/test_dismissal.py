@@ -3,8 +3,7 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Task
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

@@ -5,9 +5,9 @@ import gzip
 import pytest
 from tests.contract.driver import OpenStore
 
-from gossamer.codings import ContentPacker
 from gossamer.model import Exchange
-from gossamer.stores.kept_answer import KeptAnswer
+from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.reading import KeptAnswer
 
 pytestmark = pytest.mark.req("D10")
 

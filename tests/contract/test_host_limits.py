@@ -3,10 +3,9 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import FrontierRules, SchedulerRules
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.host_limits import HostLimitRule
+from gossamer.frontier.contract import HostFeedback, Task
+from gossamer.frontier.hosts import HostLimitRule
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

@@ -7,9 +7,7 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import digest_of, link
 
-from gossamer.frontier.claim import THIS_PAGE, KeptPage
-from gossamer.frontier.contract import Settled, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import THIS_PAGE, HostFeedback, KeptPage, Settled, Settlement, Task
 from gossamer.model import Outcome
 from gossamer.policy.similarity import Sketch
 from gossamer.stores.url_record import UrlState

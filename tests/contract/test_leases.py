@@ -3,7 +3,7 @@
 import pytest
 from tests.contract.driver import OpenStore
 
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

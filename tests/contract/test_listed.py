@@ -4,8 +4,7 @@ import msgspec
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link
 
-from gossamer.frontier.contract import Link, Task
-from gossamer.frontier.listing import MAX_SITEMAPS, Listing
+from gossamer.frontier.contract import MAX_SITEMAPS, Link, Listing, Task
 from gossamer.model import Outcome
 
 

@@ -25,9 +25,9 @@ from tests.contract.driver import WAITING, StoreDriver
 from tests.contract.model_state import CONTENTS, NAMES
 from tests.contract.steps import CheckedStore
 
-from gossamer.frontier import FrontierRules, SchedulerRules
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.host_limits import HostLimitRule
+from gossamer.frontier.contract import HostFeedback
+from gossamer.frontier.hosts import HostLimitRule
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

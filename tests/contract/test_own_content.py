@@ -7,13 +7,11 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link, own_of
 
-from gossamer.codings import read_content
-from gossamer.frontier.claim import THIS_PAGE, Claim
-from gossamer.frontier.contract import Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.keeping import as_claimed
+from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Settlement, Task
+from gossamer.frontier.settling import as_claimed
 from gossamer.model import Outcome
 from gossamer.policy.similarity import Sketch
+from gossamer.stores.bodies.content import read_content
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")
 

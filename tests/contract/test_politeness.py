@@ -3,7 +3,7 @@
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback
 from gossamer.model import Outcome
 
 pytestmark = pytest.mark.req("B3")

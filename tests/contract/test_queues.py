@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Task
 
 pytestmark = pytest.mark.req("D7")
 

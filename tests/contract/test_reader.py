@@ -12,16 +12,15 @@ from tests.contract.samples import link
 from tests.contract.stores import RedisSetup, SqliteSetup
 
 from gossamer.config import StoreAddress
-from gossamer.errors import CrawlError, UsageError
-from gossamer.frontier import FrontierRules, SchedulerRules
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores.reader import RowsReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest, Step
-from gossamer.stores.redis.connecting import open_redis_reader, reopening_redis_reader
-from gossamer.stores.results import Record
-from gossamer.stores.rows_reader import RowsReader
-from gossamer.stores.sqlite.reader import open_sqlite_reader
-from gossamer.stores.url_record import UrlState
+from gossamer.stores.redis.connect import open_redis_reader, reopening_redis_reader
+from gossamer.stores.sqlite.row_reads import open_sqlite_reader
+from gossamer.stores.url_record import Record, UrlState
 
 T = TypeVar("T")
 

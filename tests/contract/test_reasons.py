@@ -2,8 +2,7 @@
 
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier.contract import Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Settlement, Task
 from gossamer.model import Cause, CauseCount, Outcome
 
 

@@ -5,11 +5,9 @@ import pytest
 from tests.contract.driver import OpenStore
 from tests.contract.samples import digest_of, link, name_of
 
-from gossamer.frontier.claim import KeptPage
-from gossamer.frontier.contract import Settlement
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, KeptPage, Settlement
 from gossamer.model import Outcome
-from gossamer.stores.results import Record
+from gossamer.stores.url_record import Record
 
 pytestmark = pytest.mark.req("B1", "B9")
 

@@ -3,8 +3,7 @@
 import pytest
 from tests.contract.driver import OpenStore
 
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.retrying import RETRIED_AT_ONCE, RetryRequest
+from gossamer.frontier.contract import RETRIED_AT_ONCE, HostFeedback, RetryRequest
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

@@ -4,9 +4,7 @@ import pytest
 from tests.contract.driver import WHATEVER, OpenStore, StoreDriver
 from tests.contract.samples import sketch_of
 
-from gossamer.frontier.claim import THIS_PAGE
-from gossamer.frontier.contract import MAX_ATTEMPTS, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import MAX_ATTEMPTS, THIS_PAGE, HostFeedback, Task
 from gossamer.model import Outcome
 from gossamer.stores.url_record import PageRecord, UrlState
 

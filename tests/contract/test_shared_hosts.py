@@ -6,9 +6,8 @@ import msgspec
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import FrontierRules
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Task
+from gossamer.frontier.rules import FrontierRules
 from gossamer.model import Outcome
 from gossamer.stores.url_record import UrlState
 

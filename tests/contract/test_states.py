@@ -3,9 +3,8 @@
 import pytest
 from tests.contract.driver import OpenStore
 
-from gossamer.frontier import FrontierRules, SchedulerRules
-from gossamer.frontier.contract import Settlement
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Settlement
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import Cause, Outcome
 from gossamer.stores.url_record import UrlState
 

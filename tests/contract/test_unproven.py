@@ -4,8 +4,7 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import name_of
 
-from gossamer.frontier.contract import Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Task
 from gossamer.model import Outcome
 
 pytestmark = pytest.mark.req("D19")

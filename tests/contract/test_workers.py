@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 
-from gossamer.frontier import FrontierRules
-from gossamer.frontier.contract import LATE_S
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.stores.views import WorkerReport, WorkerView
+from gossamer.frontier.contract import LATE_S, HostFeedback
+from gossamer.frontier.rules import FrontierRules
+from gossamer.stores.reading import WorkerReport, WorkerView
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
 

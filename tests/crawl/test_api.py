@@ -17,10 +17,10 @@ from turbohtml import Document
 import gossamer
 from gossamer import CrawlError, Event, EventKind, Outcome, Page, Response, UsageError
 from gossamer.config import load
-from gossamer.content import tree
-from gossamer.coordinator import Crawl
+from gossamer.content import html_tree as tree
+from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import Silence
-from gossamer.plan import Plan
+from gossamer.coordinator.plan import Plan
 from gossamer.testing import KeepOpen, Reply, Web, traffic_of
 
 Run: TypeAlias = Callable[[Coroutine[object, object, None]], None]

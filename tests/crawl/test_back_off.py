@@ -12,14 +12,14 @@ from crawled import Crawled
 
 from gossamer import Event, Outcome, Snapshot, Summary
 from gossamer.config import load
-from gossamer.coordinator import Crawl as OneCrawl
-from gossamer.coordinator import HostView, Level
+from gossamer.coordinator.crawl import Crawl as OneCrawl
+from gossamer.coordinator.observer import Level
+from gossamer.coordinator.plan import Plan
 from gossamer.model import HostKey
-from gossamer.plan import Plan
 from gossamer.stores.directory import CrawlDirectory
+from gossamer.stores.reading import HostView, WorkerView
 from gossamer.stores.rows import HostRow
-from gossamer.stores.sqlite import SqliteRows
-from gossamer.stores.views import WorkerView
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import KeepOpen, Raw, Reply, Web
 
 Crawl = Callable[..., Crawled]

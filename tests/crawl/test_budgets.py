@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from crawled import Crawled, crawl_into
 
-from gossamer.observe.summary import summary_text
+from gossamer.display.summary import summary_text
 from gossamer.testing import Reply, Web
 
 Crawl = Callable[..., Crawled]

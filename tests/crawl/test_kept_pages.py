@@ -10,11 +10,11 @@ from crawled import Crawled
 from tests.unit.views.reading import in_directory, verified
 
 from gossamer.config.store_address import IN_DIRECTORY
-from gossamer.content import AnalysisRules
+from gossamer.content.page_parser import AnalysisRules
 from gossamer.frontier.page_memory import PageMemory
 from gossamer.model import Page
 from gossamer.modules.kept_pages import Reading, read_page
-from gossamer.outputs.carried import Carried, carried_by
+from gossamer.outputs.rows import Carried, carried_by
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.testing import Reply, Web

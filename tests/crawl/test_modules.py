@@ -12,10 +12,12 @@ from crawled import Crawled
 
 from gossamer import Page
 from gossamer.config import load
-from gossamer.coordinator import Crawl as OneCrawl
+from gossamer.coordinator.crawl import Crawl as OneCrawl
 from gossamer.coordinator.observer import Silence
-from gossamer.modules import ModuleContext, ModuleReport, as_module
-from gossamer.plan import Plan
+from gossamer.coordinator.plan import Plan
+from gossamer.modules.contract import ModuleContext
+from gossamer.modules.loading import as_module
+from gossamer.modules.module_stats import ModuleReport
 from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]

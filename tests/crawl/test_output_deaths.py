@@ -11,8 +11,8 @@ import pytest
 from process_tree import writers_of
 
 import gossamer
-from gossamer.cluster.output_process import FOLLOW_EVERY_S
 from gossamer.coordinator.outputs import MOST_DEATHS
+from gossamer.coordinator.processes.output_process import FOLLOW_EVERY_S
 from gossamer.testing import Web
 
 

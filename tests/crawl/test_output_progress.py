@@ -10,9 +10,8 @@ from process_tree import writers_of
 
 import gossamer
 from gossamer import Snapshot
-from gossamer.coordinator import HostView
 from gossamer.coordinator.observer import Silence
-from gossamer.stores.views import WorkerView
+from gossamer.stores.reading import HostView, WorkerView
 from gossamer.testing import Web
 
 PAGES = 5

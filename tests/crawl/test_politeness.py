@@ -8,15 +8,14 @@ import pytest
 from crawled import Crawled
 from tests.chaos.conftest import Withheld
 
-from gossamer.frontier.contract import Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Settlement, Task
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import Raw, Reply, Reset, Web, most_at_once, traffic_of
 from gossamer.urls import Scope
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 Crawl = Callable[..., Crawled]
 

@@ -10,8 +10,8 @@ import pytest
 from crawled import Crawled, stored_results
 
 from gossamer import FinishedUrl, FollowedLink, Outcome, Page, Url
-from gossamer.modules import ModuleReport
-from gossamer.stores.results import Result
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.stores.url_record import Result
 from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]

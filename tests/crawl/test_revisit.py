@@ -13,10 +13,11 @@ from tests.unit.views.reading import explained, in_directory
 from gossamer import Page
 from gossamer.cli.explain import explanation_lines
 from gossamer.config import load
-from gossamer.coordinator import Crawl, Summary
+from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import Silence
-from gossamer.modules import Module
-from gossamer.plan import Plan
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.summary import Summary
+from gossamer.modules.contract import Module
 from gossamer.testing import Web
 
 HOUR_S = 3600.0

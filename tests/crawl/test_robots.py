@@ -11,14 +11,15 @@ from crawled import Crawled
 
 from gossamer import Outcome
 from gossamer.coordinator.in_process import MemoryCrawl
-from gossamer.download import Client, FetchOptions
-from gossamer.download.robots_memory import RobotsLimits
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
+from gossamer.download.robots import RobotsLimits
 from gossamer.model import Url
-from gossamer.modules import ModuleRunner
+from gossamer.modules.runner import ModuleRunner
 from gossamer.policy import AddressPolicy
 from gossamer.testing import Reply, Web, traffic_of
 from gossamer.urls import Scope, host_key
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.robots import PoliteRobots
 
 Crawl = Callable[..., Crawled]

@@ -10,7 +10,7 @@ from tests.unit.views.reading import broken, explained, in_directory, listed_url
 
 from gossamer.cli.explain import explanation_lines
 from gossamer.model import Outcome, Page, Url
-from gossamer.modules import Module
+from gossamer.modules.contract import Module
 from gossamer.testing import Web
 
 Crawl = Callable[..., Crawled]

@@ -11,8 +11,8 @@ from tests.unit.views.reading import broken, explained, in_directory
 
 from gossamer import Outcome
 from gossamer.cli.explain import explanation_lines
+from gossamer.display.summary import summary_text
 from gossamer.model import Url
-from gossamer.observe.summary import summary_text
 from gossamer.testing import Reply, Web
 
 Crawl = Callable[..., Crawled]

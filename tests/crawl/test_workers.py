@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from crawled import Crawled
 
-from gossamer.cluster.worker_pool import cores
+from gossamer.coordinator.processes.worker_pool import cores
 from gossamer.model import Page
 from gossamer.testing import Web
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import turbohtml
 
-from gossamer.content import parse
+from gossamer.content.page_parser import parse
 from gossamer.model import Url
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "docs"

@@ -13,8 +13,8 @@ from tests.eval.exact import exact_shingles, similarity
 from tests.eval.near_copies import EDITS, NEAR_COPIES
 from tests.eval.sites import SITES, RealSite, SitePage, page_of, pages_of
 
-from gossamer.content import Sketch, estimated_similarity, sketch
-from gossamer.content.similarity import MIN_WORDS, sample, words_of
+from gossamer.content.similarity import MIN_WORDS, sample, sketch, words_of
+from gossamer.policy.similarity import Sketch, estimated_similarity
 
 MAX_SITE_PAGES = 600
 MAX_WRONG = 0.001

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 from tests.eval.corpus import CACHE, MAX_BYTES
 
-from gossamer.content import parse
-from gossamer.content.own_content import own_text
+from gossamer.content.page_parser import parse
+from gossamer.content.similarity import own_text
 from gossamer.model import Url
 
 BLOCK = 100

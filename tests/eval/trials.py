@@ -7,7 +7,8 @@ import msgspec
 from tests.eval.corpus import ManualPage
 from tests.eval.exact import exact_shingles, similarity
 
-from gossamer.content import Sketch, estimated_similarity, sketch
+from gossamer.content.similarity import sketch
+from gossamer.policy.similarity import Sketch, estimated_similarity
 
 
 class Trial(msgspec.Struct, frozen=True):

@@ -4,16 +4,15 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from gossamer.cluster.worker_config import CONTRACTS
-from gossamer.codings import Body
-from gossamer.codings.decoders import decoders_of
-from gossamer.content import AnalysisRules, parse
 from gossamer.content.charset import decode
-from gossamer.content.kind import parse_content_type
 from gossamer.content.link_header import header_links
-from gossamer.content.refresh import parse_refresh
+from gossamer.content.links import parse_refresh
+from gossamer.content.page_parser import AnalysisRules, parse
 from gossamer.content.sitemap import Sitemap
-from gossamer.download.header import HeaderReader
+from gossamer.content.sniff import parse_content_type
+from gossamer.coordinator.processes.worker_config import CONTRACTS
+from gossamer.download.body import Body, decoders_of
+from gossamer.download.verdict import HeaderReader
 from gossamer.model import Headers, Url
 from gossamer.policy.directives import may_follow
 from gossamer.policy.robots import parse_robots

@@ -12,7 +12,7 @@ import trustme
 from tests.hostile.catalogue import CATALOGUE
 
 from gossamer.config import load
-from gossamer.coordinator import crawl
+from gossamer.coordinator.api import crawl
 from gossamer.stores.reading import ReadRequest
 from gossamer.testing.simulator import ServedWeb, SimulatedWeb
 from gossamer.views.crawls import open_crawl

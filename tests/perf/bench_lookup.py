@@ -22,14 +22,13 @@ from pathlib import Path
 import msgspec
 
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for
-from gossamer.frontier import FrontierRules, Link, SchedulerRules, Task
-from gossamer.frontier.claim import KeptPage
+from gossamer.frontier.contract import KeptPage, Link, Task, UrlPath
 from gossamer.frontier.memory import CrawlMemory
-from gossamer.frontier.records import UrlPath
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlState
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -10,9 +10,9 @@ from urllib import parse as urllib_parse
 
 from lxml import html as lxml_html
 
-from gossamer.content import parse
 from gossamer.content.charset import decode
-from gossamer.content.reader import PageReader
+from gossamer.content.html_tree import PageReader
+from gossamer.content.page_parser import parse
 from gossamer.model import Url
 from gossamer.urls import Scope, resolve
 

@@ -16,10 +16,15 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for
-from gossamer.frontier import FrontierRules, SchedulerRules
-from gossamer.frontier.claim import KeptPage
-from gossamer.frontier.contract import FrontierClient, Link, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import (
+    FrontierClient,
+    HostFeedback,
+    KeptPage,
+    Link,
+    Settlement,
+    Task,
+)
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.policy.similarity import Sketch
 

@@ -23,13 +23,14 @@ from tests.perf.own_redis import own_redis
 from tests.perf.redis_figures import used_cpu_s
 
 from gossamer.coordinator.engine import COMMIT_EVERY_S
-from gossamer.frontier import FrontierRules, Link
+from gossamer.frontier.contract import Link
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Changes, HostRow, PageRow, Rows, UrlRow, pack_links
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import Attempt, UrlState
 
 CRAWL, HOST = "chain", "chain.test"

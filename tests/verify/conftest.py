@@ -14,22 +14,21 @@ from tests.unit.views.reading import broken, in_redis, verified
 from gossamer.config import load
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
+from gossamer.coordinator.plan import Plan, pack_options
+from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
 from gossamer.frontier.service import Frontier
-from gossamer.modules import ModuleRunner
-from gossamer.plan import Plan
-from gossamer.plan.stored_options import pack_options
+from gossamer.modules.runner import ModuleRunner
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_keys import REGISTRY, RowKeys
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Rows
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import Web
 from gossamer.testing.graph import GraphWeb
 from gossamer.views.verify import Verification
-from gossamer.worker.links import LinkFilter
-from gossamer.worker.open_context import ProcessContext, open_worker_context
+from gossamer.worker.link_filter import LinkFilter
 
 WEB = GraphWeb(hosts=8, pages=160, seed=3, reset=1, silent=0, slow_hosts=0)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.views.reading import broken, in_redis
 
-from gossamer.errors import CrawlError
-from gossamer.stores.redis.journal import HOLD_S, WATCHED_S
+from gossamer.model.errors import CrawlError
+from gossamer.stores.redis.row_keys import HOLD_S, WATCHED_S
 from gossamer.stores.rows import Changes
 from gossamer.views.redis_copy import ATTEMPTS, FEW_ROWS, copy_crawl
 from gossamer.views.redis_rows import RowSource

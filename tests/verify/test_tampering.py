@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
 from gossamer.stores.redis.row_changes import decode_page, decode_url, encode
 from gossamer.stores.redis.row_keys import NAMES, member
 

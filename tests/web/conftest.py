@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gossamer.download import Accept, Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import Accept, FetchOptions
 from gossamer.model import Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web

@@ -14,7 +14,8 @@ import tempfile
 
 from tests.web.name_server import NameServer
 
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web

@@ -8,8 +8,15 @@ import tempfile
 import pytest
 from msgspec.structs import replace
 
-from gossamer.download import AddressBusyError, AddressLocks, Client, FetchOptions
-from gossamer.download.address_slots import PUBLIC_CONNECTIONS, WAIT_S, AddressSlots
+from gossamer.download.address_slots import (
+    PUBLIC_CONNECTIONS,
+    WAIT_S,
+    AddressBusyError,
+    AddressLocks,
+    AddressSlots,
+)
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
@@ -100,7 +107,7 @@ def test_who_is_cancelled_at_its_turn_leaves_it_to_the_next() -> None:
 
 HOLDER = """
 import sys
-from gossamer.download.address_locks import AddressLocks
+from gossamer.download.address_slots import AddressLocks
 print(AddressLocks(int(sys.argv[1])).take("8.8.8.8", 2, []), flush=True)
 sys.stdin.read()
 """

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.download import Accept, Allowance, Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import Accept, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
-from gossamer.policy.received import DRAIN_BYTES
 from gossamer.policy.robots import MAX_ROBOTS_BYTES
+from gossamer.policy.size_limits import DRAIN_BYTES, Allowance
 from gossamer.testing import KeepOpen, Repeat, Reply, Web
 
 pytestmark = pytest.mark.req("D14")

@@ -11,7 +11,8 @@ import brotli  # type: ignore[import-untyped]  # it ships no types
 import pytest
 from msgspec.structs import replace
 
-from gossamer.download import Accept, Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import Accept, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.robots import MAX_ROBOTS_BYTES

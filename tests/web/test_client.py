@@ -9,7 +9,8 @@ import pytest
 import uvloop
 from msgspec.structs import replace
 
-from gossamer.download import Accept, Client, FetchOptions, user_agent
+from gossamer.download.client import Client
+from gossamer.download.options import Accept, FetchOptions, user_agent
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import KeepOpen, Repeat, Reply, Web

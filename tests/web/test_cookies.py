@@ -8,7 +8,9 @@ import asyncio
 
 import pytest
 
-from gossamer.download import Accept, Client, FetchOptions, RequestCookies
+from gossamer.download.client import Client
+from gossamer.download.options import Accept, FetchOptions
+from gossamer.download.request_settings import RequestCookies
 from gossamer.model import Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Reply, Web

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import KeepOpen, Pause, RawStep, Repeat, Reply, Web

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Response, Url
 from gossamer.policy.addresses import AddressPolicy
 

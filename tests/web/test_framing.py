@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.download import FetchOptions
+from gossamer.download.options import FetchOptions
 from gossamer.model import Cause, Outcome, Response
 from gossamer.testing import Close, KeepOpen, RawStep, Repeat, Reset, Web
 

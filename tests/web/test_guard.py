@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Cause, NameTable, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
 from gossamer.download.large_bodies import LARGE_BYTES, BodyRoom, LargeBodies
+from gossamer.download.options import FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Repeat, Reply, Web

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.web.test_guard import Trap, fetch_all
 
-from gossamer.download import FetchOptions
+from gossamer.download.options import FetchOptions
 from gossamer.download.transfer import MAX_ADDRESSES
 from gossamer.model import Outcome
 from gossamer.policy.addresses import AddressPolicy

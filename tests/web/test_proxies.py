@@ -9,8 +9,9 @@ import pytest
 import trustme
 from tests.web.proxies import HttpHandler, Proxy, SocksHandler, running
 
-from gossamer.config.secret import Secret
-from gossamer.download import Client, FetchOptions
+from gossamer.config.request_values import Secret
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.download.request_settings import ConnectionSettings, ProxyLogin, RequestSettings
 from gossamer.model import Cause, NameTable, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy

@@ -9,9 +9,10 @@ import pytest
 import trustme
 from tests.web.http2_server import http2_server
 
-from gossamer.config.secret import Secret
-from gossamer.download import Accept, Client, FetchOptions
-from gossamer.download.lanes import Lanes
+from gossamer.config.request_values import Secret
+from gossamer.download.client import Client
+from gossamer.download.connections import Lanes
+from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.request_settings import ConnectionSettings, ProxyLogin, RequestSettings
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy

@@ -12,7 +12,8 @@ import pytest
 import trustme
 from msgspec.structs import replace
 
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web

@@ -10,7 +10,8 @@ import trustme
 from msgspec.structs import replace
 from tests.web.scripted_server import ScriptedServer, page, serving
 
-from gossamer.download import Accept, Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import Accept, FetchOptions
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 

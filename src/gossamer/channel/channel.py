@@ -16,7 +16,7 @@ from typing import Any, Final, Self, cast
 import msgspec
 
 from gossamer.channel.contract import Contract, Method
-from gossamer.errors import CrawlError, GossamerError, PageRefusedError, UsageError
+from gossamer.model.errors import CrawlError, GossamerError, PageRefusedError, UsageError
 from gossamer.version import __version__
 
 HEADER: Final = struct.Struct(">IBIH")

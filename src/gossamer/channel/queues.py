@@ -30,7 +30,7 @@ from gossamer.channel.channel import (
     Served,
 )
 from gossamer.channel.contract import Contract, Method
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
 
 MESSAGE: Final = struct.Struct(">QI")
 """The number of a message, and the first call that was not answered when it was sent."""

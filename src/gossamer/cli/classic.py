@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.coordinator import ClassicCrawl, ClassicPlan, ClassicSettings
-from gossamer.errors import CrawlError, ExitCode, UsageError
+from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.display import printable, progress_line
+from gossamer.display.formatting import counted
 from gossamer.model import Event, Outcome, Url
-from gossamer.modules import PageDirectory
-from gossamer.observe import printable, progress_line
-from gossamer.observe.figures import counted
+from gossamer.model.errors import CrawlError, ExitCode, UsageError
+from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
 from gossamer.urls import Scope, merge_slashes, parse_seed
 

@@ -1,9 +1,157 @@
 """`gossamer crawl`: the command that crawls."""
 
+import asyncio
+import gc
+import inspect
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Annotated, TypeVar
 
-from gossamer.cli.crawling import crawl_from
-from gossamer.cli.options import with_options
+import cyclopts
+import msgspec
+import uvloop
+
+from gossamer.cli.signals import run_until_signalled
+from gossamer.config import OPTIONS, RETIRED, CrawlOptions, Group, Option, load
+from gossamer.coordinator.continuing import command_to_continue, crawl_command
+from gossamer.coordinator.crawl import Crawl
+from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.plan import Plan, check_given_fields
+from gossamer.coordinator.processes.launcher import Launcher
+from gossamer.coordinator.seed_files import check_seed_files
+from gossamer.coordinator.summary import Summary
+from gossamer.display import DisplayOptions, open_observer
+from gossamer.frontier.contract import RetryRequest
+from gossamer.model.errors import ExitCode
+from gossamer.modules.loading import load_modules
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def with_options(command: Command, unchangeable: Collection[str] = ()) -> Command:
+    """Give a command with `**given` one flag for each option of a crawl.
+
+    A command that goes on with a crawl has options that cannot change: they are not in its help,
+    and the command says what is wrong with them. The others are stored, so they have no defaults.
+    Only the flags that were given are passed, so that `load` can distinguish them from defaults.
+    """
+    own = [
+        parameter
+        for parameter in inspect.signature(command).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    flags = [
+        _flag(option, show=option.name not in unchangeable, show_default=not unchangeable)
+        for option in OPTIONS
+        if option.name != "seeds" and not option.is_table
+    ]
+    retired = [_retired(name) for name in RETIRED]
+    vars(command)["__signature__"] = inspect.Signature([*own, *flags, *retired])
+    return command
+
+
+def _retired(name: str) -> inspect.Parameter:
+    """Return a flag that help does not show, so that `load` can say what took its place."""
+    hidden = cyclopts.Parameter(name=f"--{name}", show=False)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str, hidden]
+    )
+
+
+def _flag(option: Option, *, show: bool, show_default: bool) -> inspect.Parameter:
+    is_switch = isinstance(option.default, bool)
+    is_list = isinstance(option.default, tuple)
+    given = bool if is_switch else tuple[str, ...] if is_list else str
+    default = option.show(option.default)
+    details = cyclopts.Parameter(
+        name=[option.flag, option.alias] if option.alias else option.flag,
+        group=cyclopts.Group(option.group, sort_key=list(Group).index(option.group)),
+        help=option.help,
+        metavar=option.kind.metavar,
+        negative=f"--no-{option.name}" if is_switch else "",
+        allow_leading_hyphen="|-" in option.kind.metavar,
+        show=show,
+        show_default=show_default and default not in {"none", "false"} and default,
+    )
+    return inspect.Parameter(
+        option.name.replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[given, details],
+    )
+
+
+def crawl_from(given: Mapping[str, object], config: Path | None = None) -> int:
+    """Crawl with the options that were given on the command line, and return the exit code."""
+    options = load(given, os.environ, config).options
+    check_seed_files(options.seed_files)  # before anything is made
+    check_given_fields(given, options)
+    return crawl_with(options)
+
+
+def crawl_with(options: CrawlOptions, retry: RetryRequest | None = None) -> int:
+    """Crawl with worker processes, and return the exit code; first have failed URLs wait again."""
+    # Forked now, it shares what is loaded, and loads what only workers need beside this process.
+    launcher = Launcher.fork()
+    try:
+        return run_crawl(options, launcher, retry)
+    finally:
+        launcher.let_go()
+
+
+def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | None = None) -> int:
+    """Crawl, show the progress, and return the exit code."""
+    plan = Plan(options)
+    modules = load_modules(options.module)  # reports a wrong one before anything starts
+    display = DisplayOptions(
+        log_format=options.log_format, verbose=options.verbose, quiet=options.quiet
+    )
+    gc.freeze()  # what is loaded now stays: the collector need not scan it
+    gc.set_threshold(20_000, 20, 20)
+    with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
+
+        async def run() -> Summary:  # a scorer may ask for the event loop when it is made
+            crawl = Crawl(plan, modules, observer, launcher=lambda: launcher)
+            if retry is not None:
+                crawl.retry(retry)
+            return await run_until_signalled(crawl, partial(observer.say, "info"))
+
+        try:
+            summary = uvloop.run(run())
+        except asyncio.CancelledError:
+            again = command_to_continue(plan, "interrupted", os.environ)
+            words = "stopped at once" + (f"; continue with: {again}" if again else "")
+            observer.say("warning", words)
+            return ExitCode.INTERRUPTED
+        return _conclude(_with_commands(summary, plan), observer)
+
+
+def _conclude(summary: Summary, observer: Observer) -> int:
+    """Show the summary and return the exit code."""
+    if summary.was_over:
+        budget = summary.ended_by in {"max-pages", "max-bytes"}
+        raising = f"raise --{summary.ended_by} to continue, or " if budget else ""
+        again = f"{raising}start over with 'gossamer crawl … --fresh'"
+        observer.say("info", f"this crawl is finished; {again}")
+    observer.close(summary)
+    return summary.exit_code
+
+
+def _with_commands(summary: Summary, plan: Plan) -> Summary:
+    """Return the summary with the commands that get at the pages, if only the store has them."""
+    store = plan.options.store
+    if store.scheme == "memory" and plan.options.module == ("noop",):
+        return msgspec.structs.replace(summary, directory="")  # nothing was kept there
+    if plan.options.module != ("noop",) or plan.options.output or store.scheme == "memory":
+        return summary
+    return msgspec.structs.replace(
+        summary,
+        list_with=crawl_command(plan, os.environ, "pages"),
+        save_with=crawl_command(plan, os.environ, "replay", "--module", "save"),
+    )
 
 
 @with_options

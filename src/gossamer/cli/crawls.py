@@ -10,9 +10,9 @@ from typing import Annotated
 from gossamer.cli.output import columns, put_json, put_lines
 from gossamer.cli.parameters import JsonLines, option
 from gossamer.config import StoreAddress, load
-from gossamer.errors import UsageError
-from gossamer.observe import printable
-from gossamer.observe.figures import count, moment, size
+from gossamer.display import printable
+from gossamer.display.formatting import count, moment, size
+from gossamer.model.errors import UsageError
 from gossamer.views.crawls import CrawlEntry, crawls_below, crawls_in
 
 EXIT_KEPT = 1

@@ -8,10 +8,10 @@ from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.cli.status import RELAXING
 from gossamer.config.host_table import shown_table
+from gossamer.display import printable
+from gossamer.display.formatting import counted, moment, size, span
+from gossamer.display.summary import left_out_words
 from gossamer.model import Url
-from gossamer.observe import printable
-from gossamer.observe.figures import counted, moment, size, span
-from gossamer.observe.reasons import left_out_words
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import uvloop
 
-from gossamer.cli.continuing import CrawlDir, request_for
 from gossamer.cli.parameters import CrawlName, Directory, LogFormatChoice, Quiet, StoreUrl, option
+from gossamer.cli.resume import CrawlDir, request_for
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import load
 from gossamer.coordinator.export import Export, ExportReport
 from gossamer.coordinator.observer import Observer
-from gossamer.errors import ExitCode, UsageError
-from gossamer.observe import DisplayOptions, open_observer
-from gossamer.observe.figures import counted, size
+from gossamer.display import DisplayOptions, open_observer
+from gossamer.display.formatting import counted, size
+from gossamer.model.errors import ExitCode, UsageError
 from gossamer.outputs.targets import OutputWishes
 
 

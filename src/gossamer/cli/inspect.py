@@ -4,22 +4,150 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
+import msgspec
 from cyclopts import Parameter
 
 from gossamer.cli import classic
-from gossamer.cli.inspection import PageReport, Report, inspect_url
 from gossamer.cli.output import put_found
 from gossamer.cli.parameters import Json
 from gossamer.config import load
-from gossamer.content import AnalysisRules, Markers
-from gossamer.errors import ExitCode
-from gossamer.model import Outcome
-from gossamer.policy import AddressPolicy
-from gossamer.policy.link_kinds import HYPERLINKS, kinds_to_follow
+from gossamer.content.links import FoundLink
+from gossamer.content.markers import Markers
+from gossamer.content.page_parser import Analyser, AnalysisRules, parse
+from gossamer.coordinator.in_process import MemoryCrawl
+from gossamer.download.client import Client
+from gossamer.download.options import PRODUCT, FetchOptions, user_agent
+from gossamer.model import Outcome, Response, Url
+from gossamer.model.content_kinds import LinkKind
+from gossamer.model.errors import ExitCode
+from gossamer.modules.runner import ModuleRunner
+from gossamer.policy import AddressPolicy, may_follow
+from gossamer.policy.directives import HYPERLINKS, kinds_to_follow
 from gossamer.policy.media_types import PAGES
+from gossamer.stores.url_record import UrlRecord
 from gossamer.urls import Scope, ScopeKind, parse_seed, shown
+from gossamer.worker.link_filter import LinkFilter
+from gossamer.worker.robots import PoliteRobots
+
+DELAY_S = 1.0
+"""The pause between robots.txt, redirects and the page."""
+
+
+class Hop(msgspec.Struct, frozen=True, kw_only=True):
+    """One URL on the way to the page."""
+
+    url: Url
+    robots: str
+    outcome: Outcome
+    detail: str
+    status: int | None = None
+    content_type: str | None = None
+    address: str | None = None
+    milliseconds: int | None = None
+
+
+class SeenLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A link of the page and what a crawl would do with it."""
+
+    url: str
+    kind: LinkKind
+    verdict: Literal["in scope", "out of scope", "no web address"]
+    why: str
+
+
+class PageReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What is on the page."""
+
+    bytes: int
+    kind: str
+    encoding: str
+    title: str
+    words: int
+    follow: bool
+    markers_missing: bool
+    links: list[SeenLink]
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an inspection."""
+
+    hops: list[Hop]
+    page: PageReport | None
+
+
+async def inspect_url(
+    url: Url,
+    scope: Scope,
+    addresses: AddressPolicy,
+    *,
+    contact: str | None,
+    rules: AnalysisRules,
+) -> Report:
+    """Visit the URL and its redirects, no links, and report each step."""
+    answers: dict[Url, Response] = {}
+    options = FetchOptions(user_agent=user_agent(contact), connections=1)
+    # Compared letter by letter: a redirect to another spelling of the same page is a hop as well.
+    link_filter = LinkFilter(scope, str, comparing=str)
+    crawl = MemoryCrawl(max_depth=0, delay_s=DELAY_S)
+    async with Client(options, addresses) as client:
+        context = msgspec.structs.replace(
+            crawl.context(client, link_filter, ModuleRunner([])),
+            on_response=lambda response: answers.update({response.url: response}),
+            analyser=Analyser(rules),
+        )
+        await crawl.run(url, context)
+    visited = [record for record in crawl.records() if record.outcome is not None]
+    hops = [_hop(record, answers.get(record.url), context.robots) for record in visited]
+    last = hops[-1]
+    if last.outcome is Outcome.REDIRECTED:  # to where we had been
+        hops[-1] = msgspec.structs.replace(last, detail=f"{last.detail}, in a circle")
+    is_page = last.outcome is Outcome.FETCHED
+    return Report(hops=hops, page=_page(answers[last.url], scope, rules) if is_page else None)
+
+
+def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> Hop:
+    assert record.outcome is not None
+    hop = Hop(url=record.url, robots=record.detail, outcome=record.outcome, detail=record.detail)
+    if response is None:
+        return hop  # robots.txt kept us from asking, and the detail says why
+    verdict = robots.known(record.url)
+    return msgspec.structs.replace(
+        hop,
+        robots=(verdict and verdict.reason) or "no rule is about this URL",
+        status=response.status,
+        content_type=response.headers.get("content-type"),
+        address=response.address,
+        milliseconds=round((response.ended - response.started) * 1000),
+    )
+
+
+def _page(response: Response, scope: Scope, rules: AnalysisRules) -> PageReport:
+    headers = response.headers
+    kind = headers.get("content-type")
+    page = parse(response.body, url=response.url, content_type=kind, rules=rules, headers=headers)
+    return PageReport(
+        bytes=len(response.body),
+        kind=page.kind.value,
+        encoding=page.encoding,
+        title=page.title,
+        words=len(page.text.split()),
+        follow=may_follow(PRODUCT, headers.get_all("x-robots-tag"), page.metas),
+        markers_missing=page.markers_missing,
+        links=[_seen(link, scope) for link in page.links],
+    )
+
+
+def _seen(link: FoundLink, scope: Scope) -> SeenLink:
+    url, kind = link.url, link.kind
+    if url is None:
+        why = "not an http or https URL"
+        return SeenLink(url=link.href, kind=kind, verdict="no web address", why=why)
+    verdict = scope.judge(url)
+    words: Literal["in scope", "out of scope"] = "in scope" if verdict else "out of scope"
+    return SeenLink(url=url, kind=kind, verdict=words, why=verdict.explain(url))
+
 
 Repeated = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
 """An option that may be given several times."""

@@ -7,15 +7,59 @@ from typing import Annotated
 
 import msgspec
 
-from gossamer.cli.options import with_options
+from gossamer.cli.crawl import with_options
 from gossamer.cli.output import put_json, put_table
 from gossamer.cli.parameters import JsonLines, option
-from gossamer.config import describe, load
+from gossamer.config import Loaded, describe, load
+from gossamer.config.host_rules import HostPattern
+from gossamer.config.host_table import shown_table
+from gossamer.config.report import Setting
+from gossamer.config.values import NONE
+from gossamer.coordinator.plan import starts_of
+from gossamer.display import printable
+from gossamer.download.host_settings import HostSetting, HostSettings
 from gossamer.frontier.scorers import SCORERS, is_strict
-from gossamer.modules import MODULES
-from gossamer.modules.spec import known_options
-from gossamer.observe import printable
-from gossamer.plan.host_report import describe_host
+from gossamer.model import Url
+from gossamer.modules.loading import MODULES, known_options
+from gossamer.urls import location, parse_seed
+
+
+def describe_host(loaded: Loaded, host: str) -> list[Setting]:
+    """Return what applies to a host, host:port or origin.
+
+    Without a scheme that of a seed of this host counts, or else https.
+    """
+    seeds = starts_of(loaded.options)
+    url = _url_of(host, seeds)
+    return [
+        Setting(one.key.name, _shown(one), _source(one, loaded), one.key.help)
+        for one in HostSettings(loaded.options, seeds).explain(url)
+    ]
+
+
+def _url_of(host: str, seeds: list[Url]) -> Url:
+    if "://" in host:
+        return parse_seed(host, "host")
+    url = parse_seed(f"https://{host}/", "host")
+    return next((seed for seed in seeds if location(seed) == host.lower()), url)
+
+
+def _shown(setting: HostSetting) -> str:
+    if setting.option is not None:
+        return setting.option.show(setting.value)
+    return NONE if setting.value is None else setting.key.show(setting.value)
+
+
+def _source(setting: HostSetting, loaded: Loaded) -> str:
+    if setting.pattern is not None:
+        file = loaded.origins["host"].partition(", line")[0]
+        return f"{shown_table(setting.pattern)}, {file}"
+    if isinstance(setting.withheld, HostPattern):
+        port = setting.withheld.port or "the default port"
+        return f"withheld: {shown_table(setting.withheld)} is for https on {port}"
+    if setting.withheld is not None:
+        return f"withheld: {setting.withheld.flag} is for the seeds' origins"
+    return "default" if setting.option is None else loaded.origins[setting.option.name]
 
 
 @with_options

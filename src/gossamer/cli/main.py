@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from gossamer.errors import ExitCode, GossamerError, UsageError
+from gossamer.model.errors import ExitCode, GossamerError, UsageError
 from gossamer.version import __version__
 
-if TYPE_CHECKING:  # loading it takes longer than all that some commands do
+if TYPE_CHECKING:
     from cyclopts import App
 
 STDERR = 2
@@ -18,8 +18,8 @@ STDERR = 2
 COMMANDS = {
     "crawl": ("crawl:crawl", "Crawl from the seeds, politely: every page in scope once."),
     "resume": ("resume:resume", "Continue a crawl, as it was or with some options changed."),
-    "retry": ("retry:retry", "Retry the failed URLs of a crawl, and continue it."),
-    "replay": ("replay:replay", "Show the kept pages of a crawl to a module."),
+    "retry": ("resume:retry", "Retry the failed URLs of a crawl, and continue it."),
+    "replay": ("resume:replay", "Show the kept pages of a crawl to a module."),
     "status": ("status:status", "Show the state of a crawl, while it runs or afterwards."),
     "pages": ("pages:pages", "List the pages that a crawl kept, or every URL it knows."),
     "export": ("export:export", "Write the results of a crawl to files: tables and more."),
@@ -28,7 +28,7 @@ COMMANDS = {
     "frontier": ("roles:frontier", "Score the URLs of a shared crawl and assign them to workers."),
     "worker": ("roles:worker", "Fetch pages for a shared crawl, from any machine."),
     "health": (
-        "health:health",
+        "roles:health",
         "Check that the store answers and a role of a shared crawl is alive.",
     ),
     "verify": ("verify:verify", "Check the stored state of a crawl."),
@@ -37,7 +37,7 @@ COMMANDS = {
     "scorers": ("listing:scorers", "List the scorers, which decide the order of a crawl."),
     "inspect": ("inspect:inspect", "Show what a crawler sees of one page, and why."),
     "web": ("web:web", "Serve a simulated web to try crawls and modules on, with faults."),
-    "demo": ("demo:demo", "Crawl a small site that Gossamer serves itself."),
+    "demo": ("web:demo", "Crawl a small site that Gossamer serves itself."),
 }
 """The subcommands, imported on use: none loads the libraries of the others."""
 EXIT_CODES = (
@@ -70,18 +70,18 @@ def run_command(words: Sequence[str]) -> int:
         from gossamer.cli.plain import read_plainly  # noqa: PLC0415
 
         if (given := read_plainly(words[1:])) is not None:
-            from gossamer.cli.crawling import crawl_from  # noqa: PLC0415
+            from gossamer.cli.crawl import crawl_from  # noqa: PLC0415
 
             return crawl_from(given)
     from cyclopts import CycloptsError  # noqa: PLC0415
+
+    from gossamer.cli.parameters import mistake  # noqa: PLC0415
 
     try:
         code: int = make_app(words)(
             words, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        from gossamer.cli.mistakes import mistake  # noqa: PLC0415 -- takes a while to load
-
         command = f"{words[0]} " if words[0] in COMMANDS else ""
         fail(f"{mistake(error, words)} See 'gossamer {command}--help'.", ExitCode.WRONG_USE)
     return code
@@ -99,7 +99,7 @@ def occupy_standard_streams() -> None:
 
 def fail(sentence: str, code: int) -> NoReturn:
     """Print an error on one line, and exit."""
-    from gossamer.observe.escape import printable  # noqa: PLC0415 -- takes a while to load
+    from gossamer.display.outlet import printable  # noqa: PLC0415 -- takes a while to load
 
     print(f"gossamer: {printable(sentence, None)}", file=sys.stderr)
     sys.exit(code)

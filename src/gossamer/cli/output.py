@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
-from gossamer.errors import CrawlError
-from gossamer.observe.escape import printable, printable_json
+from gossamer.display.outlet import printable, printable_json
+from gossamer.model.errors import CrawlError
 
 Found = TypeVar("Found", bound=msgspec.Struct)
 

@@ -7,13 +7,19 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from gossamer.cli.outcomes import parse_outcome
 from gossamer.cli.output import as_json, as_line, put, put_stream
-from gossamer.cli.parameters import CrawlName, Directory, JsonLines, StoreUrl, crawl_to_read
-from gossamer.errors import UsageError
+from gossamer.cli.parameters import (
+    CrawlName,
+    Directory,
+    JsonLines,
+    StoreUrl,
+    crawl_to_read,
+    parse_outcome,
+)
+from gossamer.display import printable
+from gossamer.display.formatting import count
 from gossamer.model import Outcome
-from gossamer.observe import printable
-from gossamer.observe.figures import count
+from gossamer.model.errors import UsageError
 from gossamer.stores.reading import ReadRequest, state_of
 from gossamer.stores.url_record import UrlState
 from gossamer.views.crawls import StoredCrawl, open_crawl

@@ -6,24 +6,49 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 import uvloop
 
+from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, option
 from gossamer.cli.signals import run_until_signalled
-from gossamer.cluster.joined_workers import JoiningCommand
-from gossamer.cluster.launcher import Launcher
 from gossamer.config import CrawlOptions, load
-from gossamer.config.kinds import BadValueError, or_none
-from gossamer.config.quantities import integer
+from gossamer.config.values import BadValueError, integer, or_none
 from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.processes.join import check_health
+from gossamer.coordinator.processes.joined_workers import JoiningCommand
+from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.coordinator.standby import StandbyFrontier
-from gossamer.errors import ExitCode, UsageError
-from gossamer.modules import ModuleReport
-from gossamer.observe import DisplayOptions, open_observer
-from gossamer.observe.summary import module_failures
+from gossamer.display import DisplayOptions, open_observer
+from gossamer.display.summary import module_failures
+from gossamer.model.errors import ExitCode, UsageError
+from gossamer.modules.module_stats import ModuleReport
 from gossamer.urls import shown
+
+
+def health(
+    *,
+    store: SharedStoreUrl = None,
+    crawl: CrawlName = None,
+    role: Literal["frontier", "worker"] | None = None,
+    number: Annotated[
+        int | None,
+        option("--id", "The number of the worker that must be alive; without it, any worker."),
+    ] = None,
+    insecure_store: Insecure = False,
+) -> int:
+    """Check that the store answers and that a process has the role; the exit code is 1 if not.
+
+    Parameters
+    ----------
+    role
+        The role that must be alive; without it, only the store is checked.
+    """
+    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
+    own = load(given, os.environ).options
+    put_lines([asyncio.run(check_health(own, role, number))])
+    return 0
 
 
 class Role(Protocol):

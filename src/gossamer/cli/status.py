@@ -9,26 +9,26 @@ import msgspec
 
 from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
-from gossamer.model import Outcome
-from gossamer.observe import printable
-from gossamer.observe.figures import count, counted, moment, size, span
-from gossamer.observe.reasons import (
-    finished_words,
-    given_up_words,
-    outcome_reasons,
-    seed_reasons,
-    sitemap_words,
-)
-from gossamer.observe.standstill import standstill
-from gossamer.observe.summary import scorer_words
-from gossamer.observe.workers import (
+from gossamer.coordinator.continuing import directory_command, store_command
+from gossamer.display import printable
+from gossamer.display.formatting import count, counted, moment, size, span
+from gossamer.display.status import (
     WORKER_HEADING,
     first_workers,
+    standstill,
     this_machine,
     worker_figures,
     worker_remark,
 )
-from gossamer.plan.commands import directory_command, store_command
+from gossamer.display.summary import (
+    finished_words,
+    given_up_words,
+    outcome_reasons,
+    scorer_words,
+    seed_reasons,
+    sitemap_words,
+)
+from gossamer.model import Outcome
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.views.crawls import open_crawl
 from gossamer.views.status import CrawlStatus, crawl_status

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from gossamer.cli.output import put_found
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
-from gossamer.errors import ExitCode
-from gossamer.observe import printable
-from gossamer.observe.figures import count, visited
+from gossamer.display import printable
+from gossamer.display.formatting import count, visited
+from gossamer.model.errors import ExitCode
 from gossamer.views.verify import Verification
 from gossamer.views.verify import verify as verified
 

@@ -1,16 +1,42 @@
 """`gossamer web`: a simulated web to try crawls and modules on, honest or hostile."""
 
+import asyncio
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
+from gossamer.cli import classic
 from gossamer.cli.output import put_lines, put_table
 from gossamer.cli.parameters import option
-from gossamer.errors import UsageError
+from gossamer.coordinator.classic import ClassicPlan, ClassicSettings
+from gossamer.model.errors import UsageError
+from gossamer.modules.page_directory import PageDirectory
+from gossamer.policy import AddressPolicy
+from gossamer.testing import Web, demo_site
 from gossamer.testing.certificates import CertificateAuthority
 from gossamer.testing.simulator import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
+from gossamer.urls import parse_seed
+
+
+def demo(*, depth: int = 10) -> int:
+    """Crawl a small site that Gossamer serves itself: no network, about twenty seconds.
+
+    Parameters
+    ----------
+    depth
+        How many links away from the first page to go.
+
+    """
+    folder = Path(tempfile.mkdtemp(prefix="gossamer-demo-"))
+    with Web() as web:
+        seed = parse_seed(demo_site(web))
+        print(f"A site of a few pages at {seed}; one second between two requests.", flush=True)
+        plan = ClassicPlan(seed=seed, prefix=seed, max_depth=classic.read_depth(str(depth)))
+        settings = ClassicSettings(addresses=AddressPolicy().allowing_seed(seed))
+        return asyncio.run(classic.crawl(plan, settings, PageDirectory(folder, fresh=True)))
 
 
 def web(

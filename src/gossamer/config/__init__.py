@@ -8,7 +8,6 @@ the effective options and writes the table for the documentation.
 """
 
 from gossamer.config.declaration import Group, Option
-from gossamer.config.delay import AutoDelay, least_delay_s
 from gossamer.config.host_rules import HostRules
 from gossamer.config.host_table import HostTable
 from gossamer.config.keywords import CrawlKeywords
@@ -22,11 +21,10 @@ from gossamer.config.options import (
     keep_seconds,
     largest_body,
 )
-from gossamer.config.quantities import format_size
 from gossamer.config.report import describe, options_markdown
-from gossamer.config.shared_kinds import ScopeName
 from gossamer.config.sources import STORED, Loaded, load
 from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS, StoreAddress
+from gossamer.config.values import AutoDelay, ScopeName, format_size, least_delay_s
 
 __all__ = [
     "IN_DIRECTORY",

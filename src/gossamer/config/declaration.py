@@ -12,9 +12,9 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from gossamer.config.kinds import BadValueError, HiddenValueError, OptionKind, quoted
-from gossamer.config.secret import MASK
-from gossamer.errors import UsageError
+from gossamer.config.request_values import MASK
+from gossamer.config.values import BadValueError, HiddenValueError, OptionKind, quoted
+from gossamer.model.errors import UsageError
 
 PREFIX = "GOSSAMER_"
 _FLAGS = {"seeds": "SEED", "seed-files": "--seeds"}

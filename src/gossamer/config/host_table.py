@@ -11,16 +11,16 @@ from typing import Any, Self, TypeAlias
 import msgspec
 
 from gossamer.config.declaration import Option
-from gossamer.config.host_patterns import HostPattern
 from gossamer.config.host_rules import (
     FAMILIES,
     HOST_KEYS,
     SECRETS,
     WHOLE_HOST,
+    HostPattern,
     HostRules,
     request_conflicts,
 )
-from gossamer.config.kinds import (
+from gossamer.config.values import (
     NONE,
     BadValueError,
     HiddenValueError,

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, TypedDict
 
 from gossamer.config.host_table import HostTables
 from gossamer.config.options import LogFormat, OnOff, SimilarLinks
-from gossamer.config.shared_kinds import ScopeName
 from gossamer.config.store_address import StoreAddress
+from gossamer.config.values import ScopeName
 
 Texts: TypeAlias = str | list[str] | tuple[str, ...]
 """Several values; in one text, spaces separate them."""

@@ -10,20 +10,17 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
 
 from gossamer.config.declaration import Group, declared_options
-from gossamer.config.delay import AutoDelay, least_delay_s
-from gossamer.config.fields import PAGE_FIELDS
 from gossamer.config.host_rules import request_conflicts
 from gossamer.config.host_table import HostTables, host_tables
-from gossamer.config.kinds import choice, many, named, or_none, or_word, switch, words
-from gossamer.config.quantities import duration, integer, share, size
-from gossamer.config.request_kinds import (
+from gossamer.config.request_values import (
     header_fields,
     header_variables,
     named_file,
     proxy_address,
     variable_name,
 )
-from gossamer.config.shared_kinds import (
+from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
+from gossamer.config.values import (
     DELAY,
     DEPTH,
     HOST_CONNECTIONS,
@@ -32,22 +29,42 @@ from gossamer.config.shared_kinds import (
     MAX_BYTES,
     MAX_PAGES,
     SCOPE,
+    AutoDelay,
     ScopeName,
-)
-from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
-from gossamer.config.texts import (
     body_place,
+    choice,
+    duration,
     file_name,
     folder,
     for_header,
     host_alone,
+    integer,
+    least_delay_s,
+    many,
+    named,
+    or_none,
+    or_word,
     pattern,
+    share,
     sitemap,
+    size,
+    switch,
     text,
     web_address,
+    words,
 )
-from gossamer.errors import UsageError
-from gossamer.kinds import ContentKind, LinkKind
+from gossamer.model.content_kinds import ContentKind, LinkKind
+from gossamer.model.errors import UsageError
+
+PAGE_FIELDS: Final = (
+    *("url", "depth", "status", "title", "language", "fetched_at", "text"),
+    *("id", "content_type", "encoding", "bytes", "address", "referrer", "redirected_from"),
+    *("main_text", "markdown", "links", "headers", "metadata"),
+)
+"""All of them; `outputs.rows` says what each holds."""
+
+DEFAULT_FIELDS: Final = PAGE_FIELDS[:7]
+
 
 LogFormat = Literal["text", "json"]
 SimilarLinks = Literal["follow", "ignore"]

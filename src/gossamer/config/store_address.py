@@ -6,8 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.config.kinds import BadValueError, OptionKind
-from gossamer.config.texts import folder
+from gossamer.config.values import BadValueError, OptionKind, folder
 
 _PASSWORD = re.compile(r"^([a-z+]+://[^:/@]*:).*(@)")
 """Greedy: an unescaped password may contain any character, and all of it is hidden."""

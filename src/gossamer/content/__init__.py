@@ -8,32 +8,3 @@ that in one call. `sketch` summarises the text, so that similar pages can be rec
 
 Nothing here raises, whatever the bytes are, and everything takes time linear in their number.
 """
-
-from gossamer.content.analysis import Analyser, Analysis, RawPage
-from gossamer.content.document import LazyDocument
-from gossamer.content.language import header_language
-from gossamer.content.links import FoundLink
-from gossamer.content.markers import Markers
-from gossamer.content.own_content import MAX_OWN_BYTES, own_sample
-from gossamer.content.page import ParsedPage, parse
-from gossamer.content.rules import AnalysisRules
-from gossamer.content.similarity import sketch
-from gossamer.policy.similarity import Sketch, estimated_similarity
-
-__all__ = [
-    "MAX_OWN_BYTES",
-    "Analyser",
-    "Analysis",
-    "AnalysisRules",
-    "FoundLink",
-    "LazyDocument",
-    "Markers",
-    "ParsedPage",
-    "RawPage",
-    "Sketch",
-    "estimated_similarity",
-    "header_language",
-    "own_sample",
-    "parse",
-    "sketch",
-]

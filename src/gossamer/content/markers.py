@@ -10,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.urls import shown
 
 Position = tuple[int, int]

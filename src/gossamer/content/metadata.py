@@ -8,8 +8,8 @@ import msgspec
 from turbohtml import Document
 from turbohtml import MicrodataItem as ParsedItem
 
-from gossamer.document import Metadata, MicrodataItem
 from gossamer.model import Url
+from gossamer.model.page import Metadata, MicrodataItem
 from gossamer.urls import resolve
 
 MAX_NESTING: Final = 100

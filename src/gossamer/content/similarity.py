@@ -30,8 +30,11 @@ from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
-from xxhash import xxh3_64_digest
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
+from gossamer.content.sniff import kind_of, parse_content_type
+from gossamer.model import Url
+from gossamer.model.content_kinds import ContentKind
 from gossamer.policy.similarity import Sketch
 
 MIN_WORDS: Final = 50
@@ -189,3 +192,65 @@ def _may_be_unspaced(encoded: bytes) -> bool:
 def _utf8(text: str) -> bytes:
     # A page has no lone surrogates, but another text may.
     return text.encode("utf-8", "surrogatepass")
+
+
+MAX_OWN_BYTES: Final = 500_000
+"""The rest of a page is ignored: to find its own content takes up to 0.12 s for so much."""
+
+
+def own_sample(body: bytes, content_type: str | None) -> bytes:
+    """Return the sample of the own content of a page; empty if it has none, or too little."""
+    return sample(own_text(body, content_type))
+
+
+def own_text(body: bytes, content_type: str | None) -> str:
+    """Return the text of the own content of a page; empty if it has none."""
+    body, label = body[:MAX_OWN_BYTES], parse_content_type(content_type)
+    kind = kind_of(label, body)
+    if not kind.is_page:
+        return ""
+    # This loads the HTML parser, which a process that leaves parsing to another does not need.
+    from gossamer.content.html_tree import decode_markup  # noqa: PLC0415
+
+    text, _ = decode_markup(body, label)
+    return text if kind is ContentKind.TEXT else _main_text(text)
+
+
+def _main_text(source: str) -> str:
+    """Return the text of the element that holds most of the running text.
+
+    It is found as the reader modes of browsers find it: by length and punctuation of the text, the
+    share of links in it, and the names of elements and classes.
+    """
+    from gossamer.content.html_tree import INVISIBLE, parse_tree  # noqa: PLC0415 -- as above
+
+    document = parse_tree(source)
+    for element in document.iter_elements({*INVISIBLE, "template"}):
+        element.decompose()
+    found = document.main_content()
+    return "" if found is None else found.text
+
+
+MAX_TEMPLATE_CHARACTERS: Final = 20_000
+"""The rest of a text is ignored: two pages that differ only there are rare."""
+MAX_URL_CHARACTERS: Final = 200
+MIN_TEMPLATE_WORDS: Final = 5
+"""A page with fewer says nothing: it may be a picture."""
+
+_DIGITS: Final = b"0123456789"
+_LOWER_LETTERS: Final = bytes(
+    ord(chr(code).lower()) if chr(code).isalpha() else ord(" ") for code in range(0x80)
+) + bytes(range(0x80, 0x100))
+"""Letters in lower case, and spaces for all other signs that are ASCII."""
+
+
+def wording(text: str, url: Url) -> int:
+    """Return a number that pages with the same words have in common; 0: too few to tell."""
+    run = b" " + b" ".join(_words(text[:MAX_TEMPLATE_CHARACTERS])) + b" "
+    for word in {*_words(url[:MAX_URL_CHARACTERS])}:
+        run = run.replace(b" " + word + b" ", b" ")
+    return xxh3_64_intdigest(run) if run.count(b" ") > MIN_TEMPLATE_WORDS else 0
+
+
+def _words(text: str) -> list[bytes]:
+    return text.encode("utf-8", "replace").translate(_LOWER_LETTERS, _DIGITS).split()

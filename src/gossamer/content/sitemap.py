@@ -16,7 +16,7 @@ from xml.parsers import expat
 import msgspec
 
 from gossamer.model import Url
-from gossamer.policy.received import MAX_SITEMAP_BYTES
+from gossamer.policy.size_limits import MAX_SITEMAP_BYTES
 from gossamer.urls import resolve
 
 MAX_ENTRIES: Final = 50_000

@@ -7,8 +7,8 @@ from typing import Final
 
 from turbohtml import Document, Element, Text
 
-from gossamer.content.tree import WITHIN_WORDS
-from gossamer.document import Table
+from gossamer.content.html_tree import WITHIN_WORDS
+from gossamer.model.page import Table
 
 MAX_CELLS: Final = 200_000
 """A table that would have more, because its cells span so much, is read as if they spanned nothing:

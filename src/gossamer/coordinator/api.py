@@ -12,14 +12,15 @@ import uvloop
 
 from gossamer.config import CrawlKeywords, CrawlOptions, load
 from gossamer.coordinator.crawl import Crawl
-from gossamer.coordinator.observer import ObserverLike, Summary, as_observer
-from gossamer.coordinator.seed_source import check_seed_files
-from gossamer.download.names import check_names
-from gossamer.errors import NoSeedFetchedError, PageRefusedError, UsageError
+from gossamer.coordinator.observer import ObserverLike, as_observer
+from gossamer.coordinator.plan import Plan, check_given_fields
+from gossamer.coordinator.seed_files import check_seed_files
+from gossamer.coordinator.summary import Summary
+from gossamer.download.lookups import check_names
 from gossamer.model import NameTable, Page
-from gossamer.modules import Module, ModuleLike, as_module, load_module
-from gossamer.plan.plan import Plan
-from gossamer.plan.table_fields import check_given_fields
+from gossamer.model.errors import NoSeedFetchedError, PageRefusedError, UsageError
+from gossamer.modules.contract import Module, ModuleLike
+from gossamer.modules.loading import as_module, load_module
 
 NOBODY_READS = "nobody reads the pages any more"
 

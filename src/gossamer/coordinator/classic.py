@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from gossamer.coordinator.in_process import MemoryCrawl
-from gossamer.coordinator.seed_report import why_no_page
-from gossamer.download import Client, FetchOptions, user_agent
-from gossamer.errors import CrawlError
+from gossamer.coordinator.summary import why_no_page
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions, user_agent
 from gossamer.model import Event, EventKind, NameTable, Outcome, Page, Url
-from gossamer.modules import PageDirectory
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.model.errors import CrawlError
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
 from gossamer.stores.url_record import UrlState
 from gossamer.urls import Scope, merge_slashes
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 SAFETY_LIMIT_BYTES = 64_000_000
 """The classic crawler keeps every page whole; only what could fill the memory is refused."""

@@ -8,38 +8,87 @@ from functools import partial
 
 import msgspec
 
-from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.worker_client import WorkerServices
-from gossamer.cluster.worker_config import config_for
-from gossamer.cluster.worker_pool import Autoscale, PoolPlan, WorkerPool
-from gossamer.coordinator.beginning import begin, has_begun, retry_failed
-from gossamer.coordinator.bodies import CrawlBodies
+from gossamer.coordinator.continuing import (
+    ORIGIN_NOTE,
+    command_to_continue,
+    crawl_command,
+    module_changes,
+    origin_of,
+    read_origin,
+)
+from gossamer.coordinator.coordinate import LedCrawl, OpenRequest, open_for_work
 from gossamer.coordinator.crawl_modules import CrawlModules
 from gossamer.coordinator.engine import Engine, Workers, make_engine
-from gossamer.coordinator.observer import Observer, RunProgress, Summary
-from gossamer.coordinator.opening import LedCrawl, OpenRequest, open_for_work
+from gossamer.coordinator.observer import Observer, RunProgress
 from gossamer.coordinator.outputs import (
+    CrawlBodies,
     CrawlOutputs,
     OutputSite,
     check_outputs,
     finish_outputs,
     open_outputs,
 )
+from gossamer.coordinator.plan import Plan, read_options
+from gossamer.coordinator.processes.launcher import Launcher
+from gossamer.coordinator.processes.worker_client import WorkerServices
+from gossamer.coordinator.processes.worker_config import config_for, steady_clock
+from gossamer.coordinator.processes.worker_pool import Autoscale, PoolPlan, WorkerPool
+from gossamer.coordinator.scoring import load_scorer, read_report
 from gossamer.coordinator.seed_files import SeedFiles
-from gossamer.coordinator.seed_report import read_seeds
-from gossamer.coordinator.summary import read_given_up
-from gossamer.frontier.retrying import RetryRequest
+from gossamer.coordinator.summary import Summary, read_given_up, read_seeds
+from gossamer.frontier.contract import ANY_DOMAIN, FrontierClient, RetryRequest
 from gossamer.frontier.rules import FrontierRules
 from gossamer.model import NameTable
-from gossamer.modules import TIME_LIMIT_S, Module, ModuleReport
+from gossamer.modules.contract import Module
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.modules.runner import TIME_LIMIT_S
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
-from gossamer.plan import Plan, steady_clock
-from gossamer.plan.continuing import command_to_continue
-from gossamer.plan.scoring import load_scorer
-from gossamer.plan.watched_scorer import read_report
-from gossamer.stores.away import CrawlChangedError
+from gossamer.stores.reconnect import CrawlChangedError
 from gossamer.stores.registry import kind_of
+from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.worker.link_filter import LinkFilter
+from gossamer.worker.sitemaps import as_sitemap
+
+
+async def has_begun(plan: Plan, store: FrontierClient, observer: Observer, pages: int) -> bool:
+    """Tell whether a crawl goes on; say which modules missed its pages, or will."""
+    note = await store.note(OPTIONS_NOTE)
+    before = read_options(note, "the store")
+    if before is not None and pages:
+        origin = read_origin(await store.note(ORIGIN_NOTE))
+        replay = partial(crawl_command, plan, os.environ, "replay", "--module")
+        for sentence in module_changes(before.module, plan.options.module, origin, replay):
+            observer.say("warning", sentence)
+    return note is not None
+
+
+async def begin(plan: Plan, store: FrontierClient, now: float, *, begun: bool) -> None:
+    """Add the seeds of a new crawl, and keep its options, of which some may have changed."""
+    if not begun:
+        link_filter = LinkFilter(plan.scope, plan.domain_of)
+        seeds = [link_filter.file(one) for one in plan.seeds]
+        seeds += [as_sitemap(link_filter, one, ANY_DOMAIN) for one in plan.sitemaps]
+        await store.add_seeds(seeds, now)
+    await store.put_note(OPTIONS_NOTE, plan.shared_options())
+    origin = origin_of(plan.options, plan.directory)
+    await store.put_note(ORIGIN_NOTE, msgspec.json.encode(origin))
+    await store.commit()
+
+
+async def retry_failed(
+    store: FrontierClient, request: RetryRequest, clock: Callable[[], float], observer: Observer
+) -> None:
+    """Let failed URLs wait again, in steps of which each is durable by itself."""
+    retried, next_id = 0, 1
+    while next_id:
+        answer = await store.retry_failed(request, next_id, clock())
+        retried += answer.urls
+        next_id = answer.next_id or 0
+        await store.commit()
+    some = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
+    observer.say("info", f"{some} to try again")
+
 
 FOREVER_S = 3e8
 """Ten years: without a limit a crawl has all the time there is."""
@@ -311,7 +360,7 @@ class Crawl:
             return
         # Whoever has worker processes does not load what they need.
         from gossamer.coordinator.in_process import open_tasks  # noqa: PLC0415
-        from gossamer.worker.open_context import ProcessContext  # noqa: PLC0415
+        from gossamer.coordinator.processes.worker_main import ProcessContext  # noqa: PLC0415
 
         own = ProcessContext(
             modules=self._modules.runner,

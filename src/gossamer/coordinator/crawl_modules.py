@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.cluster.worker_config import MODULES_NOTE
-from gossamer.coordinator.opening import LedCrawl
-from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
-from gossamer.modules.hooks import Hooks
+from gossamer.coordinator.coordinate import LedCrawl
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.processes.worker_config import MODULES_NOTE
+from gossamer.modules.contract import Hooks, Module, ModuleContext
+from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import ServedModules
-from gossamer.plan import Plan
+from gossamer.modules.runner import ModuleRunner
 from gossamer.stores.registry import kind_of
 
 

@@ -5,16 +5,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from gossamer.cluster.worker_config import Level
+from gossamer.coordinator.coordinate import LedCrawl
 from gossamer.coordinator.crawl_modules import CrawlModules
-from gossamer.coordinator.opening import LedCrawl
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.processes.worker_config import Level
+from gossamer.coordinator.scoring import WatchedScorer
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.router import Router
 from gossamer.frontier.scorers import SafeScorer, Scorer
 from gossamer.frontier.service import Frontier
-from gossamer.modules import ModuleReport
-from gossamer.plan import Plan
-from gossamer.plan.watched_scorer import WatchedScorer
+from gossamer.modules.module_stats import ModuleReport
 
 COMMIT_EVERY_S = 0.1
 """How often what was done becomes durable, if nobody waits for it."""
@@ -78,7 +78,7 @@ def make_engine(
     if crawl.queues is None:
         return Engine(crawl.frontier, crawl.clock, watched, draw, on_tick)
     # Whoever crawls into a file does not load the client of a server.
-    from gossamer.cluster.joined_processes import JoinedProcesses, JoinedServices  # noqa: PLC0415
+    from gossamer.coordinator.processes.joined_processes import JoinedProcesses, JoinedServices  # noqa: PLC0415
 
     engine = Engine(crawl.frontier, crawl.clock, watched, draw, on_tick, crawl.keep)
     services = JoinedServices(

@@ -11,19 +11,18 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.coordinator.outputs import own_state_folder
-from gossamer.errors import CrawlError, UsageError
+from gossamer.coordinator.plan import check_fields, read_options
+from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.state import state_folder
+from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
-from gossamer.plan.stored_options import read_options
-from gossamer.plan.table_fields import check_fields
-from gossamer.stores.atomic_files import write_file
-from gossamer.stores.notes import OPTIONS_NOTE
+from gossamer.stores.files import write_file
 from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.redis.connecting import put_note
+from gossamer.stores.redis.connect import put_note
 from gossamer.stores.registry import open_for_reading
-from gossamer.stores.results import Result
+from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.url_record import Result
 
 BOOKMARK = "last-export"
 """The name of the note, and of the file."""

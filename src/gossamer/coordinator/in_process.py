@@ -7,9 +7,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from gossamer.cluster.worker_pool import shares
 from gossamer.coordinator.engine import Engine
-from gossamer.download import Client
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.processes.worker_config import steady_clock
+from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
+from gossamer.coordinator.processes.worker_pool import shares
+from gossamer.download.client import Client
 from gossamer.frontier.contract import FrontierClient
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.rules import FrontierRules
@@ -17,16 +20,13 @@ from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Depth
 from gossamer.frontier.service import Frontier
 from gossamer.model import Url
-from gossamer.modules import ModuleReport
-from gossamer.plan import Plan
-from gossamer.plan.clock import steady_clock
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlRecord
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.hooks import Modules, report_pending_depths
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
-from gossamer.worker.open_context import ProcessContext, open_worker_context
 from gossamer.worker.robots import PoliteRobots
 
 

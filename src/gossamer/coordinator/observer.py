@@ -7,23 +7,12 @@ from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from gossamer.coordinator.seed_report import SeedReport
 from gossamer.coordinator.summary import Summary
-from gossamer.errors import UsageError
 from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, Snapshot
-from gossamer.plugins import describe
-from gossamer.stores.views import HostView, WorkerView
-
-__all__ = [
-    "HostView",
-    "Level",
-    "Observer",
-    "SeedReport",
-    "Silence",
-    "Summary",
-    "WorkerView",
-]
+from gossamer.model.errors import UsageError
+from gossamer.modules.calls import describe
+from gossamer.stores.reading import HostView, WorkerView
 
 Level = Literal["info", "warning", "error"]
 

@@ -5,30 +5,103 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 import msgspec
 
 from gossamer.channel import Channel, ChannelClosedError, Served
 from gossamer.channel.channel import ERRORS, methods_of
-from gossamer.cluster.launcher import Launcher
-from gossamer.cluster.output_process import (
+from gossamer.config import keep_seconds
+from gossamer.coordinator.continuing import ORIGIN_NOTE, read_origin
+from gossamer.coordinator.coordinate import LedCrawl
+from gossamer.coordinator.observer import Observer
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.processes.launcher import Launcher
+from gossamer.coordinator.processes.output_process import (
     FOLLOW_EVERY_S,
     OUTPUT_CONTRACTS,
     OUTPUT_CONTROL,
     OUTPUT_FEED,
     OutputOrder,
 )
-from gossamer.coordinator.opening import LedCrawl
-from gossamer.errors import CrawlError, GossamerError
+from gossamer.frontier.contract import FrontierClient
+from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.outputs.contract import OutputReport
-from gossamer.outputs.state import state_folder
+from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
-from gossamer.plan import Plan
-from gossamer.plan.origin import ORIGIN_NOTE, read_origin
-from gossamer.stores.ownership import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
+from gossamer.stores.bodies.places import BODIES_NOTE, check_change, place_of, read_place
+from gossamer.stores.bodies.writer import SegmentUpkeep, take_folder
+from gossamer.stores.files import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
 from gossamer.stores.reading import CrawlReader
+
+CHECK_EVERY_S: Final = 60.0
+
+
+class CrawlBodies:
+    """The segments of one crawl, while it is worked on."""
+
+    def __init__(
+        self, upkeep: SegmentUpkeep | None, store: FrontierClient, keep_s: float, observer: Observer
+    ) -> None:
+        self._upkeep = upkeep
+        self._store = store
+        self._keep_s = keep_s
+        self._observer = observer
+        self._check_at = float("-inf")
+        self._failed = False
+
+    @classmethod
+    async def open(cls, plan: Plan, opened: LedCrawl, observer: Observer) -> Self:
+        """Take the place for the bodies, and tell all processes of the crawl where it is."""
+        options, store = plan.options, opened.frontier
+        keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
+        place = place_of(options.bodies, plan.directory)
+        check_change(read_place(await store.note(BODIES_NOTE)), place, opened.identity)
+        if place is None:
+            return cls(None, store, keep_s, observer)
+        owner = CrawlOwner(opened.identity, plan.name)
+        folder = take_folder(place, owner, plan.directory, first=True)
+        upkeep = SegmentUpkeep(place, folder, opened.identity)
+        await asyncio.to_thread(upkeep.claim_prefix)
+        if options.fresh:
+            await asyncio.to_thread(upkeep.clear)
+        await asyncio.to_thread(upkeep.finish_left)
+        await store.put_note(BODIES_NOTE, place.pack())
+        await store.commit()
+        return cls(upkeep, store, keep_s, observer)
+
+    async def tick(self, now: float) -> None:
+        """Look after the segments, now and then."""
+        if self._upkeep is None or now < self._check_at:
+            return
+        self._check_at = now + CHECK_EVERY_S
+        try:
+            await asyncio.to_thread(self._upkeep.finish_left)
+            await self._expire(self._upkeep, now)
+        except (CrawlError, OSError) as error:
+            if not self._failed:
+                self._observer.say("warning", f"bodies: {error}")
+            self._failed = True
+
+    async def finish(self, now: float) -> None:
+        """Finish the segments that dead workers have left; CrawlError if they cannot be uploaded.
+
+        They are here still, and the next start tries again.
+        """
+        if self._upkeep is not None:
+            try:
+                await asyncio.to_thread(self._upkeep.finish_left)
+                await self._expire(self._upkeep, now)
+            except OSError as error:
+                raise CrawlError(f"the files of bodies cannot be finished: {error}") from error
+
+    async def _expire(self, upkeep: SegmentUpkeep, now: float) -> None:
+        """Remove segments to which the store does not refer any more, also not after a crash."""
+        if await self._store.expire(now) == 0:
+            await self._store.commit()
+            await asyncio.to_thread(upkeep.expire, now, self._keep_s)
+
 
 MOST_DEATHS: Final = 5
 """How often in a row it may die without having made anything durable."""
@@ -283,7 +356,6 @@ def _begin(
     folder = _folder(plan, stack)
     if plan.options.store.scheme == "memory":
         return InProcessOutputs(opened, OutputWriter(wishes.specs(folder), plan.analysis_rules()))
-    from gossamer.coordinator.outputs import OutputHandle  # noqa: PLC0415
 
     ResultDirectory(plan.directory, CrawlOwner(opened.identity, plan.name)).mark()
     folder.mkdir(exist_ok=True)

@@ -7,18 +7,20 @@ from typing import Self
 
 import msgspec
 
+from gossamer.coordinator.continuing import working_directory
+from gossamer.coordinator.coordinate import IdleCrawl, IdleRequest, open_idle
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.opening import IdleCrawl, IdleRequest, open_idle
-from gossamer.modules import Module, ModuleContext, ModuleReport, ModuleRunner
+from gossamer.coordinator.plan import Plan
+from gossamer.modules.contract import Module, ModuleContext
 from gossamer.modules.kept_pages import read_page
-from gossamer.plan import Plan
-from gossamer.plan.origin import working_directory
-from gossamer.plugins.files import absolute_name
-from gossamer.stores.notes import read_note
-from gossamer.stores.ownership import IDENTITY_NOTE
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.modules.plugin_loading import absolute_name
+from gossamer.modules.runner import ModuleRunner
+from gossamer.stores.files import IDENTITY_NOTE
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.registry import kind_of, open_for_reading
-from gossamer.stores.results import Record
+from gossamer.stores.rows import read_note
+from gossamer.stores.url_record import Record
 
 
 class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):

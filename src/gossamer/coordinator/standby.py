@@ -2,17 +2,17 @@
 
 import asyncio
 
-from gossamer.cluster.join import found_crawl
-from gossamer.cluster.worker_client import Listener
 from gossamer.config import CrawlOptions, StoreAddress
+from gossamer.coordinator.coordinate import FRONTIER, OpenRequest, open_to_lead
 from gossamer.coordinator.engine import Engine, make_engine
-from gossamer.coordinator.open_redis import FRONTIER, open_to_lead
-from gossamer.coordinator.opening import OpenRequest
-from gossamer.modules import ModuleReport
-from gossamer.plan import Plan, steady_clock
-from gossamer.plan.scoring import load_scorer
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.processes.join import found_crawl
+from gossamer.coordinator.processes.worker_client import Listener
+from gossamer.coordinator.processes.worker_config import steady_clock
+from gossamer.coordinator.scoring import load_scorer
+from gossamer.modules.module_stats import ModuleReport
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connecting import stand_by
+from gossamer.stores.redis.connect import stand_by
 from gossamer.stores.redis.lead import LeadLostError
 
 INTERRUPTED = "interrupted"

@@ -7,24 +7,3 @@ when the header is complete, `verdict` decides about the body; `body` decodes wi
 `watchdog` cancels transfers of silent servers; `curl_errors` translates libcurl's errors.
 `RobotsCache` fetches each robots.txt once a day.
 """
-
-from gossamer.download.address_locks import AddressLocks
-from gossamer.download.address_slots import AddressBusyError
-from gossamer.download.allowance import Allowance
-from gossamer.download.client import Client
-from gossamer.download.cookies import RequestCookies
-from gossamer.download.options import PRODUCT, Accept, FetchOptions, user_agent
-from gossamer.download.robots import RobotsCache
-
-__all__ = [
-    "PRODUCT",
-    "Accept",
-    "AddressBusyError",
-    "AddressLocks",
-    "Allowance",
-    "Client",
-    "FetchOptions",
-    "RequestCookies",
-    "RobotsCache",
-    "user_agent",
-]

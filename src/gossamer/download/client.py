@@ -6,23 +6,19 @@ from typing import Self
 
 import pycurl
 
-from gossamer.download.address_locks import AddressLocks
-from gossamer.download.address_slots import WAIT_S, AddressSlots
-from gossamer.download.allowance import Allowance
-from gossamer.download.cookies import RequestCookies, give_cookies
+from gossamer.download.address_slots import WAIT_S, AddressLocks, AddressSlots
+from gossamer.download.connections import ConnectionSockets, Lane, Lanes
 from gossamer.download.curl_errors import CurlFailure
-from gossamer.download.lanes import Lane, Lanes
 from gossamer.download.large_bodies import LargeBodies
-from gossamer.download.lookups import Lookups, needs_lookup, tell_address
-from gossamer.download.names import direct
+from gossamer.download.lookups import Lookups, direct, needs_lookup, tell_address
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.proxied import ProxiedGuard
-from gossamer.download.request_settings import SettingsFor
-from gossamer.download.sockets import ConnectionSockets
+from gossamer.download.request_settings import RequestCookies, SettingsFor, give_cookies
 from gossamer.download.transfer import Transfer
 from gossamer.download.watchdog import Watchdog
 from gossamer.model import Cause, NameTable, Response, Url
 from gossamer.policy.addresses import AddressPolicy
+from gossamer.policy.size_limits import Allowance
 from gossamer.urls import host_key
 
 

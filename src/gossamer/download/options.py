@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.errors import UsageError
-from gossamer.kinds import ContentKind
+from gossamer.model.content_kinds import ContentKind
+from gossamer.model.errors import UsageError
 from gossamer.policy.media_types import PAGES
 from gossamer.version import __version__
 

@@ -11,8 +11,7 @@ import time
 
 import msgspec
 
-from gossamer.download.lookups import KEEP_S, MAX_HOSTS, Lookups
-from gossamer.download.names import is_address
+from gossamer.download.lookups import KEEP_S, MAX_HOSTS, Lookups, is_address
 from gossamer.model import Cause, NameTable, Url
 from gossamer.policy.addresses import AddressPolicy, port_of
 from gossamer.urls import host_key

@@ -4,14 +4,87 @@ They are a function of the request's origin (`SettingsFor`), so nothing that a s
 a secret along to another one.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 import msgspec
+import pycurl
 
-from gossamer.config.secret import Secret
-from gossamer.download.request import SECRET_FIELDS
+from gossamer.config.request_values import Secret
+from gossamer.download.body import ACCEPT_ENCODING
 from gossamer.model import Url
+from gossamer.model.content_kinds import ContentKind
+from gossamer.policy.media_types import accept_field
+
+SECRET_FIELDS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+"""The fields whose values are never kept, in lower case."""
+
+REMOVED: Final = "removed"
+"""What stands in place of a secret."""
+
+
+def page_fields(accepted: frozenset[ContentKind]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a request for a page, beside Host and User-Agent."""
+    return ("Accept", accept_field(accepted)), ("Accept-Encoding", ACCEPT_ENCODING)
+
+
+def request_bytes(
+    url: Url,
+    user_agent: str,
+    fields: Iterable[tuple[str, str]],
+    secret: Collection[str] = SECRET_FIELDS,
+) -> bytes:
+    """Return the request for a URL as it goes to its server, without the values of secret fields.
+
+    `secret` are their names in lower case.
+    """
+    host, _, path = url.partition("://")[2].partition("/")
+    rest = _same_lines(user_agent, tuple(fields), frozenset(secret))
+    return f"GET /{path} HTTP/1.1\r\nHost: {host}\r\n".encode("latin-1", "replace") + rest
+
+
+@lru_cache(64)
+def _same_lines(
+    user_agent: str, fields: tuple[tuple[str, str], ...], secret: frozenset[str]
+) -> bytes:
+    """Return the lines that are the same in all requests to an origin, to the empty one."""
+    lines = [f"{name}: {REMOVED if name.lower() in secret else value}" for name, value in fields]
+    text = "\r\n".join([f"User-Agent: {user_agent}", *lines, "", ""])
+    return text.encode("latin-1", "replace")
+
+
+_FORGET_ALL = "ALL"
+
+
+class RequestCookies:
+    """The cookies that a request may send, and after it those that there are then.
+
+    libcurl chooses from them by the URL, and changes them by the answer. They are lines in the
+    format of Netscape's cookie file; each byte is a character.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = tuple(lines)
+
+    def __repr__(self) -> str:
+        """Return how many there are: what they are is a secret."""
+        return f"<RequestCookies: {len(self.lines)}>"
+
+    def collect(self, curl: pycurl.Curl) -> None:
+        """Take the cookies from a handle that has performed the request."""
+        found: list[bytes] = curl.getinfo_raw(pycurl.INFO_COOKIELIST)
+        self.lines = tuple(line.decode("latin-1") for line in found)
+        curl.setopt(pycurl.COOKIELIST, _FORGET_ALL)
+
+
+def give_cookies(curl: pycurl.Curl, cookies: RequestCookies | None) -> None:
+    """Give a handle these cookies in place of those that it has; None: it is to have none."""
+    curl.setopt(pycurl.COOKIELIST, _FORGET_ALL)
+    if cookies is not None:
+        curl.setopt(pycurl.COOKIEFILE, "")  # from now on it takes cookies
+        for line in cookies.lines:
+            curl.setopt(pycurl.COOKIELIST, line.encode("latin-1"))
 
 
 class ProxyLogin(msgspec.Struct, frozen=True):

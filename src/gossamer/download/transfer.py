@@ -7,27 +7,54 @@ printed and lost, so none of them raises; they end the transfer by what they ret
 import socket
 import time
 from http import HTTPStatus
+from math import inf
 from typing import TypeAlias
 
+import msgspec
 import pycurl
 
-from gossamer.codings import Body
 from gossamer.download.address_slots import AddressSlots
-from gossamer.download.allowance import Allowance
+from gossamer.download.body import Body
+from gossamer.download.connections import ConnectionSockets, Ends
 from gossamer.download.curl_errors import CurlFailure, cause_of, explained, is_break, is_ours
-from gossamer.download.header import HeaderReader
 from gossamer.download.large_bodies import BodyRoom
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.progress import TransferProgress
-from gossamer.download.request import page_fields, request_bytes
-from gossamer.download.request_settings import PLAIN, RequestSettings
-from gossamer.download.sockets import ConnectionSockets, Ends
-from gossamer.download.verdict import BodyUse, HeaderVerdict, content_length, judge
+from gossamer.download.request_settings import PLAIN, RequestSettings, page_fields, request_bytes
+from gossamer.download.verdict import BodyUse, HeaderReader, HeaderVerdict, content_length, judge
 from gossamer.model import Cause, Exchange, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
-from gossamer.policy.received import DRAIN_BYTES, MAX_SITEMAP_BYTES, most_on_wire
+from gossamer.policy.size_limits import DRAIN_BYTES, MAX_SITEMAP_BYTES, Allowance, most_on_wire
 from gossamer.urls import host_key
+
+
+class TransferProgress(msgspec.Struct):
+    """The progress of a request; times are seconds of one clock, None means not yet."""
+
+    started: float = inf
+    """When it began, with connecting."""
+    connected: float | None = None
+    """When the request was sent, on a new connection or a kept one."""
+    first_byte: float | None = None
+    """When the first line of the answer came."""
+    last_byte: float | None = None
+    """When the last piece of the answer came."""
+    received: int = 0
+    """The bytes of the answer so far, without its framing."""
+    useless_since: float | None = None
+    """When the rest of the answer was found to be useless."""
+    paused_at: float | None = None
+    """Since when we read no more: it is us whom the server waits for."""
+    paused_s: float = 0.0
+    """How long it was paused before, which is no time that the server took."""
+
+    def go_on(self, now: float) -> None:
+        """Note that a piece of the answer came; a pause is over then."""
+        if self.paused_at is not None:
+            self.paused_s += now - self.paused_at
+            self.paused_at = None
+        self.last_byte = now
+
 
 MAX_ADDRESSES = 8
 """How many addresses of a host are tried, which may claim to have a thousand."""

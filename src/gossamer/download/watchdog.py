@@ -9,8 +9,7 @@ import asyncio
 import time
 
 from gossamer.download.options import FetchOptions
-from gossamer.download.progress import TransferProgress
-from gossamer.download.transfer import Transfer
+from gossamer.download.transfer import Transfer, TransferProgress
 from gossamer.model import Cause
 
 DRAIN_TIMEOUT_S = 1.0

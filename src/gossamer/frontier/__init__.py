@@ -5,9 +5,3 @@ it. Scorers decide how soon a URL is fetched (`scorers`). A table maps the score
 queue, and a weighted random draw chooses the queue (`queues`, `router`). The `Scheduler` assigns
 URLs to workers and leases them out when their hosts are due, within the budgets.
 """
-
-from gossamer.frontier.contract import FrontierClient, Link, Task
-from gossamer.frontier.rules import FrontierRules
-from gossamer.frontier.scheduler_rules import SchedulerRules
-
-__all__ = ["FrontierClient", "FrontierRules", "Link", "SchedulerRules", "Task"]

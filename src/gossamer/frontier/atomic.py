@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
 
 if TYPE_CHECKING:
     from gossamer.frontier.service import Frontier

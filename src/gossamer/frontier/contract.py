@@ -6,20 +6,123 @@ even if the process dies in the middle. The caller gives `now`, in seconds since
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from gossamer.channel.contract import Contract
-from gossamer.frontier.claim import Claim, KeptPage, StoredBody
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.listing import Listing
-from gossamer.frontier.retrying import Retried, RetryRequest
 from gossamer.model import Candidate, Cause, HostKey, Outcome, Receipt, Snapshot, Url
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.results import Record
-from gossamer.stores.views import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.url_record import Attempt, Record
+
+
+class HostFeedback(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request showed about its host: its duration, its failure, the pause it asks for."""
+
+    ended: float
+    """When the last byte of the last request to the host arrived."""
+    took_s: float = 0.0
+    """The duration of the request."""
+    failed: bool = False
+    """Whether the host failed, and not only this page."""
+    answered: bool = True
+    """Whether the host answered at all."""
+    overloaded: bool = False
+    """Whether it showed that it has too much to do."""
+    crawl_delay_s: float | None = None
+    retry_after_s: float | None = None
+
+
+THIS_PAGE = 0
+"""In place of a number: the page that is being claimed, which has none yet."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """The answer to the claim of a page number."""
+
+    page_id: int | None = None
+    """The number of the page; None if it may not be kept."""
+    duplicate_of: int | None = None
+    """The page with identical or similar content."""
+    similarity: float | None = None
+    """The similarity to that page, from 0 to 1; None: the content is identical."""
+    own_similarity: float | None = None
+    """The similarity of the own contents, if the page is similar."""
+    unread: tuple[int, ...] = ()
+    """Nothing is decided: the page looks similar, and these own contents are not known. They are to
+    be read, and the page to be claimed again; `THIS_PAGE` stands for itself."""
+    again: bool = False
+    """The URL has had that number since an earlier visit."""
+    lost: bool = False
+    """The lease was not valid any more."""
+
+
+class StoredBody(msgspec.Struct, frozen=True):
+    """The body of a kept page, to be compared with another."""
+
+    content: bytes | None = None
+    """Packed (`gossamer.codings`); None: there is no such page, or its body has expired."""
+    content_type: str = ""
+    claimed: bool = False
+    """The page is claimed and not settled: its body may be there soon."""
+
+
+class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page to keep."""
+
+    page_id: int
+    """The number that it has claimed; 0 if that is still to be done."""
+    size: int
+    digest: bytes
+    content: bytes
+    """Body and exchange, packed (`gossamer.codings`)."""
+    content_type: str = ""
+    encoding: str = ""
+    title: str = ""
+    fetched_at: float
+
+
+RETRIED_AT_ONCE = 250
+"""How many URLs `retry_failed` looks at in one step, which must not take long."""
+
+
+class RetryRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which failed URLs are to be tried again."""
+
+    outcomes: frozenset[Outcome]
+    """None of those of a URL that has a page, repeats one or leads to one."""
+    hosts: frozenset[HostKey] = frozenset()
+    """Only URLs of these hosts; empty: of any."""
+
+
+class Retried(msgspec.Struct, frozen=True):
+    """The answer to a request to try failed URLs again."""
+
+    urls: int
+    """How many wait now."""
+    next_id: int | None
+    """From which URL on to ask again; None: that was all."""
+
+
+ANY_DOMAIN = "*"
+"""In place of a domain: a sitemap that was named may list URLs of any."""
+MAX_SITEMAPS = 1000
+"""How many sitemaps are read for one registered domain."""
+
+
+class Listing(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a sitemap says of a URL; or that a URL is a sitemap."""
+
+    lastmod: float | None = None
+    """When it was changed last, in seconds since the epoch."""
+    priority: float | None = None
+    """0 to 1."""
+    sitemap_of: str | None = None
+    """It is a sitemap, and lists URLs of this registered domain, or of `ANY_DOMAIN`; None: it is a
+    page."""
+
 
 MAX_DEATHS = 3
 """A URL that has crashed this many workers is given up."""
@@ -123,7 +226,7 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     """What modules have extracted: it is in the log of results if this is how the URL ends. None:
     they gave nothing; empty: what they gave was refused."""
     row: bytes | None = None
-    """What outputs of the crawl want of the page (`outputs/carried.py`)."""
+    """What outputs of the crawl want of the page (`outputs/rows.py`)."""
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -347,3 +450,30 @@ class FrontierClient(Protocol):
 
 FRONTIER: Contract[FrontierClient] = Contract(FrontierClient)
 """Both ends of a channel know the frontier by this."""
+
+
+class UrlPath(msgspec.Struct, frozen=True):
+    """How a URL was found: its path from a seed."""
+
+    depth: int
+    hops: int
+    parent: int | None
+
+
+class Repetition(NamedTuple):
+    """The page that a URL repeats, if it does, and how similar they are."""
+
+    duplicate_of: int | None = None
+    similarity: float | None = None
+    own_similarity: float | None = None
+
+
+def attempt_of(settlement: Settlement, now: float) -> Attempt:
+    """Return the attempt that a settlement records."""
+    return Attempt(
+        at=now,
+        outcome=settlement.outcome,
+        cause=settlement.cause,
+        detail=settlement.detail,
+        status=settlement.status,
+    )

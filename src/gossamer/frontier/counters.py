@@ -1,15 +1,33 @@
 """The counters of a crawl, stored for whoever reads it."""
 
+import heapq
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
-from gossamer.frontier.busy_hosts import BusyHosts, pack_busy_hosts
+import msgspec
+
+from gossamer.frontier.hosts import Host
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.scheduler import Scheduler
-from gossamer.stores.counting import COUNTS_NAME, StoredCounts, pack_counts
-from gossamer.stores.reasons import REASONS_NOTE, Reason, pack_reason_counts, read_reason_counts
+from gossamer.stores.counting import (
+    COUNTS_NAME,
+    REASONS_NOTE,
+    Reason,
+    StoredCounts,
+    pack_counts,
+    pack_reason_counts,
+    read_reason_counts,
+)
+from gossamer.stores.reading import (
+    BUSY_HOSTS_NAME,
+    WORKERS_NOTE,
+    BusyHost,
+    WorkerReport,
+    WorkersNote,
+    WorkerView,
+)
 from gossamer.stores.url_record import UrlState
-from gossamer.stores.views import BUSY_HOSTS_NAME
 
 FEW_HOSTS: Final = 64
 """Up to how many hosts the busiest are stored with every commit."""
@@ -64,3 +82,74 @@ class CrawlCounters:
         hosts = self._scheduler.hosts
         if now is None or self._busy_hosts.is_due(now, len(hosts)):
             self._memory.put(BUSY_HOSTS_NAME, pack_busy_hosts(hosts.all()))
+
+
+MOST: Final = 50
+EVERY_S: Final = 1.0
+HOSTS_A_SECOND: Final = 10_000
+"""How many hosts are compared in a second, so that it takes some thousandths of the time."""
+
+
+class BusyHosts:
+    """Says when the busiest hosts are to be stored again, and which they are."""
+
+    def __init__(self) -> None:
+        self._due = float("-inf")
+
+    def is_due(self, now: float, hosts: int) -> bool:
+        """Tell whether it is time to compare so many hosts, and that it is done then."""
+        if now < self._due:
+            return False
+        self._due = now + max(EVERY_S, hosts / HOSTS_A_SECOND)
+        return True
+
+
+def pack_busy_hosts(hosts: Iterable[Host]) -> bytes:
+    """Return the busiest of these hosts as they are stored."""
+    busiest = heapq.nlargest(MOST, hosts, key=lambda host: host.waiting + host.in_progress)
+    busy = [BusyHost(host.key, host.waiting, host.in_progress) for host in busiest]
+    return msgspec.msgpack.encode([host for host in busy if host.waiting + host.in_progress])
+
+
+class WorkerRegistry:
+    """The registry of the workers that take part."""
+
+    def __init__(self, memory: CrawlMemory, scheduler: Scheduler) -> None:
+        self._memory = memory
+        self._scheduler = scheduler
+        self._reports: dict[int, WorkerReport] = {}
+
+    def keep_report(self, worker: int, report: WorkerReport) -> None:
+        """Keep what a worker told."""
+        self._reports[worker] = report
+
+    def forget_gone(self, now: float) -> None:
+        """Forget the reports of workers that do not take part any more."""
+        gone = [worker for worker in self._reports if worker not in self._scheduler.agendas]
+        for worker in gone:
+            del self._reports[worker]
+        if gone:
+            self.note(now)
+
+    def views(self, now: float) -> list[WorkerView]:
+        """Return the workers that take part, by number."""
+        return [
+            WorkerView(
+                number=load.number,
+                hosts=load.hosts,
+                in_progress=load.in_progress,
+                silent_s=now - load.seen_at,
+                dead_in_s=load.seen_at + self._scheduler.rules.lease_s - now,
+                report=self._reports.get(load.number),
+            )
+            for load in self._scheduler.workers()
+        ]
+
+    def close(self) -> None:
+        """Remove what other processes know of the workers, who are gone."""
+        self._memory.remove_note(WORKERS_NOTE)
+
+    def note(self, now: float) -> None:
+        """Let other processes know of all workers."""
+        note = WorkersNote(now, self.views(now))
+        self._memory.put(WORKERS_NOTE, msgspec.json.encode(note))

@@ -1,11 +1,87 @@
 """The state of one host and of one registered domain in a crawl."""
 
 import math
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from itertools import count
 
 import msgspec
 
-from gossamer.frontier.host_limits import HostLimits
 from gossamer.model import HostKey
+
+
+class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of a host."""
+
+    delay_s: float = 1.0
+    """The least pause between two requests."""
+    auto_delay: bool = False
+    """Whether the pause follows how the host answers (`policy/backoff.py`)."""
+    connections: int = 1
+    """How many requests may run at once, if it has no delay."""
+    max_pages: int | None = None
+    """Nothing more is requested from it after this many pages."""
+    max_bytes: int | None = None
+    """Nothing more is requested from it after this many bytes of bodies."""
+
+    def spent(self, pages: int, received: int) -> str:
+        """Return which budget is used up by this many pages and bytes; empty: none is."""
+        if self.max_pages is not None and pages >= self.max_pages:
+            return "max-pages"
+        return "max-bytes" if self.max_bytes is not None and received >= self.max_bytes else ""
+
+    def slots(self, delay_s: float, pages: int) -> int:
+        """Return how many requests may run at once: one with a delay, and no more than pages.
+
+        When the pages are used up nothing is requested any more, only ended.
+        """
+        slots = 1 if delay_s > 0 else self.connections
+        left = slots if self.max_pages is None else self.max_pages - pages
+        return min(slots, left) if left > 0 else slots
+
+
+class HostLimitRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule for the limits of some hosts; None: it says nothing about that."""
+
+    host: str
+    """In lower case; with `is_wild`, empty for every host."""
+    is_wild: bool = False
+    """Whether it is for the hosts below `host`."""
+    delay_s: float | None = None
+    auto_delay: bool | None = None
+    """Given if the delay is."""
+    connections: int | None = None
+    max_pages: int | None = None
+    max_bytes: int | None = None
+    max_depth: int | None = None
+    """How far from a seed its URLs may be."""
+
+    def matches(self, name: str) -> bool:
+        """Return whether it is for a host of this name."""
+        if not self.is_wild:
+            return name == self.host
+        return not self.host or name.endswith(f".{self.host}")
+
+
+def limits_of(name: str, rules: Iterable[HostLimitRule], default: HostLimits) -> HostLimits:
+    """Return the limits of a host; of several rules, the first that says something counts.
+
+    `lua/host_limits.lua` has the same for Redis.
+    """
+    found: dict[str, object] = {}
+    for rule in rules:
+        if rule.matches(name):
+            for field in HostLimits.__struct_fields__:
+                if (value := getattr(rule, field)) is not None:
+                    found.setdefault(field, value)
+    return msgspec.structs.replace(default, **found) if found else default
+
+
+def depth_limit(name: str, rules: Iterable[HostLimitRule], default: int | None) -> int | None:
+    """Return how far from a seed the URLs of a host may be; None: there is no limit."""
+    depths = (one.max_depth for one in rules if one.max_depth is not None and one.matches(name))
+    return next(depths, default)
+
 
 Item = tuple[float, int]
 """A URL in the scheduler: its score and its id. The smallest goes first."""
@@ -146,3 +222,59 @@ class Host(msgspec.Struct, eq=False):
             self.stocked |= 1 << queue
         else:
             self.stocked &= ~(1 << queue)
+
+
+class ActiveHosts:
+    """The table of hosts with URLs that wait or are in progress, and of those recently idle.
+
+    An idle host is forgotten once its next request is due and no worker keeps its domain: then the
+    table knows nothing about it that the store does not.
+    """
+
+    def __init__(self, queues: int) -> None:
+        self._queues = queues
+        self._hosts: dict[HostKey, Host] = {}
+        self._domains: dict[str, Domain] = {}
+        self._idle: list[tuple[float, int, Host]] = []
+        self._order = count()
+
+    def __len__(self) -> int:
+        return len(self._hosts)
+
+    def find(self, key: HostKey) -> Host | None:
+        """Return a host if it is in the table."""
+        return self._hosts.get(key)
+
+    def add(self, key: HostKey, domain: str, limits: HostLimits) -> Host:
+        """Add a host that is not in the table."""
+        owner = self._domains.setdefault(domain, Domain(domain))
+        owner.hosts += 1
+        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, [0] * self._queues)
+        return host
+
+    def all(self) -> Iterable[Host]:
+        """Return every host in the table."""
+        return self._hosts.values()
+
+    def note_idle(self, host: Host) -> None:
+        """Schedule the host to be forgotten, if it is idle."""
+        if host.idle and not host.leaving:
+            host.leaving = True
+            due = max(host.next_start, host.domain.kept_until)
+            heappush(self._idle, (due, next(self._order), host))
+
+    def forget_idle(self, now: float) -> None:
+        """Drop the idle hosts whose state does not matter any more, and their domains."""
+        while self._idle and self._idle[0][0] <= now:
+            host = heappop(self._idle)[2]
+            host.leaving = False
+            if host.idle and max(host.next_start, host.domain.kept_until) <= now:
+                self._drop(host)
+            else:
+                self.note_idle(host)
+
+    def _drop(self, host: Host) -> None:
+        del self._hosts[host.key]
+        host.domain.hosts -= 1
+        if not host.domain.hosts:
+            del self._domains[host.domain.name]

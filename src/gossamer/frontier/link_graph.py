@@ -20,14 +20,12 @@ from heapq import heapify, heappop, heappush, nsmallest
 
 import msgspec
 
-from gossamer.frontier.contract import MAX_ATTEMPTS, Link, Settled
-from gossamer.frontier.host_limits import depth_limit
-from gossamer.frontier.listing import MAX_SITEMAPS
+from gossamer.frontier.contract import MAX_ATTEMPTS, MAX_SITEMAPS, Link, Settled, UrlPath
+from gossamer.frontier.hosts import depth_limit
 from gossamer.frontier.memory import CrawlMemory
-from gossamer.frontier.records import UrlPath
 from gossamer.frontier.rules import FrontierRules
 from gossamer.model import HostKey, Outcome
-from gossamer.stores.reasons import Reason
+from gossamer.stores.counting import Reason
 from gossamer.stores.rows import RelaxingUrl
 from gossamer.stores.url_record import UrlState
 

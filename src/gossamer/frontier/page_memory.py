@@ -6,12 +6,12 @@ The contents themselves, and what near duplicates are compared with, are in the 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
-from gossamer.frontier.claim import KeptPage
+from gossamer.frontier.contract import KeptPage
 from gossamer.frontier.id_table import IdTable
-from gossamer.frontier.pending import Pending
+from gossamer.frontier.url_memory import Pending
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.results import Record, pack_records
 from gossamer.stores.rows import KnownPage, PageRow, ResultRow, Rows, SketchRow
+from gossamer.stores.url_record import Record, pack_records
 
 
 class PageMemory:

@@ -4,8 +4,92 @@ import math
 
 import msgspec
 
-from gossamer.frontier.scheduler_rules import SchedulerRules
+from gossamer.frontier.hosts import Host, HostLimitRule, HostLimits, limits_of
 from gossamer.model import Outcome
+
+MAX_ASSIGNED = 256
+RESERVED_FROM = 20
+"""A worker with this many slots keeps some of them for hosts that answer."""
+
+
+def may_try(slots: int, unproven: int) -> bool:
+    """Return whether a worker may ask one more host that did not answer last, or is new.
+
+    A quarter of its slots is for the others: servers that are silent, or drip, hold theirs for as
+    long as the time-outs allow, and would soon hold all of them.
+    """
+    return slots < RESERVED_FROM or unproven < slots - slots // 4
+
+
+class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of the scheduler of one crawl."""
+
+    queues: int = 10
+    """The number of priority queues."""
+    strict: bool = False
+    """Whether a URL with a better score always goes first."""
+    delay_s: float = 1.0
+    """The least pause between two requests to a host."""
+    auto_delay: bool = False
+    """Whether the pause follows how a host answers (`policy/backoff.py`)."""
+    host_connections: int = 1
+    max_host_pages: int | None = None
+    """Nothing more is requested from a host after this many pages."""
+    url_queue: int = 10_000
+    """While this many URLs wait for their score, no worker gets another one."""
+    worker_queue: int = 10_000
+    """How many URLs may be assigned to one worker."""
+    host_rules: tuple[HostLimitRule, ...] = ()
+    """The rules for single hosts, the most specific first."""
+    domain_ttl_s: float = 300.0
+    """How long a worker keeps a domain without URLs."""
+    lease_s: float = 120.0
+    """How long a lease is valid without renewal, and a worker without a sign of life."""
+
+    def limits(self, name: str) -> HostLimits:
+        """Return the limits of a host."""
+        default = HostLimits(
+            delay_s=self.delay_s,
+            auto_delay=self.auto_delay,
+            connections=self.host_connections,
+            max_pages=self.max_host_pages,
+        )
+        return limits_of(name, self.host_rules, default)
+
+    def slots(self, host: Host) -> int:
+        """Return how many requests to the host may run at once: one, if it has a delay."""
+        return host.limits.slots(host.delay_s, host.pages)
+
+    def is_shared(self, host: Host) -> bool:
+        """Return whether several workers may serve the host at once."""
+        return self.slots(host) > 1
+
+    @property
+    def may_share(self) -> bool:
+        """Whether there may be shared hosts in this crawl."""
+        ruled = any((rule.connections or 1) > 1 for rule in self.host_rules)
+        return ruled or self.host_connections > 1
+
+    def share(self, host: Host, workers: int) -> int:
+        """Return how many of the slots of a shared host one of this many workers may use.
+
+        Without a limit the first worker would take each slot again when it has settled.
+        """
+        return -(-host.limits.connections // workers)
+
+    def ahead(self, host: Host) -> int:
+        """Return how many URLs of the host may be assigned: a part of the worker's queue."""
+        return 1 if host.delay_s > 0 else max(1, min(MAX_ASSIGNED, self.worker_queue // 4))
+
+    def room(self, host: Host) -> int:
+        """Return how many more URLs may be assigned now.
+
+        A host with a delay gets its next URL when none is in progress: its pause is long enough
+        for that, and meanwhile it takes up no room.
+        """
+        taken = len(host.assigned) + (host.in_progress if host.delay_s > 0 else 0)
+        return self.ahead(host) - taken
+
 
 REPEATED = frozenset({Outcome.DUPLICATE, Outcome.SIMILAR})
 """The outcomes of a URL whose page repeats another."""

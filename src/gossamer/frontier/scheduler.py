@@ -32,13 +32,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gossamer.frontier.active_hosts import ActiveHosts
-from gossamer.frontier.agendas import ASK_AGAIN_S, Agendas, WorkerLoad
-from gossamer.frontier.budget import Budget
-from gossamer.frontier.hosts import ANYONE, Domain, Host, Item
-from gossamer.frontier.leases import Lease, Leases
-from gossamer.frontier.rings import Rings
-from gossamer.frontier.scheduler_rules import SchedulerRules
+from gossamer.frontier.due_hosts import ASK_AGAIN_S, Agendas, WorkerLoad
+from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host, Item
+from gossamer.frontier.leases import Budget, Lease, Leases
+from gossamer.frontier.queues import Rings
+from gossamer.frontier.rules import SchedulerRules
 
 __all__ = ["ASK_AGAIN_S", "Assignment", "Scheduler", "SchedulerRules"]
 

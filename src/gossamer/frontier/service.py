@@ -8,29 +8,37 @@ from typing import TypeAlias
 
 import msgspec
 
-from gossamer.errors import CrawlError
 from gossamer.frontier.atomic import atomic, collecting, interrupted
-from gossamer.frontier.claim import Claim, StoredBody
-from gossamer.frontier.contract import LATE_S, Leased, Link, Settled, Settlement, Task
-from gossamer.frontier.cookies import COOKIES_NOTE, change_cookies, read_jar
-from gossamer.frontier.duplicates import Original, Unread
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.keeping import keep_page
+from gossamer.frontier.claims import Original, Unread
+from gossamer.frontier.contract import (
+    LATE_S,
+    RETRIED_AT_ONCE,
+    Claim,
+    HostFeedback,
+    Leased,
+    Link,
+    Retried,
+    RetryRequest,
+    Settled,
+    Settlement,
+    StoredBody,
+    Task,
+    UrlPath,
+)
+from gossamer.frontier.counters import WorkerRegistry
 from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth, as_settled
-from gossamer.frontier.memory import CrawlMemory
-from gossamer.frontier.records import UrlPath
-from gossamer.frontier.retrying import RETRIED_AT_ONCE, Retried, RetryRequest
+from gossamer.frontier.memory import COOKIES_NOTE, CrawlMemory, change_cookies, read_jar
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import ASK_AGAIN_S
-from gossamer.frontier.settling import add_slice, settle
+from gossamer.frontier.settling import add_slice, keep_page, settle
 from gossamer.frontier.state import FrontierState
-from gossamer.frontier.worker_registry import WorkerRegistry
 from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot
+from gossamer.model.errors import CrawlError
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.policy.similarity import Sketch
+from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.rows import Rows
 from gossamer.stores.url_record import UrlRecord, UrlState
-from gossamer.stores.views import HostView, Numbering, WorkerReport, WorkerView
 
 __all__ = ["Frontier", "FrontierRules"]
 

@@ -11,8 +11,7 @@ import msgspec
 
 from gossamer.channel import Contract, Served
 from gossamer.channel.channel import methods_of
-from gossamer.frontier.contract import FrontierClient, Leased, Settled, Settlement
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import FrontierClient, HostFeedback, Leased, Settled, Settlement
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey
 from gossamer.policy.similarity import Sketch

@@ -8,34 +8,32 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 
-from gossamer.frontier.budget import Budget
-from gossamer.frontier.claim import KeptPage
-from gossamer.frontier.claims import Claims
-from gossamer.frontier.contract import MAX_DEATHS, POISON_WORDS, Link, Settlement, Task
-from gossamer.frontier.counters import CrawlCounters
-from gossamer.frontier.domain_credit import DomainCredit, sharing_links
-from gossamer.frontier.duplicates import DuplicateIndex
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.host_registry import HostRegistry
-from gossamer.frontier.hosts import Host, Item
-from gossamer.frontier.leases import Lease
-from gossamer.frontier.link_graph import (
-    LINKS_AT_ONCE,
-    Growth,
-    LinkGraph,
-    LinksLeft,
-    is_sitemap,
+from gossamer.frontier.claims import Claims, DuplicateIndex
+from gossamer.frontier.contract import (
+    MAX_DEATHS,
+    POISON_WORDS,
+    HostFeedback,
+    KeptPage,
+    Link,
+    Repetition,
+    RetryRequest,
+    Settlement,
+    Task,
+    UrlPath,
 )
+from gossamer.frontier.counters import CrawlCounters
+from gossamer.frontier.host_memory import DomainCredit, sharing_links
+from gossamer.frontier.host_registry import HostRegistry, RobotsSlots
+from gossamer.frontier.hosts import Host, Item
+from gossamer.frontier.leases import Budget, Lease
+from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth, LinkGraph, LinksLeft, is_sitemap
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.queues import MAX_SCORE, QueueTable
-from gossamer.frontier.records import Repetition, UrlPath
-from gossamer.frontier.retrying import RetryRequest
-from gossamer.frontier.robots_slots import RobotsSlots
 from gossamer.frontier.rules import REPEATED, FrontierRules
 from gossamer.frontier.scheduler import Scheduler
 from gossamer.model import Candidate, Outcome, Receipt, Snapshot, Url
-from gossamer.policy.rests import is_hopeless
-from gossamer.stores.reasons import Reason, cause_counts, outcome_sums
+from gossamer.policy.backoff import is_hopeless
+from gossamer.stores.counting import Reason, cause_counts, outcome_sums
 from gossamer.stores.rows import LeaseRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 

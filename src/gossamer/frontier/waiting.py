@@ -10,8 +10,7 @@ from heapq import heapify, heappop, heappush, nsmallest
 from itertools import islice
 from typing import Final
 
-from gossamer.frontier.pending import Pending
-from gossamer.frontier.url_memory import MOST_ROWS, UrlMemory
+from gossamer.frontier.url_memory import MOST_ROWS, Pending, UrlMemory
 from gossamer.stores.rows import Item, Rows, UrlRow
 from gossamer.stores.url_record import UrlState
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NewType, TypeAlias
 
+import msgspec
+
 Url = NewType("Url", str)
 """An absolute http or https URL in normal form: pure ASCII, no fragment, no credentials."""
 
@@ -15,3 +17,32 @@ Fingerprint = NewType("Fingerprint", str)
 NameTable: TypeAlias = Mapping[str, str | Sequence[str]]
 """A table in place of DNS: from host name (lower case) to "IP" or "IP:PORT" ("[IP]:PORT"), or to
 several IPs to try."""
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A URL that waits to be scored."""
+
+    id: int
+    url: Url
+    host: HostKey
+    domain: str
+    depth: int
+    credit: float
+    """The importance that its domain has collected from the crawl's own links."""
+    top_credit: float
+    """The largest credit of any domain so far."""
+    score: float | None = None
+    """The score that was given with the link by which it was first found; None: none was."""
+    lastmod: float | None = None
+    """When it was changed last, in seconds since the epoch, if a sitemap says so."""
+    priority: float | None = None
+    """How important its site says that it is, 0 to 1, if a sitemap says so."""
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What was received for a task that is given back."""
+
+    received: int = 0
+    """How many bytes of bodies."""
+    short: bool = False
+    """Whether it was broken off because what is left of the budget is too little for it."""

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from gossamer.content import AnalysisRules, LazyDocument, header_language, parse
-from gossamer.content.kind import kind_of, parse_content_type
+from gossamer.content.lazy_document import LazyDocument
+from gossamer.content.page_parser import AnalysisRules, header_language, parse
+from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Page, Url
-from gossamer.stores.kept_answer import KeptAnswer
-from gossamer.stores.reading import Arrival, CrawlReader
+from gossamer.stores.reading import Arrival, CrawlReader, KeptAnswer
 from gossamer.stores.url_record import PageRecord
 
 

@@ -4,11 +4,17 @@ import logging
 
 import msgspec
 
-from gossamer.errors import GossamerError, PageRefusedError
 from gossamer.model import Page
+from gossamer.model.errors import GossamerError, PageRefusedError
+from gossamer.modules.calls import (
+    AnswerError,
+    CallResult,
+    CallStatus,
+    describe,
+    location,
+    printable_message,
+)
 from gossamer.modules.extraction import NOTHING, Extraction
-from gossamer.plugins.calls import AnswerError, CallResult, CallStatus
-from gossamer.plugins.failures import describe, location, printable_message
 
 LOG = logging.getLogger("gossamer.modules")
 

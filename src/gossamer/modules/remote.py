@@ -8,10 +8,10 @@ from typing import Protocol
 import msgspec
 
 from gossamer.channel import Contract
-from gossamer.content import LazyDocument
-from gossamer.kinds import ContentKind
+from gossamer.content.lazy_document import LazyDocument
 from gossamer.model import Exchange, Headers, Page, Url
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.model.content_kinds import ContentKind
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
 
 DEPTHS_REMEMBERED = 10_000

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
+from gossamer.model.errors import CrawlError, UsageError
 from gossamer.modules.contract import ModuleContext
-from gossamer.stores.atomic_files import write_file
+from gossamer.stores.files import write_file
 from gossamer.urls import host_key
 
 LOG = logging.getLogger("gossamer.modules")

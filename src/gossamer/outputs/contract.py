@@ -15,7 +15,7 @@ import msgspec
 
 from gossamer.model import Page, Url
 from gossamer.stores.object_store import S3_SCHEME
-from gossamer.stores.results import Result
+from gossamer.stores.url_record import Result
 
 Holds = Literal["pages", "records"]
 """What the rows of a table are."""

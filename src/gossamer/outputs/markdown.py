@@ -9,14 +9,57 @@ from typing import Final
 
 import msgspec
 
-from gossamer.content.kind import parse_content_type
 from gossamer.content.links import ResolvedLinks
-from gossamer.kinds import ContentKind
+from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
+from gossamer.model.content_kinds import ContentKind
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.directory import DirectoryOutput
-from gossamer.outputs.markdown_links import rewrite_markdown
-from gossamer.outputs.page_links import AbsoluteLinks, FindPath, local_link
+from gossamer.outputs.mirror import Replace, rewrite_html
+from gossamer.outputs.page_paths import AbsoluteLinks, FindPath, local_link
+
+# Code is skipped, and so is what is escaped: the writer of Markdown does so with brackets that are
+# text, and with a backslash, which may stand before one that is not.
+# A table that Markdown has no way to write is HTML up to an empty line: backticks are text there.
+_LINK: Final = re.compile(
+    r"""(?P<table>^[ >]*<table\b.*(?:\n.*\S.*)*)
+      | (?P<skipped>
+          \\.
+        | ^[ >]*(?P<fence>`{3,})[^`\n]*\n(?:.*\n)*?[ >]*(?P=fence)[ ]*$
+        | (?<!`)(?P<ticks>`+)(?!`)(?:[^`]|(?!(?<!`)(?P=ticks)(?!`))`)+(?P=ticks)(?!`)
+        )
+      | \]\((?:<(?P<angled>(?:[^<>\\\n]|\\.)*)>
+                    |(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))
+      | <(?P<auto>https?://[^\s<>]+)>
+      | (?P<tag><[a-zA-Z][a-zA-Z0-9]*\s[^<>]*>)""",
+    re.VERBOSE | re.MULTILINE,
+)
+_ESCAPED: Final = re.compile(r"\\(.)")
+_SPECIAL: Final = re.compile(r"[\s()<>\\]")
+
+
+def rewrite_markdown(text: str, replace: Replace) -> str:
+    """Return Markdown with its links replaced; those in code are none."""
+
+    def link(match: re.Match[str]) -> str:
+        if match["skipped"] is not None:
+            return match[0]
+        if match["table"] is not None or match["tag"] is not None:
+            return rewrite_html(match[0], replace)
+        if (automatic := match["auto"]) is not None:
+            new = replace(automatic)
+            return match[0] if new is None else f"[{automatic}]({_destination(new)})"
+        written = match["angled"] if match["angled"] is not None else match["plain"]
+        new = replace(_ESCAPED.sub(r"\1", written)) if written else None
+        return match[0] if new is None else f"]({_destination(new)}"
+
+    return _LINK.sub(link, text)
+
+
+def _destination(link: str) -> str:
+    """Return a link so that nothing in it ends it."""
+    return _SPECIAL.sub(lambda one: f"%{ord(one[0]):02X}", link)
+
 
 _FENCE: Final = "---\n"
 _TICKS: Final = re.compile("`+")

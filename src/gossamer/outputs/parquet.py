@@ -3,16 +3,116 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gossamer.outputs.column_types import NOTHING, ColumnKind, ColumnType, infer, merge
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.rows import LISTS, MOMENTS, NUMBERS
+
+LARGEST_INT: Final = 2**63 - 1
+LARGEST_IN_FLOAT: Final = 2**53
+MOST_PARTS: Final = 64
+"""An object with more keys is one that has data for keys."""
+
+
+class ColumnKind(Enum):
+    """The kinds of columns."""
+
+    NOTHING = auto()
+    """There was no value but null."""
+    BOOL = auto()
+    INT = auto()
+    LONG_INT = auto()
+    """With one that a float cannot hold."""
+    FLOAT = auto()
+    TEXT = auto()
+    LIST = auto()
+    STRUCT = auto()
+    MIXED = auto()
+    """JSON text."""
+
+
+class ColumnType(msgspec.Struct, frozen=True):
+    """The type of a column, or of a part of what is nested in one."""
+
+    kind: ColumnKind
+    item: "ColumnType | None" = None
+    """That of the items of a list."""
+    parts: dict[str, "ColumnType"] = {}
+    """Those of the parts of a struct."""
+
+
+NOTHING: Final = ColumnType(ColumnKind.NOTHING)
+MIXED: Final = ColumnType(ColumnKind.MIXED)
+
+
+_SCALARS: Final = {type(None): NOTHING, bool: ColumnType(ColumnKind.BOOL)} | {
+    float: ColumnType(ColumnKind.FLOAT),
+    str: ColumnType(ColumnKind.TEXT),
+}
+
+
+def infer(value: object) -> ColumnType:
+    """Return the type of one value."""
+    if isinstance(value, list):
+        item = NOTHING
+        for one in value:
+            item = merge(item, infer(one))
+        return _list(item)
+    if isinstance(value, dict):
+        return _struct({str(name): infer(one) for name, one in value.items()})
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _int(abs(value))
+    return _SCALARS[type(value)]
+
+
+def merge(one: ColumnType, other: ColumnType) -> ColumnType:
+    """Return the type that holds the values of both."""
+    kinds = {one.kind, other.kind}
+    if ColumnKind.NOTHING in kinds:
+        return other if one.kind is ColumnKind.NOTHING else one
+    if len(kinds) > 1:
+        return ColumnType(_WIDER.get(frozenset(kinds), ColumnKind.MIXED))
+    if one.kind is ColumnKind.LIST:
+        return _list(merge(one.item or NOTHING, other.item or NOTHING))
+    if one.kind is ColumnKind.STRUCT:
+        names = dict.fromkeys([*one.parts, *other.parts])
+        there = {
+            name: (one.parts.get(name, NOTHING), other.parts.get(name, NOTHING)) for name in names
+        }
+        return _struct({name: merge(*types) for name, types in there.items()})
+    return one
+
+
+_WIDER: Final = {
+    frozenset({ColumnKind.INT, ColumnKind.FLOAT}): ColumnKind.FLOAT,
+    frozenset({ColumnKind.INT, ColumnKind.LONG_INT}): ColumnKind.LONG_INT,
+}
+
+
+def _int(size: int) -> ColumnType:
+    if size > LARGEST_INT:
+        return MIXED
+    return ColumnType(ColumnKind.INT if size <= LARGEST_IN_FLOAT else ColumnKind.LONG_INT)
+
+
+def _list(item: ColumnType) -> ColumnType:
+    return MIXED if item.kind is ColumnKind.MIXED else ColumnType(ColumnKind.LIST, item)
+
+
+def _struct(parts: dict[str, ColumnType]) -> ColumnType:
+    mixed = any(part.kind is ColumnKind.MIXED for part in parts.values())
+    return (
+        MIXED
+        if mixed or not 0 < len(parts) <= MOST_PARTS
+        else ColumnType(ColumnKind.STRUCT, None, parts)
+    )
+
 
 GROUP_BYTES = 32 * 1024 * 1024
 """How much JSON goes into a row group."""
@@ -91,7 +191,7 @@ def _record_schema(rows: Iterator[bytes]) -> pa.Schema:
     return pa.schema([(name, _arrow(one)) for name, one in found.items()])
 
 
-_SCALARS: Mapping[ColumnKind, pa.DataType] = {
+_ARROW_SCALARS: Mapping[ColumnKind, pa.DataType] = {
     ColumnKind.NOTHING: pa.string(),
     ColumnKind.BOOL: pa.bool_(),
     ColumnKind.INT: pa.int64(),
@@ -107,4 +207,4 @@ def _arrow(one: ColumnType) -> pa.DataType:
         return pa.list_(_arrow(one.item or NOTHING))
     if one.kind is ColumnKind.STRUCT:
         return pa.struct([(name, _arrow(part)) for name, part in one.parts.items()])
-    return _SCALARS[one.kind]
+    return _ARROW_SCALARS[one.kind]

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.outputs.contract import Output, OutputSpec
 
 

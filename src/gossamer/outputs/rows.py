@@ -8,8 +8,10 @@ from types import MappingProxyType
 import msgspec
 
 from gossamer.model import Page
+from gossamer.modules.kept_pages import Reading
+from gossamer.stores.url_record import Result
 
-_encode = msgspec.json.Encoder().encode
+_encode_row = msgspec.json.Encoder().encode
 
 
 def _moment(page: Page) -> str:
@@ -67,7 +69,7 @@ def row_of(page: Page, fields: Sequence[str], text: str | None = None) -> bytes:
         for name in fields
         if name != "id"
     }
-    return _encode(row)
+    return _encode_row(row)
 
 
 def numbered(row: bytes, number: int, fields: Sequence[str]) -> bytes:
@@ -106,3 +108,28 @@ def with_depth(row: bytes, depth: int, fields: Sequence[str]) -> bytes:
 
 def _padded(depth: int, width: int) -> bytes:
     return str(depth).encode().ljust(width)
+
+
+class Carried(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a result carries of its page."""
+
+    fields: tuple[str, ...] = ()
+    """Those of the row."""
+    row: bytes = b""
+    """The row of the page in a table; empty if no table is wished for."""
+    reading: Reading | None = None
+    """For outputs that are no tables."""
+
+
+_encode_carried = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Carried).decode
+
+
+def pack_carried(carried: Carried) -> bytes:
+    """Return it as it travels in `Settlement.row`."""
+    return _encode_carried(carried)
+
+
+def carried_by(result: Result) -> Carried:
+    """Return what a result carries; nothing if it was dropped."""
+    return Carried() if result.row is None else _decode(result.row)

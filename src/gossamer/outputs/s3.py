@@ -15,10 +15,10 @@ from typing import Final
 
 import msgspec
 
-from gossamer.errors import GossamerError
 from gossamer.model import Page
+from gossamer.model.errors import GossamerError
 from gossamer.outputs.contract import AddAlias, Output, OutputReport, OutputSpec
-from gossamer.stores.atomic_files import write_file
+from gossamer.stores.files import write_file
 from gossamer.stores.object_store import (
     NoObjectError,
     ObjectMark,
@@ -26,7 +26,7 @@ from gossamer.stores.object_store import (
     S3Address,
     parse_s3_address,
 )
-from gossamer.stores.results import Result
+from gossamer.stores.url_record import Result
 
 IN_PROGRESS: Final = ".part"
 """The ending of an empty object that says so."""

@@ -6,19 +6,80 @@ when the table is finished, because columns and their types are known only then;
 for a crawl that goes on.
 """
 
+import os
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from gossamer.model import Page
-from gossamer.outputs.carried import carried_by
-from gossamer.outputs.contract import Output, OutputReport, OutputSpec, words_about_expired
-from gossamer.outputs.depth_notes import DepthNotes
-from gossamer.outputs.journal import Journal, JournalPosition
-from gossamer.outputs.placing import in_progress, place
-from gossamer.outputs.rows import depth_in, numbered, row_of, with_depth
-from gossamer.stores.results import Result
+from gossamer.outputs.append_file import Journal, JournalPosition
+from gossamer.outputs.contract import (
+    Output,
+    OutputReport,
+    OutputSpec,
+    PositionLostError,
+    words_about_expired,
+)
+from gossamer.outputs.publish import in_progress, place
+from gossamer.outputs.rows import carried_by, depth_in, numbered, row_of, with_depth
+from gossamer.stores.url_record import Result
+
+ENTRY = struct.Struct("<qqi")
+
+
+class ChangedDepth(msgspec.Struct, frozen=True, gc=False):
+    """A row whose depth is not the one that it shows."""
+
+    row: int
+    offset: int
+    """Where in the lines its depth stands."""
+    shown: int
+    depth: int
+
+
+class DepthNotes:
+    """The entries of one table."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._gathered = bytearray()
+
+    def open(self, rows: int) -> None:
+        """Cut it after so many rows; `PositionLostError` if it has fewer."""
+        self._gathered.clear()
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            if os.fstat(descriptor).st_size < rows * ENTRY.size:
+                raise PositionLostError
+            os.ftruncate(descriptor, rows * ENTRY.size)
+        finally:
+            os.close(descriptor)
+
+    def append(self, page_id: int, offset: int, depth: int) -> None:
+        """Note the depth of a row, and where it stands."""
+        self._gathered += ENTRY.pack(page_id, offset, depth)
+
+    def flush(self) -> None:
+        """Make the entries durable."""
+        if self._gathered:
+            with self._path.open("ab") as file:
+                file.write(self._gathered)
+                file.flush()
+                os.fsync(file.fileno())
+            self._gathered.clear()
+
+    def changed(self, depths: Sequence[int]) -> Iterator[ChangedDepth]:
+        """Yield the rows whose pages have come nearer since; `depths` goes by page numbers."""
+        with self._path.open("rb") as file:
+            row = 0
+            while piece := file.read(ENTRY.size * 4096):
+                for page_id, offset, shown in ENTRY.iter_unpack(piece):
+                    if page_id < len(depths) and 0 <= depths[page_id] < shown:
+                        yield ChangedDepth(row, offset, shown, depths[page_id])
+                    row += 1
+
 
 Convert = Callable[[OutputSpec, Callable[[], Iterator[bytes]], Path], None]
 """Writes a file, given the rows, as often as it wants to read them."""
@@ -189,22 +250,20 @@ def json_lines(spec: OutputSpec) -> Output:
 
 def gzip_json_lines(spec: OutputSpec) -> Output:
     """Make a file of lines of JSON, compressed with gzip."""
-    from gossamer.outputs.packed_lines import write_gzip  # noqa: PLC0415
+    from gossamer.outputs.append_file import write_gzip  # noqa: PLC0415
 
     return ConvertedTable(spec, write_gzip)
 
 
 def zstd_json_lines(spec: OutputSpec) -> Output:
     """Make a file of lines of JSON, compressed with Zstandard."""
-    from gossamer.outputs.packed_lines import write_zstd  # noqa: PLC0415
+    from gossamer.outputs.append_file import write_zstd  # noqa: PLC0415
 
     return ConvertedTable(spec, write_zstd)
 
 
 def comma_separated(spec: OutputSpec) -> Output:
     """Make a CSV file."""
-    from gossamer.outputs.comma_separated import write_csv  # noqa: PLC0415
-
     return ConvertedTable(spec, write_csv)
 
 
@@ -213,3 +272,61 @@ def parquet(spec: OutputSpec) -> Output:
     from gossamer.outputs.parquet import write_parquet  # noqa: PLC0415
 
     return ConvertedTable(spec, write_parquet)
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet takes for a formula."""
+
+_decode = msgspec.json.Decoder(dict[str, object]).decode
+
+
+def write_csv(spec: OutputSpec, rows: Callable[[], Iterator[bytes]], path: Path) -> None:
+    """Write the rows; what is nested stands in its cell as JSON."""
+    columns = spec.fields if spec.holds == "pages" else columns_of(rows())
+    safe = _safe if spec.csv_safe else str
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if columns:
+            file.write(_line([safe(name) for name in columns]))
+        for row in map(_decode, rows()):
+            file.write(_line([_cell(row.get(name), safe) for name in columns]))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def columns_of(rows: Iterator[bytes]) -> tuple[str, ...]:
+    """Return the names of all columns, in the order of their first appearance."""
+    found: dict[str, None] = {}
+    for row in rows:
+        found |= dict.fromkeys(_decode(row))
+    return tuple(found)
+
+
+def _line(cells: Sequence[str]) -> str:
+    """Return the cells as a line of CSV (RFC 4180).
+
+    The writer of the standard library looks at each character, which takes several times as long.
+    """
+    if list(cells) == [""]:
+        return '""\n'  # an empty line would be no row
+    return f"{','.join(map(_quoted, cells))}\n"
+
+
+def _quoted(cell: str) -> str:
+    if '"' in cell or "," in cell or "\n" in cell or "\r" in cell:
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def _cell(value: object, safe: Callable[[str], str]) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return safe(value)
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def _safe(text: str) -> str:
+    """Return a text that a spreadsheet takes for one."""
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -8,12 +8,12 @@ from typing import Self
 import msgspec
 
 from gossamer.config import CrawlOptions
-from gossamer.config.fields import DEFAULT_FIELDS
-from gossamer.errors import UsageError
+from gossamer.config.options import DEFAULT_FIELDS
+from gossamer.model.errors import UsageError
 from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.placing import in_progress
+from gossamer.outputs.publish import in_progress
 from gossamer.outputs.registry import check_library, kind_of_output
-from gossamer.outputs.state import Stamp, StateFile, key_of
+from gossamer.outputs.resumable import Stamp, StateFile, key_of
 from gossamer.stores.object_store import S3_SCHEME
 
 WITHOUT_RECORDS = frozenset({"noop", "save", "stats"})

@@ -9,15 +9,14 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 
-from gossamer.content import AnalysisRules
+from gossamer.content.page_parser import AnalysisRules
 from gossamer.model import Page
 from gossamer.modules.kept_pages import read_page
-from gossamer.outputs.carried import carried_by
 from gossamer.outputs.contract import OutputReport, OutputSpec
-from gossamer.outputs.followed import FollowedOutput
+from gossamer.outputs.resumable import FollowedOutput
+from gossamer.outputs.rows import carried_by
 from gossamer.stores.reading import CrawlReader
-from gossamer.stores.results import Result
-from gossamer.stores.url_record import PageRecord
+from gossamer.stores.url_record import PageRecord, Result
 
 BATCH = 200
 """How many results are read at once, at most."""

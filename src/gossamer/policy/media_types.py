@@ -5,7 +5,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from gossamer.kinds import ContentKind
+from gossamer.model.content_kinds import ContentKind
 
 PAGES: Final = frozenset({ContentKind.HTML, ContentKind.TEXT})
 """What is read."""

@@ -13,14 +13,15 @@ crawler that fetched the file again every minute because of "no-cache" would be 
 more.
 """
 
+import zlib
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
 from gossamer.model import Cause, Outcome, Response, Url
-from gossamer.policy.retry import asks_to_wait, retry_after_s
-from gossamer.policy.robots import RobotsRules, RobotsVerdict, parse_robots
+from gossamer.policy.failures import asks_to_wait, retry_after_s
+from gossamer.policy.robots import RobotsRules, RobotsVerdict, parse_robots, read_rule
 
 MAX_AGE_S: Final = 24 * 3600.0
 """How long rules are valid: section 2.4 says no longer than this."""
@@ -115,3 +116,61 @@ def _trouble(response: Response) -> str:
         return f"robots.txt is unreachable: the server answered {response.status}"
     detail = f" ({response.detail})" if response.detail else ""
     return f"robots.txt is unreachable: {response.cause or response.outcome}{detail}"
+
+
+_COMPRESSED: Final = b"z"
+_PLAIN: Final = b"p"
+_WORTH_COMPRESSING: Final = 200
+
+
+class _Packed(msgspec.Struct, frozen=True, array_like=True):
+    """A state without the sitemaps that the file announces: they are read when it is fetched."""
+
+    check_at: float
+    copied_at: float | None
+    failures: int
+    trouble: str
+    cause: str | None
+    crawl_delay_s: float | None
+    rules: list[tuple[bool, bytes, int]] | None
+    """Whether each allows, its path as written, and its line; None: the file is unreachable."""
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder(_Packed)
+
+
+def pack_state(state: RobotsState) -> bytes:
+    """Return a state as bytes."""
+    rules = state.rules
+    packed = _Packed(
+        check_at=state.check_at,
+        copied_at=state.copied_at,
+        failures=state.failures,
+        trouble=state.trouble,
+        cause=state.cause.name if state.cause else None,
+        crawl_delay_s=rules.crawl_delay_s if rules else None,
+        rules=[(rule.allows, rule.written, rule.line) for rule in rules.rules] if rules else None,
+    )
+    encoded = _ENCODER.encode(packed)
+    if len(encoded) < _WORTH_COMPRESSING:
+        return _PLAIN + encoded
+    return _COMPRESSED + zlib.compress(encoded, 1)
+
+
+def unpack_state(packed: bytes) -> RobotsState:
+    """Return the state again."""
+    encoded = packed[1:]
+    found = _DECODER.decode(zlib.decompress(encoded) if packed[:1] == _COMPRESSED else encoded)
+    rules = None
+    if found.rules is not None:
+        read = (read_rule(allows, written, line) for allows, written, line in found.rules)
+        rules = RobotsRules([rule for rule in read if rule], found.crawl_delay_s)
+    return RobotsState(
+        rules=rules,
+        check_at=found.check_at,
+        copied_at=found.copied_at,
+        failures=found.failures,
+        trouble=found.trouble,
+        cause=Cause[found.cause] if found.cause else None,
+    )

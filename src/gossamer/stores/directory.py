@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 from typing import Self
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
-from gossamer.stores.own_redis import is_own_redis
-from gossamer.stores.ownership import CrawlOwner, ResultDirectory
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores.files import CrawlOwner, ResultDirectory
 from gossamer.stores.sqlite.file import check_own, is_written
 from gossamer.urls import location, shown
 
@@ -162,3 +161,25 @@ def _locked(lock: int, within_s: float = 0.1) -> bool:
             time.sleep(0.02)
         else:
             return True
+
+
+FOLDER = "redis"
+MARK = ".gossamer"
+APPEND_ONLY_FILES = "appendonlydir/appendonly.aof.*"
+
+
+def is_own_redis(directory: Path) -> bool:
+    """Tell whether a crawl in this directory has a Redis of its own, as far as we may know."""
+    return os.path.isfile(directory / FOLDER / MARK)  # noqa: PTH113 -- a Path complains if not
+
+
+def make_folder(directory: Path) -> Path:
+    """Make the folder, which only its owner can enter; refuse one that is not ours."""
+    folder = directory / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if not is_own_redis(directory) and any(folder.iterdir()):
+        raise UsageError(
+            f"{folder} was not written by Gossamer: move it away, or use another --dir"
+        )
+    folder.joinpath(MARK).touch()
+    return folder

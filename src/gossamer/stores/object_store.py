@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from gossamer.errors import CrawlError, UsageError
+from gossamer.model.errors import CrawlError, UsageError
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

@@ -1,7 +1,7 @@
 """For each scheme of `--store`: what kind of store that is, and what reads a crawl there.
 
 What a kind needs is imported when it is used: a crawl in a file does not wait for the Redis client
-to load. What opens a crawl to work on it is in `coordinator/opening.py`.
+to load. What opens a crawl to work on it is in `coordinator/coordinate.py`.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,9 +13,8 @@ from types import MappingProxyType
 import msgspec
 
 from gossamer.config import IN_DIRECTORY, OWN_REDIS, StoreAddress
-from gossamer.errors import UsageError
-from gossamer.stores.directory import find_crawl
-from gossamer.stores.own_redis import is_own_redis
+from gossamer.model.errors import UsageError
+from gossamer.stores.directory import find_crawl, is_own_redis
 from gossamer.stores.reading import CrawlReader, ReadRequest
 
 
@@ -56,13 +55,11 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
         request = msgspec.structs.replace(request, address=address, directory=directory)
     match request.address.scheme:
         case "sqlite":
-            from gossamer.stores.sqlite.reader import open_sqlite_reader  # noqa: PLC0415
+            from gossamer.stores.sqlite.row_reads import open_sqlite_reader  # noqa: PLC0415
 
             return open_sqlite_reader(request)
         case "redis":
-            from gossamer.stores.redis.connecting import (  # noqa: PLC0415
-                open_redis_reader,
-            )
+            from gossamer.stores.redis.connect import open_redis_reader  # noqa: PLC0415
 
             return open_redis_reader(request)
         case "own-redis":
@@ -77,7 +74,7 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
 def reopening(request: ReadRequest) -> Callable[[], AbstractAsyncContextManager[CrawlReader]]:
     """Return what opens a crawl to read it, again and again, also when it has moved meanwhile."""
     if request.address.scheme == "redis":
-        from gossamer.stores.redis.connecting import reopening_redis_reader  # noqa: PLC0415
+        from gossamer.stores.redis.connect import reopening_redis_reader  # noqa: PLC0415
 
         return reopening_redis_reader(request)
     return partial(open_for_reading, request)

@@ -10,11 +10,18 @@ from typing import Final, TypeVar
 import msgspec
 
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.reading import ALIAS_OUTCOMES, HostTiming, ListedUrl, Step, StepKind
-from gossamer.stores.results import Result, unpack_records
+from gossamer.stores.reading import (
+    ALIAS_OUTCOMES,
+    BUSY_HOSTS_NAME,
+    HostTiming,
+    HostView,
+    ListedUrl,
+    Step,
+    StepKind,
+    read_busy_hosts,
+)
 from gossamer.stores.rows import HostRow, PageRow, ReadableRows, UrlRow, unpack_links
-from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
-from gossamer.stores.views import BUSY_HOSTS_NAME, HostView, read_busy_hosts
+from gossamer.stores.url_record import PageRecord, Result, UrlRecord, UrlState, unpack_records
 
 AT_ONCE: Final = 500
 """How many rows are read in one trip."""

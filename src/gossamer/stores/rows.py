@@ -10,11 +10,12 @@ whoever opens the crawl finds it waiting, unless it takes over the lease.
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from gossamer.model import HostKey, Url
+from gossamer.model.errors import CrawlError
 from gossamer.stores.url_record import Attempt, UrlState
 
 Item: TypeAlias = tuple[float, int]
@@ -389,3 +390,24 @@ def unpack_links(packed: bytes) -> Sequence[int]:
     links = array("q")
     links.frombytes(packed)
     return links
+
+
+OPTIONS_NOTE: Final = "options"
+"""The note that holds the options of a crawl; a crawl that has none has not begun."""
+RESTS_NOTE: Final = "rests_until"
+"""The note of until when no host is asked, because a server may have forgotten who asks them."""
+
+T = TypeVar("T")
+
+
+def read_note(note: bytes | None, kind: type[T], what: str) -> T | None:
+    """Return what a note says; None: there is none. A damaged one is a `CrawlError`.
+
+    `what` begins its sentence: "the origin of the crawl is".
+    """
+    if note is None:
+        return None
+    try:
+        return msgspec.json.decode(note, type=kind)
+    except msgspec.MsgspecError as error:
+        raise CrawlError(f"{what} damaged: {error}") from error

@@ -15,16 +15,9 @@ r"""A simulated web for tests: real sockets, described in a few lines, well-beha
 
 from gossamer.testing.demo import demo_site
 from gossamer.testing.graph import GraphWeb
-from gossamer.testing.replies import Close, KeepOpen, Pause, Raw, RawStep, Repeat, Reply, Reset
 from gossamer.testing.simulator import SimulatedWeb
-from gossamer.testing.site import Site
-from gossamer.testing.traffic import (
-    RequestRecord,
-    Traffic,
-    min_gap_s,
-    most_at_once,
-    traffic_of,
-)
+from gossamer.testing.site import Close, KeepOpen, Pause, Raw, RawStep, Repeat, Reply, Reset, Site
+from gossamer.testing.traffic import RequestRecord, Traffic, min_gap_s, most_at_once, traffic_of
 from gossamer.testing.web import Web
 
 __all__ = [

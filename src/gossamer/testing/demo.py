@@ -6,8 +6,8 @@ a missing page, one that robots.txt forbids, a link that leaves the site and one
 
 import base64
 
-from gossamer.testing.replies import Reply
 from gossamer.testing.server import LOOPBACK
+from gossamer.testing.site import Reply
 from gossamer.testing.web import Web
 
 _ROBOTS = """\

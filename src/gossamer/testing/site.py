@@ -1,23 +1,139 @@
 """One host of the simulated web: its paths and their answers."""
 
-from collections.abc import Callable, Iterable
+import mimetypes
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from http.client import NO_CONTENT, NOT_MODIFIED, responses
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import unquote
 
-from gossamer.errors import UsageError
-from gossamer.testing.folder import Folder
-from gossamer.testing.replies import (
-    HTML_TYPE,
-    NOT_FOUND,
-    TEXT_TYPE,
-    HeaderFields,
-    Prepared,
-    Raw,
-    RawStep,
-    Reply,
-    prepare,
-)
+import msgspec
+
+from gossamer.model.errors import UsageError
+
+HeaderFields: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
+
+HTML_TYPE = "text/html; charset=utf-8"
+TEXT_TYPE = "text/plain; charset=utf-8"
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A well-formed answer; Content-Length and Content-Type are filled in unless given."""
+
+    status: int = 200
+    headers: HeaderFields = ()
+    body: bytes | str = b""
+    delay_s: float = 0.0
+    """How long the server waits before the first byte."""
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Send nothing for a while."""
+
+    seconds: float
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """Send a chunk again and again, for ever by default, no faster than the client reads."""
+
+    chunk: bytes
+    every_s: float = 0.0
+    times: int | None = None
+
+
+class Close(msgspec.Struct, frozen=True):
+    """Close the connection properly (FIN)."""
+
+
+class Reset(msgspec.Struct, frozen=True):
+    """Reset the connection (RST)."""
+
+
+class KeepOpen(msgspec.Struct, frozen=True):
+    """Keep the connection open and silent until the client closes it."""
+
+
+RawStep: TypeAlias = bytes | Pause | Repeat | Close | Reset | KeepOpen
+
+
+class Raw(msgspec.Struct, frozen=True):
+    """Exact bytes and timing; the connection closes after the last step unless it is KeepOpen."""
+
+    steps: Sequence[RawStep]
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A reply as bytes, ready to be written."""
+
+    whole: bytes
+    head: bytes
+    """The part that also answers HEAD."""
+    delay_s: float
+    closes: bool
+    """Whether the reply has `Connection: close`."""
+
+
+def prepare(reply: Reply) -> Prepared:
+    """Return the bytes of a reply, with missing header fields filled in."""
+    body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+    given = reply.headers
+    fields = list(given.items()) if isinstance(given, Mapping) else list(given)
+    names = {name.lower() for name, _ in fields}
+    # Other answers have no content (RFC 9110, section 6.4.1).
+    if reply.status >= 200 and reply.status not in (NO_CONTENT, NOT_MODIFIED):
+        if "content-type" not in names:
+            fields.append(("Content-Type", HTML_TYPE))
+        if not names & {"content-length", "transfer-encoding"}:
+            fields.append(("Content-Length", str(len(body))))
+    lines = [f"HTTP/1.1 {reply.status} {responses.get(reply.status, '')}"]
+    lines += [f"{name}: {value}" for name, value in fields]
+    # Real servers put UTF-8 where only ASCII is allowed; a test may want to do the same.
+    head = "\r\n".join([*lines, "", ""]).encode()
+    closes = ("connection", "close") in [(name.lower(), value.lower()) for name, value in fields]
+    return Prepared(whole=head + body, head=head, delay_s=reply.delay_s, closes=closes)
+
+
+NOT_FOUND = prepare(Reply(status=404, headers={"Content-Type": TEXT_TYPE}, body="Not found.\n"))
+"""The answer for an unknown path."""
+
+
+class Folder:
+    """The answers for targets under a prefix: the files of a directory, and never others.
+
+    A file is read at the first request, and cached.
+    """
+
+    def __init__(self, prefix: str, root: Path) -> None:
+        self._prefix = prefix
+        self._root = root.resolve()
+        # A table of our own: the same types on every machine, whatever /etc/mime.types says.
+        self._types = mimetypes.MimeTypes()
+        self._kept: dict[str, Prepared] = {}
+
+    def answer(self, target: str) -> Prepared:
+        """Return the file, a redirect to a directory's slash, or 404."""
+        path = target.partition("?")[0]
+        try:
+            return self._kept.get(path) or self._find(path)
+        except (OSError, RuntimeError, ValueError):
+            # Missing or not readable, a loop of symbolic links, outside, a NUL in the name.
+            return NOT_FOUND
+
+    def _find(self, path: str) -> Prepared:
+        file = (self._root / unquote(path.removeprefix(self._prefix))).resolve()
+        if path.endswith("/"):
+            file = (file / "index.html").resolve()
+        file.relative_to(self._root)  # ValueError if it is outside
+        if file.is_dir() and not path.endswith("/"):
+            return prepare(Reply(status=301, headers={"Location": f"{path}/"}))
+        kind, coding = self._types.guess_type(file.name)
+        if kind is None or coding is not None:
+            kind = "application/octet-stream"
+        found = prepare(Reply(headers={"Content-Type": kind}, body=file.read_bytes()))
+        self._kept[path] = found
+        return found
+
 
 SiteAnswer: TypeAlias = Reply | Raw
 

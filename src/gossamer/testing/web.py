@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Self
 
-from gossamer.errors import UsageError
-from gossamer.testing.replies import NOT_FOUND, Prepared, Raw
+from gossamer.model.errors import UsageError
 from gossamer.testing.server import LOOPBACK, ServerThread
-from gossamer.testing.site import Site
+from gossamer.testing.site import NOT_FOUND, Prepared, Raw, Site
 from gossamer.testing.traffic import RequestRecord
 
 

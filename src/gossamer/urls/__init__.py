@@ -8,11 +8,9 @@ scope need, and a `Scope` decides which URLs belong to the crawl, and why.
 Whatever the text, nothing here raises or takes long; only what a person typed raises an error.
 """
 
-from gossamer.urls.display import shown
-from gossamer.urls.domains import Domains
+from gossamer.model.errors import shown
 from gossamer.urls.fingerprint import fingerprint
-from gossamer.urls.host_scopes import HostScopeFinder, with_host_scopes
-from gossamer.urls.keys import authority, host_key, host_of, location
+from gossamer.urls.keys import Domains, authority, host_key, host_of, location
 from gossamer.urls.normalise import (
     MAX_URL_LENGTH,
     merge_slashes,
@@ -20,10 +18,16 @@ from gossamer.urls.normalise import (
     resolve,
     resolve_plain,
 )
-from gossamer.urls.scope import Scope, ScopeKind, scope_key
-from gossamer.urls.seed_keys import SeedKeyCollector, SeedKeys
-from gossamer.urls.seed_lines import SeedLine, parse_seed_line
-from gossamer.urls.seeds import parse_seed
+from gossamer.urls.scope import (
+    HostScopeFinder,
+    Scope,
+    ScopeKind,
+    SeedKeyCollector,
+    SeedKeys,
+    scope_key,
+    with_host_scopes,
+)
+from gossamer.urls.seeds import SeedLine, parse_seed, parse_seed_line
 
 __all__ = [
     "MAX_URL_LENGTH",

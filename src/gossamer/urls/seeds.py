@@ -1,10 +1,12 @@
 """URLs typed by people: their normal form, or a message that says what is wrong."""
 
 import re
+from collections.abc import Sequence
 
-from gossamer.errors import UsageError
+import msgspec
+
 from gossamer.model import Url
-from gossamer.urls.display import shown
+from gossamer.model.errors import UsageError, shown
 from gossamer.urls.normalise import MAX_URL_LENGTH, normalise
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -61,3 +63,63 @@ def _complaint_without_scheme(text: str) -> str:
     if normalise(with_scheme) is None:
         return "is not a URL; give an address such as http://example.org/"
     return f"has no scheme; did you mean {_shown(with_scheme)}?"
+
+
+MAX_SEED_DEPTH = 1_000_000
+MAX_SEED_SCORE = 100.0
+NOT_GIVEN = "-"
+
+
+class SeedLine(msgspec.Struct, frozen=True):
+    """A seed of a file."""
+
+    url: Url
+    depth: int = 0
+    """The depth at which it counts."""
+    score: float | None = None
+    """0 (first) to 100 (last); None: the scorer decides."""
+
+
+def parse_seed_line(line: bytes) -> SeedLine | None:
+    """Return the seed of a line, or None if it has none; a `UsageError` says what is wrong."""
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError("it is not UTF-8") from error
+    words = _without_comment(text.split())
+    if not words:
+        return None
+    if len(words) > 3:
+        raise UsageError(
+            f"{shown(words[3])} is too much: write the URL, its depth and its score, with white "
+            "space in between"
+        )
+    url, depth, score = (*words, NOT_GIVEN, NOT_GIVEN)[:3]
+    return SeedLine(parse_seed(url), _depth(depth), _score(score))
+
+
+def _without_comment(words: Sequence[str]) -> Sequence[str]:
+    for at, word in enumerate(words):
+        if word.startswith("#"):
+            return words[:at]
+    return words
+
+
+def _depth(text: str) -> int:
+    if text == NOT_GIVEN:
+        return 0
+    if text.isascii() and text.isdigit() and len(text) < 8 and int(text) <= MAX_SEED_DEPTH:
+        return int(text)
+    raise UsageError(f"the depth {shown(text)} is not a whole number from 0 to {MAX_SEED_DEPTH:,}")
+
+
+def _score(text: str) -> float | None:
+    if text == NOT_GIVEN:
+        return None
+    try:
+        score = float(text)
+    except ValueError:
+        score = -1.0
+    if 0.0 <= score <= MAX_SEED_SCORE:
+        return score
+    raise UsageError(f"the score {shown(text)} is not a number from 0 (first) to 100 (last)")

@@ -9,13 +9,12 @@ from typing import Literal, cast
 import msgspec
 
 from gossamer.config import IN_DIRECTORY, StoreAddress
-from gossamer.errors import GossamerError, OlderFormatError
-from gossamer.plan.stored_options import StoredOptions, read_options
-from gossamer.stores.directory import DATABASE, is_crawl
-from gossamer.stores.notes import OPTIONS_NOTE
-from gossamer.stores.own_redis import APPEND_ONLY_FILES, FOLDER
+from gossamer.coordinator.plan import StoredOptions, read_options
+from gossamer.model.errors import GossamerError, OlderFormatError
+from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
 from gossamer.stores.reading import CrawlCounts, CrawlReader, ReadRequest
 from gossamer.stores.registry import open_for_reading
+from gossamer.stores.rows import OPTIONS_NOTE
 
 CrawlState = Literal["running", "finished", "interrupted", "crashed"]
 BudgetName = Literal["max-pages", "max-bytes"]

@@ -6,15 +6,14 @@ from typing import Literal
 import msgspec
 
 from gossamer.config.host_rules import HOST_KEYS, WHOLE_HOST
+from gossamer.coordinator.plan import SCOPE_NOTE, StoredOptions
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.plan.seed_scope import SCOPE_NOTE
-from gossamer.plan.stored_options import StoredOptions
 from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.urls import Scope, host_key
 from gossamer.views.crawls import CrawlState, StoredCrawl
 from gossamer.views.pages import RepeatedPage, repeated_page
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 
 Obstacle = Literal["no-process", "max-pages", "max-bytes", "score", "queue", "worker", "host"]

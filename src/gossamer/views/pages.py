@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Collection
 
 import msgspec
 
-from gossamer.errors import CrawlError
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.modules.page_file import FOLDER, saved_folders
+from gossamer.model.errors import CrawlError
+from gossamer.modules.page_directory import FOLDER, saved_folders
 from gossamer.stores.reading import ANY_STATE, State, state_of
 from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
 from gossamer.views.crawls import StoredCrawl

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from gossamer.stores.redis.blocking_link import BlockingLink, Command
+from gossamer.stores.redis.connection import BlockingLink, Command
 from gossamer.stores.redis.row_changes import (
     RowNumbers,
     decode_page,

@@ -6,18 +6,23 @@ from pathlib import Path
 import msgspec
 
 from gossamer.coordinator.outputs import own_state_folder
-from gossamer.coordinator.seed_report import SeedReport, read_seeds
-from gossamer.coordinator.summary import GivenUpHost, read_given_up
+from gossamer.coordinator.plan import named_sitemaps
+from gossamer.coordinator.scoring import SCORER_NOTE, unpack_report
+from gossamer.coordinator.summary import GivenUpHost, SeedReport, read_given_up, read_seeds
 from gossamer.frontier.queues import QueueTable
 from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.state import OutputState, key_of, read_states
-from gossamer.plan.starts import named_sitemaps
-from gossamer.plan.watched_scorer import SCORER_NOTE, unpack_report
-from gossamer.stores.reading import CrawlCounts, CrawlReader, DepthCount, state_of
+from gossamer.outputs.resumable import OutputState, key_of, read_states
+from gossamer.stores.reading import (
+    CrawlCounts,
+    CrawlReader,
+    DepthCount,
+    HostView,
+    WorkerView,
+    state_of,
+)
 from gossamer.stores.url_record import UrlState
-from gossamer.stores.views import HostView, WorkerView
 from gossamer.urls import parse_seed
 from gossamer.views.crawls import CrawlState, StoredCrawl
 

@@ -13,19 +13,17 @@ from itertools import islice
 import msgspec
 
 from gossamer.config import keep_seconds
-from gossamer.errors import CrawlError
-from gossamer.plan.seed_scope import SCOPE_NOTE
-from gossamer.plan.stored_options import read_options
-from gossamer.stores.notes import OPTIONS_NOTE
+from gossamer.coordinator.plan import SCOPE_NOTE, read_options
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reader import RowsReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest
-from gossamer.stores.rows_reader import RowsReader
-from gossamer.stores.sqlite.queries import read_note
-from gossamer.stores.sqlite.reader import SqliteReader
+from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.sqlite.file import read_note
+from gossamer.stores.sqlite.row_reads import SqliteReader
 from gossamer.views.crawls import StoredCrawl, open_crawl
 from gossamer.views.verify_depths import depth_checks
 from gossamer.views.verify_pages import page_checks, saved_page_checks
-from gossamer.views.verify_progress import progress_checks
-from gossamer.views.verify_rules import Check, Facts, form_rules
+from gossamer.views.verify_progress import Check, Facts, form_rules, progress_checks
 from gossamer.views.verify_urls import url_checks
 
 EXAMPLES = 5

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gossamer.stores.rows import unpack_links
-from gossamer.views.verify_rules import Check
+from gossamer.views.verify_progress import Check
 
 
 class Node(NamedTuple):

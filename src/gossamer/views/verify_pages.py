@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import xxhash
 
-from gossamer.codings import CodingError, read_content
-from gossamer.modules.page_file import FOLDER, page_number, saved_folders
-from gossamer.plan.stored_options import StoredOptions
-from gossamer.views.verify_rules import Check, Facts, read_rules
+from gossamer.coordinator.plan import StoredOptions
+from gossamer.download.body import CodingError
+from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
+from gossamer.stores.bodies.content import read_content
+from gossamer.views.verify_progress import Check, Facts, read_rules
 
 _RULES = read_rules("""
 -- numbers: the pages are numbered 1, 2, 3 … without gaps, except for pages in progress

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from gossamer.coordinator.plan import StoredOptions
 from gossamer.frontier.queues import QueueTable
-from gossamer.plan.stored_options import StoredOptions
-from gossamer.stores.reasons import REASONS_NOTE, Reason
-from gossamer.stores.sqlite.queries import COUNT_REASONS
+from gossamer.stores.counting import REASONS_NOTE, Reason
+from gossamer.stores.sqlite.file import COUNT_REASONS
 from gossamer.urls import Scope, normalise, parse_seed
-from gossamer.views.verify_rules import Check, Facts, read_rules
-from gossamer.worker.links import LinkFilter
+from gossamer.views.verify_progress import Check, Facts, read_rules
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 
 _AGAIN = """

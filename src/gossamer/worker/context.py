@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 import msgspec
 
-from gossamer.content import Analyser, AnalysisRules
-from gossamer.download import Client
-from gossamer.frontier.contract import FrontierClient
+from gossamer.content.page_parser import Analyser, AnalysisRules
+from gossamer.download.client import Client
+from gossamer.frontier.contract import FrontierClient, Settlement
 from gossamer.model import Event, Response
-from gossamer.policy.retry import RETRIES
+from gossamer.policy.failures import RETRIES
 from gossamer.stores.bodies.writer import BodyWriter
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
+from gossamer.worker.fetched_page import PageRows
 from gossamer.worker.hooks import Modules
-from gossamer.worker.host_failures import HostFailures
-from gossamer.worker.links import LinkFilter
-from gossamer.worker.page_rows import PageRows
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.robots import PoliteRobots
+from gossamer.worker.settlements import HostFailures
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
 
@@ -58,3 +58,15 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """Writes the bodies of pages; None: the store keeps them."""
     traps: TrapWatch | None = None
     """None: nothing is taken for a trap."""
+
+
+def with_body_written(settlement: Settlement, writer: BodyWriter | None) -> Settlement:
+    """Return a settlement that refers to the body of its page, which is written; only once."""
+    page = settlement.page
+    if writer is None or page is None or writer.has_written(page.content):
+        return settlement
+    url_id = settlement.task.url_id
+    reference = writer.append(page.content, url_id, page.fetched_at, page.digest)
+    return msgspec.structs.replace(
+        settlement, page=msgspec.structs.replace(page, content=reference)
+    )

@@ -7,8 +7,8 @@ import msgspec
 
 from gossamer.frontier.contract import FrontierClient, Link, Settlement
 from gossamer.model import Outcome, Page
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
-from gossamer.worker.links import LinkFilter
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.worker.link_filter import LinkFilter
 
 REPORTED_AT_ONCE = 200
 """Of how many pages the store is asked at once whether they have come nearer."""

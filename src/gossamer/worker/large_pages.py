@@ -1,16 +1,18 @@
 """Large pages, read in a thread, one at a time, so that a worker's requests go on meanwhile."""
 
 import asyncio
+import ctypes
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from gossamer.codings import ContentPacker
-from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage, own_sample
-from gossamer.frontier.claim import KeptPage
+from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawPage
+from gossamer.content.similarity import own_sample
+from gossamer.frontier.contract import KeptPage
 from gossamer.model import Response
-from gossamer.worker.pages import kept_page
-from gossamer.worker.unused_memory import give_back_memory
+from gossamer.stores.bodies.content import ContentPacker
+from gossamer.worker.fetched_page import kept_page
 
 LARGE_BYTES: Final = 200_000
 """A page of this size takes about ten milliseconds; a hostile one of 10 MB takes a second."""
@@ -52,3 +54,34 @@ class LargePages:
         if len(page.body) > HUGE_BYTES:
             give_back_memory()
         return analysis
+
+
+UNUSED_BYTES: Final = 8_000_000
+"""By how much a process may grow before it looks whether it needs all of that."""
+
+
+def give_back_memory() -> None:
+    """Give the system back what is not in use; it takes some milliseconds, without the GIL."""
+    with suppress(OSError, AttributeError):  # another C library, which has no such thing
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class UnusedMemory:
+    """Says when memory is to be given back: when the process has grown since the last time.
+
+    What it grew by may be in use; then it has to grow as much again before the next time.
+    """
+
+    def __init__(self) -> None:
+        self._least: int | None = None
+        """What the process held after the last time, or less."""
+
+    def is_due(self, resident: int) -> bool:
+        """Tell whether a process that holds this many bytes is to give back what it can."""
+        if self._least is None or resident < self._least:
+            self._least = resident
+        return resident - self._least > UNUSED_BYTES
+
+    def given_back(self, resident: int) -> None:
+        """Note what the process holds after it gave back what it could."""
+        self._least = resident

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from gossamer.download import Allowance
 from gossamer.frontier.contract import FrontierClient, Task
+from gossamer.policy.size_limits import Allowance
 from gossamer.worker.crash_note import PageInHand
 
 T = TypeVar("T")

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from gossamer.frontier.contract import Settled, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Settled, Task
 from gossamer.model import Receipt
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard, still_held

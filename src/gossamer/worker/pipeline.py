@@ -5,23 +5,21 @@ A task may leave it at any step. Each step is done elsewhere; here is what follo
 
 import msgspec
 
-from gossamer.content import RawPage
-from gossamer.download import PRODUCT, AddressBusyError
-from gossamer.errors import PageRefusedError
-from gossamer.frontier.contract import Settled, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.content.page_parser import RawPage
+from gossamer.download.address_slots import AddressBusyError
+from gossamer.download.options import PRODUCT
+from gossamer.frontier.contract import HostFeedback, Settled, Settlement, Task
 from gossamer.model import Cause, Outcome, Response, Url
+from gossamer.model.errors import PageRefusedError
 from gossamer.policy import may_follow
 from gossamer.policy.traps import CLEAR
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.large_pages import LARGE_BYTES, LargePages
 from gossamer.worker.lease_guard import LeaseGuard, LeaseLostError
-from gossamer.worker.page_fetcher import PageFetcher
-from gossamer.worker.page_keeper import PageKeeper
+from gossamer.worker.page import PageKeeper, Settler
+from gossamer.worker.requests import PageFetcher, RobotsCheck
 from gossamer.worker.robots import TooLittleLeftError
-from gossamer.worker.robots_check import RobotsCheck
-from gossamer.worker.settler import Settler
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import is_deferred
 

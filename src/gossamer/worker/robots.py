@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from gossamer.download import PRODUCT, Accept, Allowance, Client, RobotsCache
-from gossamer.download.robots_memory import RobotsLimits
-from gossamer.frontier.contract import FrontierClient
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.download.client import Client
+from gossamer.download.options import PRODUCT, Accept
+from gossamer.download.robots import RobotsCache, RobotsLimits
+from gossamer.frontier.contract import FrontierClient, HostFeedback
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
+from gossamer.policy.size_limits import Allowance
 from gossamer.urls import host_key
 from gossamer.worker.lease_guard import LeaseLostError
 from gossamer.worker.settlements import feedback_of

@@ -2,20 +2,59 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import NamedTuple
 
 import msgspec
 
-from gossamer.content import Analysis
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
-from gossamer.frontier.contract import HOST_FAILED, Link, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.kinds import ContentKind
-from gossamer.model import Cause, Outcome, Response
+from gossamer.content.page_parser import Analysis
+from gossamer.frontier.contract import HOST_FAILED, HostFeedback, Link, Settlement, Task
+from gossamer.model import Cause, HostKey, Outcome, Response
+from gossamer.model.content_kinds import ContentKind
 from gossamer.policy import TREATMENTS, RobotsVerdict
-from gossamer.policy.failures import status_words
-from gossamer.policy.retry import RETRIES, asks_to_wait, is_overloaded, may_retry, retry_after_s
+from gossamer.policy.failures import (
+    RETRIES,
+    asks_to_wait,
+    is_overloaded,
+    may_retry,
+    retry_after_s,
+    status_words,
+)
 from gossamer.policy.traps import TrapVerdict
-from gossamer.worker.host_failures import HostFailure
+
+MAX_HOSTS = 10_000
+"""How many failing hosts a process remembers; why the others failed is not reported."""
+
+
+class HostFailure(NamedTuple):
+    """Why a host failed: the cause, and the HTTP status if it answered."""
+
+    cause: Cause
+    status: int | None
+
+
+class HostFailures:
+    """Remembers why each failing host last failed."""
+
+    def __init__(self) -> None:
+        self._last: dict[HostKey, HostFailure] = {}
+
+    def note(self, settlement: Settlement) -> None:
+        """Note how a request ended; one that did not fail clears what was remembered."""
+        feedback, host = settlement.feedback, settlement.task.host
+        if feedback is None:
+            return
+        self._last.pop(host, None)
+        if not feedback.failed or settlement.cause is None:
+            return
+        if len(self._last) >= MAX_HOSTS:
+            del self._last[next(iter(self._last))]  # it has not failed for longest
+        self._last[host] = HostFailure(settlement.cause, settlement.status)
+
+    def last(self, host: HostKey) -> HostFailure | None:
+        """Return why a host last failed; None if that is not known here."""
+        return self._last.get(host)
+
 
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""

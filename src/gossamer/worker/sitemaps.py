@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
-from gossamer.frontier.contract import FrontierClient, Link, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.listing import ANY_DOMAIN, Listing
+from gossamer.frontier.contract import (
+    ANY_DOMAIN,
+    FrontierClient,
+    HostFeedback,
+    Link,
+    Listing,
+    Settlement,
+    Task,
+)
 from gossamer.model import Outcome, Response, Url
 from gossamer.urls import fingerprint
 from gossamer.worker import settlements
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 if TYPE_CHECKING:  # most crawls read no sitemap, and need no parser of XML and of mail dates
     from gossamer.content.sitemap import Sitemap, SitemapEntry

@@ -12,8 +12,7 @@ import msgspec
 
 from gossamer.frontier.contract import FrontierClient, Link, Settled, Task
 from gossamer.model import HostKey
-from gossamer.policy.traps import CLEAR, HostTraps, TrapVerdict, TrapVisit
-from gossamer.policy.url_shapes import group_of
+from gossamer.policy.traps import CLEAR, HostTraps, TrapVerdict, TrapVisit, group_of
 
 TRAPS_NOTE: Final = "traps:"
 """What the names of the notes begin with, before that of the host."""

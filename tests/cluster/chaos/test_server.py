@@ -13,7 +13,7 @@ from redis_servers import wait_until
 
 from gossamer.cli.signals import ECHO_S
 from gossamer.testing import KeepOpen, Raw
-from gossamer.testing.replies import Prepared
+from gossamer.testing.site import Prepared
 
 if TYPE_CHECKING:
     from redis_servers import RedisServer, StartServer

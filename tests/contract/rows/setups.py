@@ -8,8 +8,8 @@ from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_reads import RedisRowReads
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import ReadableRows, Rows
-from gossamer.stores.sqlite import SqliteRows
 from gossamer.stores.sqlite.row_reads import SqliteRowReads
+from gossamer.stores.sqlite.rows import SqliteRows
 
 
 class RowsSetup(Protocol):

@@ -8,7 +8,7 @@ from tests.unit.channel.line import CALCULATOR, Line, RealCalculator, line
 
 from gossamer.channel import ChannelClosedError
 from gossamer.channel.channel import HEADER, RESULT
-from gossamer.errors import CrawlError, GossamerError, PageRefusedError, UsageError
+from gossamer.model.errors import CrawlError, GossamerError, PageRefusedError, UsageError
 
 
 def run(

@@ -10,7 +10,7 @@ import pytest
 from gossamer.channel import Contract, Served
 from gossamer.channel.channel import PROTOCOL
 from gossamer.channel.queues import Hello, QueueClient, QueueServer
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
 
 CALLS = 60
 SEEDS = range(20)

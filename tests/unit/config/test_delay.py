@@ -5,8 +5,7 @@ import pytest
 
 from gossamer import UsageError
 from gossamer.config import OPTIONS, AutoDelay, CrawlOptions
-from gossamer.plan import Plan
-from gossamer.plan.stored_options import pack_options, unpack_options
+from gossamer.coordinator.plan import Plan, pack_options, unpack_options
 
 DELAY = next(option for option in OPTIONS if option.name == "delay")
 SEEDS = ("http://a.test/",)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.config import CrawlOptions, HostTable, load
-from gossamer.config.host_patterns import HostPattern
-from gossamer.config.kinds import BadValueError
-from gossamer.errors import UsageError
-from gossamer.plan.stored_options import pack_options, unpack_options
+from gossamer.config.host_rules import HostPattern
+from gossamer.config.values import BadValueError
+from gossamer.coordinator.plan import pack_options, unpack_options
+from gossamer.model.errors import UsageError
 
 TOML = """
 delay = "1s"

@@ -14,7 +14,7 @@ from gossamer.config import (
     ScopeName,
     StoreAddress,
 )
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.urls import ScopeKind
 
 

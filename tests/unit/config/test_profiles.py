@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import CrawlOptions, load
-from gossamer.config.profiles import SHIPPED
-from gossamer.errors import UsageError
+from gossamer.config.sources import SHIPPED
+from gossamer.model.errors import UsageError
 
 OWN = """
 profile = "slow"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.config import OPTIONS, CrawlOptions, Option, load
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.config.quantities import format_duration, format_size, parse_duration, parse_size
+from gossamer.config.values import format_duration, format_size, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(

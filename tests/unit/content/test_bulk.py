@@ -7,10 +7,17 @@ import turbohtml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content import bulk, limits
-from gossamer.content.bulk import LARGE, MAX_TAG, with_body, without_giant_tags
-from gossamer.content.limits import RENAMED_AT_ONCE, rename_formatting
-from gossamer.content.reader import PageReader
+from gossamer.content import parser_limits as bulk
+from gossamer.content import parser_limits as limits
+from gossamer.content.html_tree import PageReader
+from gossamer.content.parser_limits import (
+    LARGE,
+    MAX_TAG,
+    RENAMED_AT_ONCE,
+    rename_formatting,
+    with_body,
+    without_giant_tags,
+)
 
 ATTRIBUTES = "".join(f" a{number}" for number in range(MAX_TAG // 5))
 BEGINNINGS = [

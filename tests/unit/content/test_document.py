@@ -11,12 +11,13 @@ import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import LazyDocument, parse
-from gossamer.content.limits import PREFIX
+from gossamer.content.html_tree import parse_tree
+from gossamer.content.lazy_document import LazyDocument
 from gossamer.content.metadata import metadata_of
-from gossamer.content.tree import parse_tree
-from gossamer.document import MicrodataItem, NoDocument, Table
+from gossamer.content.page_parser import parse
+from gossamer.content.parser_limits import PREFIX
 from gossamer.model import Url
+from gossamer.model.page import MicrodataItem, NoDocument, Table
 
 PADDING = "<p>x" * 3_000
 """Makes a page large enough to have its elements renamed."""
@@ -167,7 +168,7 @@ def test_a_page_is_parsed_once_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> 
         parsed.append(source)
         return parse_tree(source)
 
-    monkeypatch.setattr("gossamer.content.tree.parse_tree", counted)
+    monkeypatch.setattr("gossamer.content.html_tree.parse_tree", counted)
     page = document(ARTICLE)
     asked: list[Callable[[], object]] = [
         *(page.text, page.main_text, page.markdown, page.metadata, page.tables),

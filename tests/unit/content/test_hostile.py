@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import AnalysisRules, Markers, ParsedPage, parse
-from gossamer.content.limits import HARMLESS
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS, ResolvedLinks
+from gossamer.content.markers import Markers
+from gossamer.content.page_parser import AnalysisRules, ParsedPage, parse
+from gossamer.content.parser_limits import HARMLESS
 from gossamer.model import Url
 
 PAGE = Url("http://a.example/")

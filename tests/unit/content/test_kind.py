@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content.kind import ContentType, kind_of, parse_content_type
-from gossamer.kinds import ContentKind
+from gossamer.content.sniff import ContentType, kind_of, parse_content_type
+from gossamer.model.content_kinds import ContentKind
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 

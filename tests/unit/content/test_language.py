@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.content import header_language, parse
+from gossamer.content.page_parser import header_language, parse
 from gossamer.model import Headers, Url
 
 PRAGMA = "<meta http-equiv=Content-Language content='pt_BR, en'>"

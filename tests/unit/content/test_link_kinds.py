@@ -2,10 +2,11 @@
 
 import pytest
 
-from gossamer.content import AnalysisRules, Markers, ParsedPage, parse
-from gossamer.kinds import LinkKind
+from gossamer.content.markers import Markers
+from gossamer.content.page_parser import AnalysisRules, ParsedPage, parse
 from gossamer.model import Headers, Url
-from gossamer.policy.link_kinds import HYPERLINKS, USUAL
+from gossamer.model.content_kinds import LinkKind
+from gossamer.policy.directives import HYPERLINKS, USUAL
 
 PAGE = Url("http://a.example/dir/page")
 EVERY = frozenset(LinkKind)

@@ -1,8 +1,10 @@
 import pytest
 
-from gossamer.content import AnalysisRules, FoundLink, Markers, ParsedPage, parse
-from gossamer.errors import UsageError
+from gossamer.content.links import FoundLink
+from gossamer.content.markers import Markers
+from gossamer.content.page_parser import AnalysisRules, ParsedPage, parse
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 
 CONTENT = Markers.parse("<!-- CONTENT -->")
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gossamer.content.own_content import own_sample, own_text
+from gossamer.content.similarity import own_sample, own_text
 from gossamer.policy.similarity import estimated_similarity
 
 SAID = " ".join(f"Here is sentence {n}, which says {n * 7}." for n in range(60))

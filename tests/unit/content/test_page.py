@@ -2,13 +2,12 @@
 
 import pytest
 
-from gossamer.content import FoundLink, ParsedPage, parse
-from gossamer.content.kind import parse_content_type
-from gossamer.content.links import MAX_LINKS
-from gossamer.content.markup import decode_markup
-from gossamer.content.page import MAX_READ_BYTES
-from gossamer.kinds import ContentKind, LinkKind
+from gossamer.content.html_tree import decode_markup
+from gossamer.content.links import MAX_LINKS, FoundLink
+from gossamer.content.page_parser import MAX_READ_BYTES, ParsedPage, parse
+from gossamer.content.sniff import parse_content_type
 from gossamer.model import Url
+from gossamer.model.content_kinds import ContentKind, LinkKind
 from gossamer.policy import may_follow
 
 PAGE = Url("http://a.example/dir/page?q")

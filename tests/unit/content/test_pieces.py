@@ -7,7 +7,7 @@ import turbohtml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content.tree import parse_in_pieces
+from gossamer.content.html_tree import parse_in_pieces
 
 PARTS = [
     *("<p>", "</p>", "<a href='x y'>", "<a href=x&amp;y>", "</a>", "<b>", "<i>", "</b>", "<table>"),

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.content import AnalysisRules, Markers, limits, parse
+from gossamer.content import parser_limits as limits
 from gossamer.content.charset import decode
-from gossamer.content.reader import PageReader
+from gossamer.content.html_tree import PageReader
+from gossamer.content.markers import Markers
+from gossamer.content.page_parser import AnalysisRules, parse
 from gossamer.model import Url
 
 SAMPLE = 200

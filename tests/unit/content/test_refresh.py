@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content.refresh import Refresh, parse_refresh
+from gossamer.content.links import Refresh, parse_refresh
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.content.links import FoundLink, PageLinks, ResolvedLinks, resolve_links
-from gossamer.kinds import LinkKind
 from gossamer.model import Url
+from gossamer.model.content_kinds import LinkKind
 from gossamer.urls import normalise, resolve
 
 

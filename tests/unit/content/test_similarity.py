@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content import Sketch, estimated_similarity, sketch
 from gossamer.content.similarity import (
     MIN_WORDS,
     SAMPLE_BYTES,
     SHINGLE_WORDS,
     banding_for,
+    sketch,
     words_of,
 )
+from gossamer.policy.similarity import Sketch, estimated_similarity
 
 THRESHOLD = 0.9
 

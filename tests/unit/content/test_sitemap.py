@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.content.sitemap import MAX_ENTRIES, Sitemap, SitemapEntry, read_date
 from gossamer.model import Url
-from gossamer.policy.received import MAX_SITEMAP_BYTES
+from gossamer.policy.size_limits import MAX_SITEMAP_BYTES
 
 BASE = Url("http://a.test/maps/sitemap.xml")
 DAY = datetime(2026, 11, 17, tzinfo=UTC).timestamp()

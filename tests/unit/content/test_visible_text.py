@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from turbohtml import CData, Document, Element, Node, ProcessingInstruction, Text, parse
 
-from gossamer.content import limits
-from gossamer.content.reader import PageReader
-from gossamer.content.tree import INVISIBLE
-from gossamer.content.white_space import with_single_spaces
+from gossamer.content import parser_limits as limits
+from gossamer.content.html_tree import INVISIBLE, PageReader, with_single_spaces
 
 INLINE_NAMES = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q ruby

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from gossamer.config import load
-from gossamer.coordinator import Crawl, HostView, Level, Summary
-from gossamer.errors import UsageError
+from gossamer.coordinator.crawl import Crawl
+from gossamer.coordinator.observer import Level
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.summary import Summary
 from gossamer.model import Event, EventKind, Snapshot
-from gossamer.plan import Plan
-from gossamer.stores.views import WorkerView
+from gossamer.model.errors import UsageError
+from gossamer.stores.reading import HostView, WorkerView
 from gossamer.testing import Reply, Web
 
 

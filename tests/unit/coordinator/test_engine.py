@@ -10,23 +10,23 @@ import pytest
 
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
-from gossamer.download import Client, FetchOptions
-from gossamer.frontier.contract import Leased, Settled, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
+from gossamer.frontier.contract import HostFeedback, Leased, Settled, Settlement, Task
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Candidate, HostKey, Page, Receipt, Url
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.stores.rows import Changes, HostRow, PageRow, UrlRow
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web
 from gossamer.urls import Domains, Scope
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.robots import PoliteRobots
 
 

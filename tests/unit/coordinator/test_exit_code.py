@@ -2,11 +2,10 @@
 
 import pytest
 
-from gossamer.coordinator.seed_report import FailedSeed, SeedReport
-from gossamer.coordinator.summary import exit_code
-from gossamer.errors import ExitCode
+from gossamer.coordinator.summary import FailedSeed, SeedReport, exit_code
 from gossamer.model import Outcome, Url
-from gossamer.modules import ModuleReport
+from gossamer.model.errors import ExitCode
+from gossamer.modules.module_stats import ModuleReport
 
 FAILED = FailedSeed(url=Url("http://a.test/"), outcome=Outcome.GONE, reason="it is gone")
 NONE = SeedReport(failed=[FAILED])

@@ -1,7 +1,7 @@
 import pytest
 
 from gossamer.download.options import FetchOptions
-from gossamer.download.progress import TransferProgress
+from gossamer.download.transfer import TransferProgress
 from gossamer.download.watchdog import DRAIN_TIMEOUT_S, overdue, tick_s
 from gossamer.model import Cause
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.download import PRODUCT, FetchOptions, user_agent
-from gossamer.errors import UsageError
+from gossamer.download.options import PRODUCT, FetchOptions, user_agent
+from gossamer.model.errors import UsageError
 
 
 @pytest.mark.req("D8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.download.request import REMOVED, page_fields, request_bytes
+from gossamer.download.request_settings import REMOVED, page_fields, request_bytes
 from gossamer.model import Url
 from gossamer.policy.media_types import PAGES
 

@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from gossamer.download.allowance import Allowance
-from gossamer.download.robots import RobotsCache
-from gossamer.download.robots_memory import RobotsLimits
+from gossamer.download.robots import RobotsCache, RobotsLimits
 from gossamer.model import Cause, Headers, Outcome, Response, Url
+from gossamer.policy.size_limits import Allowance
 
 DAY_S = 24 * 3600.0
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.download.sockets import ConnectionSockets, Ends
+from gossamer.download.connections import ConnectionSockets, Ends
 
 
 @pytest.fixture

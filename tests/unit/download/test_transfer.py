@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 import pycurl
 import pytest
 
-from gossamer.download import Accept, FetchOptions
 from gossamer.download.address_slots import AddressSlots
+from gossamer.download.connections import ConnectionSockets
 from gossamer.download.curl_errors import CurlFailure
-from gossamer.download.sockets import ConnectionSockets
+from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.transfer import Transfer
 from gossamer.model import Cause, Url
 from gossamer.policy.addresses import AddressPolicy

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.verdict import BodyUse, HeaderVerdict, judge
 from gossamer.model import Cause, Headers, Url
-from gossamer.policy.received import DRAIN_BYTES
+from gossamer.policy.size_limits import DRAIN_BYTES
 
 OPTIONS = FetchOptions(max_body_bytes=500_000)
 URL = Url("http://a.test/dir/page")

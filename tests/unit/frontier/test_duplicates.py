@@ -4,18 +4,14 @@ import asyncio
 
 import pytest
 
-from gossamer.frontier import FrontierRules
-from gossamer.frontier.claim import KeptPage
-from gossamer.frontier.claims import Claims
-from gossamer.frontier.contract import Link
-from gossamer.frontier.duplicates import DuplicateIndex, Original, Unread
-from gossamer.frontier.lsh_index import LshIndex
+from gossamer.frontier.claims import Claims, DuplicateIndex, LshIndex, Original, Unread
+from gossamer.frontier.contract import KeptPage, Link, UrlPath
 from gossamer.frontier.memory import CrawlMemory
-from gossamer.frontier.records import UrlPath
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlState
 
 KEEP_S = 100.0
@@ -102,7 +98,7 @@ def test_a_store_forgets_what_has_expired(monkeypatch: pytest.MonkeyPatch) -> No
             super().__init__()
             indices.append(self)
 
-    monkeypatch.setattr("gossamer.frontier.duplicates.LshIndex", Watched)
+    monkeypatch.setattr("gossamer.frontier.claims.LshIndex", Watched)
     crawl = ClaimedPages()
     crawl.keep(1, 10.0)
     crawl.memory.write()

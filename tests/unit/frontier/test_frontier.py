@@ -12,9 +12,9 @@ from gossamer.frontier.router import SCORED_AT_ONCE, Router
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Candidate, Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 FILTER = LinkFilter(Scope.for_prefix(Url("http://a.test/")), str)
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.frontier import FrontierRules, Link, SchedulerRules
-from gossamer.frontier.contract import Settled, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, Link, Settled, Settlement, Task
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 
 RULES = FrontierRules(scheduler=SchedulerRules(delay_s=0.0))
 MANY = 1_700

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.lsh_index import (
-    MAX_CANDIDATES,
-    MAX_SHARING,
-    LshIndex,
-    keys_of,
-)
+from gossamer.frontier.claims import MAX_CANDIDATES, MAX_SHARING, LshIndex, keys_of
 
 BANDS = 8
 

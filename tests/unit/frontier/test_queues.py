@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
 from gossamer.frontier.queues import Draw, QueueRow, QueueTable
+from gossamer.model.errors import UsageError
 
 counts = st.integers(1, 200)
 

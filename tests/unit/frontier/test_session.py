@@ -4,15 +4,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from gossamer.frontier.contract import FRONTIER, Leased, Settlement
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import FRONTIER, HostFeedback, Leased, Settlement
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.frontier.session import WorkerSession
 from gossamer.model import Outcome, Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope, host_key
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 DELAY_S = 0.15
 HOST = host_key(Url("http://a.test/"))

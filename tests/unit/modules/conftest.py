@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.model import Page, Url
-from gossamer.modules import ModuleContext
+from gossamer.modules.contract import ModuleContext
 
 MakePage = Callable[..., Page]
 

@@ -13,9 +13,11 @@ import msgspec
 import pytest
 
 from gossamer.model import Outcome, Page, Url
-from gossamer.modules import FinishedUrl, FollowedLink, ModuleReport, ModuleRunner, as_module
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink
 from gossamer.modules.extraction import MAX_BYTES, MAX_RECORDS
-from gossamer.modules.hooks import Delivered
+from gossamer.modules.loading import as_module
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.modules.runner import ModuleRunner
 
 MakePage = Callable[..., Page]
 

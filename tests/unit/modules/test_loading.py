@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Page
-from gossamer.modules import MODULES, load_module, load_modules
+from gossamer.model.errors import UsageError
+from gossamer.modules.loading import MODULES, load_module, load_modules
 
 WriteFile = Callable[[str, str], Path]
 
@@ -104,14 +104,14 @@ def test_the_list_has_the_built_in_modules_with_what_they_do() -> None:
 
 @pytest.mark.req("D12")
 def test_an_object_is_named_by_package_and_module() -> None:
-    module = load_module("gossamer.modules.save:Save")
-    assert module.name == "gossamer.modules.save:Save"
+    module = load_module("gossamer.modules.builtin:Save")
+    assert module.name == "gossamer.modules.builtin:Save"
     assert module.page is not None
 
 
 def test_a_dotted_name_that_does_not_lead_anywhere(write: WriteFile) -> None:
     assert "No module named 'nowhere'" in refusal("nowhere.mod:see")
-    assert "has no 'Sav': there is Save" in refusal("gossamer.modules.save:Sav")
+    assert "has no 'Sav': there is Save" in refusal("gossamer.modules.builtin:Sav")
     write("tools/counting.py", "def count(page): ...")
     assert "did you mean ./tools/counting.py:OBJECT?" in refusal("tools.counting:count")
 

@@ -9,9 +9,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.errors import CrawlError
 from gossamer.model import Page
-from gossamer.modules import ModuleContext, ModuleReport, ModuleRunner, as_module
+from gossamer.model.errors import CrawlError
+from gossamer.modules.contract import ModuleContext
+from gossamer.modules.loading import as_module
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.modules.runner import ModuleRunner
 
 MakePage = Callable[..., Page]
 LIMIT_S = 0.25

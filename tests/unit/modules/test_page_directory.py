@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
-from gossamer.modules import PageDirectory
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.modules.page_directory import PageDirectory
 
 MakePage = Callable[..., Page]
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.content import LazyDocument
-from gossamer.content.kind import kind_of, parse_content_type
-from gossamer.errors import CrawlError
+from gossamer.content.lazy_document import LazyDocument
+from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Exchange, Headers, Outcome, Page, Url
-from gossamer.modules import Module, ModuleRunner, as_module
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.model.errors import CrawlError
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks, Module
+from gossamer.modules.loading import as_module
 from gossamer.modules.remote import (
     DEPTHS_REMEMBERED,
     CoordinatorModules,
@@ -22,6 +22,7 @@ from gossamer.modules.remote import (
     ServedModules,
     WorkerModules,
 )
+from gossamer.modules.runner import ModuleRunner
 
 MakePage = Callable[..., Page]
 

@@ -11,9 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
-from gossamer.modules import ModuleContext, ModuleReport, ModuleRunner, Noop, as_module
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.modules.builtin import Noop
+from gossamer.modules.contract import ModuleContext
+from gossamer.modules.loading import as_module
+from gossamer.modules.module_stats import ModuleReport
+from gossamer.modules.runner import ModuleRunner
 
 MakePage = Callable[..., Page]
 

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page
-from gossamer.modules import ModuleContext, Save
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.modules.builtin import Save
+from gossamer.modules.contract import ModuleContext
 
 MakePage = Callable[..., Page]
 
@@ -144,7 +145,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from gossamer.model import Page, Url
-from gossamer.modules import ModuleContext, Save
+from gossamer import ModuleContext; from gossamer.modules.builtin import Save
 
 settled = int(sys.argv[2])
 save = Save()

@@ -3,9 +3,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Page
-from gossamer.modules import Module, ModuleContext, as_module
+from gossamer.model.errors import UsageError
+from gossamer.modules.contract import Module, ModuleContext
+from gossamer.modules.loading import as_module
 
 
 def function(page: Page) -> None:

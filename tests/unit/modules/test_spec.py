@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import UsageError
-from gossamer.modules import load_module, load_modules
-from gossamer.modules.spec import ModuleSpec, parse_spec
+from gossamer.model.errors import UsageError
+from gossamer.modules.loading import ModuleSpec, load_module, load_modules, parse_spec
 
 MODULES = """
 class Open:

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Page, Url
-from gossamer.modules import ModuleContext, Stats
-from gossamer.modules.stats import INTERVAL_S, MAX_KEYS, OTHER, RECENT
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.modules.contract import ModuleContext
+from gossamer.modules.stats import INTERVAL_S, MAX_KEYS, OTHER, RECENT, Stats
 
 MakePage = Callable[..., Page]
 

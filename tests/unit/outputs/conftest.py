@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.content.kind import kind_of, parse_content_type
-from gossamer.download.request import request_bytes
-from gossamer.kinds import ContentKind
+from gossamer.content.sniff import kind_of, parse_content_type
+from gossamer.download.request_settings import request_bytes
 from gossamer.model import Exchange, Page, Url
+from gossamer.model.content_kinds import ContentKind
 from gossamer.outputs.contract import Output, OutputSpec
-from gossamer.stores.results import Result
+from gossamer.stores.url_record import Result
 
 MakePage = Callable[..., Page]
 MakeSpec = Callable[..., OutputSpec]

@@ -5,9 +5,9 @@ from typing import cast
 
 import msgspec
 
-from gossamer.outputs.carried import Carried, pack_carried
+from gossamer.outputs.rows import Carried, pack_carried
 from gossamer.stores.reading import CrawlReader
-from gossamer.stores.results import Record, Result
+from gossamer.stores.url_record import Record, Result
 
 
 class ScriptedLog:

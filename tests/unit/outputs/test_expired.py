@@ -9,7 +9,7 @@ from gossamer.outputs.contract import Output, OutputSpec
 from gossamer.outputs.mirror import mirror
 from gossamer.outputs.tables import json_lines
 from gossamer.outputs.warc.output import WarcOutput
-from gossamer.stores.results import Result
+from gossamer.stores.url_record import Result
 
 
 @pytest.mark.parametrize(

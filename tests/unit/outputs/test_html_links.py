@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.outputs.html_links import rewrite_css, rewrite_html
-from gossamer.outputs.markdown_links import rewrite_markdown
+from gossamer.outputs.markdown import rewrite_markdown
+from gossamer.outputs.mirror import rewrite_css, rewrite_html
 
 PAGE = """<!DOCTYPE html>
 <HTML lang=en><head><title>T &amp; t</title>

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content import LazyDocument
+from gossamer.content.lazy_document import LazyDocument
 from gossamer.model import Page, Url
 from gossamer.outputs.markdown import MarkdownForm, markdown
 

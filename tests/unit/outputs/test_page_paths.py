@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.model import Url
-from gossamer.outputs.page_paths import (
-    extension_of,
-    folded,
-    free_path,
-    page_path,
-    relative_link,
-)
+from gossamer.outputs.page_paths import extension_of, folded, free_path, page_path, relative_link
 from gossamer.urls import normalise
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)

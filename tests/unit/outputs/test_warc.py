@@ -20,11 +20,11 @@ from tests.unit.outputs.writing import write_all
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from gossamer.outputs.contract import PositionLostError
-from gossamer.outputs.followed import FollowedOutput
+from gossamer.outputs.resumable import FollowedOutput
 from gossamer.outputs.warc.cdxj import surt
-from gossamer.outputs.warc.http_head import archived_head
 from gossamer.outputs.warc.output import WarcOutput
-from gossamer.stores.results import Result
+from gossamer.outputs.warc.records import archived_head
+from gossamer.stores.url_record import Result
 
 if TYPE_CHECKING:
     from tests.unit.outputs.conftest import MakePage, MakeSpec, Put

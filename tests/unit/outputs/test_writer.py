@@ -18,13 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.outputs.log import ScriptedLog
 
-from gossamer.config.fields import PAGE_FIELDS
-from gossamer.content import AnalysisRules
-from gossamer.errors import CrawlError, UsageError
-from gossamer.outputs.comma_separated import write_csv
+from gossamer.config.options import PAGE_FIELDS
+from gossamer.content.page_parser import AnalysisRules
+from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport, OutputSpec
 from gossamer.outputs.rows import FIELDS
-from gossamer.outputs.tables import json_lines
+from gossamer.outputs.tables import json_lines, write_csv
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 
@@ -116,7 +115,7 @@ def test_cut_anywhere_and_continued_each_row_is_there_once(tmp_path: Path, endin
 
 
 def test_only_one_process_writes_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.outputs.lock.LOCKED_FOR_S", 0.1)
+    monkeypatch.setattr("gossamer.outputs.publish.LOCKED_FOR_S", 0.1)
     bench = OutputBench(tmp_path)
     writer = bench.begin()
     other = OutputWriter(bench.wishes.specs(bench.folder), AnalysisRules())

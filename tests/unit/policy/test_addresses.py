@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.policy.addresses import AddressPolicy
 
 PUBLIC = [

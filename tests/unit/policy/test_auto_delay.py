@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.model import Cause
-from gossamer.policy.auto_delay import MAX_AUTO_DELAY_S, PAUSE_PER_ANSWER, auto_delay_s
-from gossamer.policy.retry import is_overloaded
+from gossamer.policy.backoff import MAX_AUTO_DELAY_S, PAUSE_PER_ANSWER, auto_delay_s
+from gossamer.policy.failures import is_overloaded
 
 pytestmark = pytest.mark.req("B3")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.model import Headers
-from gossamer.policy.retry import retry_after_s
+from gossamer.policy.failures import retry_after_s
 
 NOW = 784111777.0
 """Sun, 06 Nov 1994 08:49:37 GMT."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.model import Url
-from gossamer.policy.robots_rule import RobotsRule, read_rule, rule_targets
+from gossamer.policy.robots import RobotsRule, read_rule, rule_targets
 
 relaxed = settings(deadline=None, max_examples=200)
 

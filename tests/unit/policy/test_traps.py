@@ -8,11 +8,18 @@ from urllib.parse import urljoin
 
 import pytest
 
-from gossamer.content.wording import wording
+from gossamer.content.similarity import wording
 from gossamer.model import Url
-from gossamer.policy.traps import MAX_PAGES, MAX_SHAPES, SAMPLED, HostTraps, TrapVisit
-from gossamer.policy.url_shapes import group_of, shape_of
-from gossamer.urls.loops import loop_in
+from gossamer.policy.traps import (
+    MAX_PAGES,
+    MAX_SHAPES,
+    SAMPLED,
+    HostTraps,
+    TrapVisit,
+    group_of,
+    shape_of,
+)
+from gossamer.urls.scope import loop_in
 
 HOME = Url("http://h/")
 ENDLESS = 20_000

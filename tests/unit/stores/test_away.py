@@ -1,7 +1,7 @@
 import pytest
 
-from gossamer.errors import CrawlError
-from gossamer.stores.away import Absence, StoreAwayError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reconnect import Absence, StoreAwayError
 
 AWAY = StoreAwayError("the server cannot be reached: check its address", "Connection refused")
 

@@ -1,7 +1,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.testing.parsing import parse_request
+from gossamer.testing.server import parse_request
 
 names = st.from_regex(r"[A-Za-z0-9.-]{1,20}", fullmatch=True)
 targets = st.from_regex(r"/[!-~]{0,50}", fullmatch=True)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.testing import KeepOpen, Pause, Raw, Repeat, Reply, Web
-from gossamer.testing.parsing import MAX_HEADER_BYTES
-from gossamer.testing.protocol import Connection
+from gossamer.testing.server import MAX_HEADER_BYTES, Connection
 
 Dial = Callable[[], socket.socket]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.testing import Close, KeepOpen, Pause, Repeat, Reply, Reset, Web
-from gossamer.testing.replies import prepare
+from gossamer.testing.site import prepare
 
 Dial = Callable[[], socket.socket]
 Ask = Callable[[], socket.socket]

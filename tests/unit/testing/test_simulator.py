@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import UsageError
-from gossamer.testing.parsing import parse_request
-from gossamer.testing.replies import Prepared
+from gossamer.model.errors import UsageError
+from gossamer.testing.server import parse_request
 from gossamer.testing.simulator import FAULTS, ServedWeb, SimulatedWeb
+from gossamer.testing.site import Prepared
 
 
 def get(served: ServedWeb, url: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.testing import Raw, Reply, Site, Web
 
 Get = Callable[..., Any]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 import trustme
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.testing import KeepOpen, Repeat, Reset, Web, server
 
 Dial = Callable[[], socket.socket]

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.urls import Scope
-from gossamer.urls.patterns import UrlPattern
+from gossamer.urls.scope import UrlPattern
 
 SLOW = r"(x+x+)+y"
 HOSTILE = [Url(f"http://a.test/{'x' * length}") for length in range(8_000, 7_000, -1)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.urls import (
     Domains,
     Scope,

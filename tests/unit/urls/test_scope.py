@@ -1,7 +1,7 @@
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.urls import Scope, ScopeKind
 
 SEED = Url("http://www.a.example/docs/intro.html?page=/1")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.urls import (
     Domains,
     Scope,

@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.urls import parse_seed
 
 

@@ -13,8 +13,8 @@ import pytest
 from crawled import crawl_into
 from tests.unit.views.reading import in_directory, in_redis
 
-from gossamer.coordinator import crawl
-from gossamer.modules import Save
+from gossamer.coordinator.api import crawl
+from gossamer.modules.builtin import Save
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows

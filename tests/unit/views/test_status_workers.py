@@ -6,9 +6,8 @@ from typing import cast
 import msgspec
 import pytest
 
-from gossamer.stores.reading import CrawlCounts, CrawlReader
+from gossamer.stores.reading import CrawlCounts, CrawlReader, HostView, WorkerReport, WorkerView
 from gossamer.stores.url_record import UrlState
-from gossamer.stores.views import HostView, WorkerReport, WorkerView
 from gossamer.views.crawls import StoredCrawl
 from gossamer.views.status import CrawlStatus, WorkerEntry, crawl_status, worker_entries
 

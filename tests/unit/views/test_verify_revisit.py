@@ -11,16 +11,14 @@ import pytest
 import xxhash
 from tests.unit.views.reading import broken, in_directory, listed_pages
 
-from gossamer.codings import ContentPacker
-from gossamer.frontier.claim import KeptPage
-from gossamer.frontier.contract import Link, Settlement
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.frontier.contract import HostFeedback, KeptPage, Link, Settlement
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Outcome, Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 OPTIONS = {
     "seeds": ["http://a.test/"],

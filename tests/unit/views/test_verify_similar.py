@@ -8,16 +8,14 @@ import pytest
 from tests.contract.samples import digest_of, own_of, sketch_of
 from tests.unit.views.reading import broken, in_directory, listed_urls
 
-from gossamer.frontier.claim import THIS_PAGE
-from gossamer.frontier.contract import Link, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.keeping import as_claimed
+from gossamer.frontier.contract import THIS_PAGE, HostFeedback, Link, Settlement, Task
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.settling import as_claimed
 from gossamer.model import Outcome, Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 
 SEEDS = ["http://a.test/1", "http://b.test/2"]
 OPTIONS = {"seeds": SEEDS, "scope": "any", "ttl_s": 3600.0}

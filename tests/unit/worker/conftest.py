@@ -9,7 +9,7 @@ from gossamer.frontier.contract import Task
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Url
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import Web
 from gossamer.urls import host_key
 

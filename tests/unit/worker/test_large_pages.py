@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.codings import read_content
-from gossamer.content import Analyser, Analysis, AnalysisRules, RawPage, own_sample
+from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawPage
+from gossamer.content.similarity import own_sample
 from gossamer.model import Outcome, Response, Url
+from gossamer.stores.bodies.content import read_content
 from gossamer.worker import large_pages
+from gossamer.worker.fetched_page import kept_page
 from gossamer.worker.large_pages import LARGE_BYTES, LargePages
-from gossamer.worker.pages import kept_page
 
 RULES = AnalysisRules(similarity=0.9)
 

@@ -6,7 +6,7 @@ import pytest
 from gossamer.frontier.contract import Link
 from gossamer.model import HostKey, Url
 from gossamer.urls import Domains, Scope, merge_slashes, normalise
-from gossamer.worker.links import MAX_REMEMBERED_LENGTH, REMEMBERED_OF_PAGE, LinkFilter
+from gossamer.worker.link_filter import MAX_REMEMBERED_LENGTH, REMEMBERED_OF_PAGE, LinkFilter
 
 SEED = Url("http://www.a.test/")
 

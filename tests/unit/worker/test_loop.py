@@ -9,21 +9,22 @@ from typing import TypeAlias
 
 import pytest
 
-from gossamer.download import Client, FetchOptions
-from gossamer.errors import CrawlError
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.frontier.contract import Leased, Task
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Page, Url
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.model.errors import CrawlError
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import KeepOpen, Reply, Web, most_at_once
 from gossamer.urls import Scope
 from gossamer.worker import loop
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
 from gossamer.worker.robots import PoliteRobots
 

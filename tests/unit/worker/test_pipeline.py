@@ -7,19 +7,25 @@ from typing import TypeAlias, cast
 
 import pytest
 
-from gossamer.download import Client, FetchOptions
-from gossamer.frontier.claim import Claim
-from gossamer.frontier.contract import FrontierClient, Settled, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
+from gossamer.frontier.contract import (
+    Claim,
+    FrontierClient,
+    HostFeedback,
+    Settled,
+    Settlement,
+    Task,
+)
 from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Receipt, Url
-from gossamer.modules.hooks import Delivered, FinishedUrl, FollowedLink, Hooks
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.policy.similarity import Sketch
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard
-from gossamer.worker.links import LinkFilter
+from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.pipeline import Pipeline
 from gossamer.worker.robots import PoliteRobots
 

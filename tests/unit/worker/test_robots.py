@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.download import Client, FetchOptions
-from gossamer.frontier.host_feedback import HostFeedback
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
+from gossamer.frontier.contract import HostFeedback
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.policy import AddressPolicy

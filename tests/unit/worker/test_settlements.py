@@ -4,16 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.frontier.claim import Claim, KeptPage
-from gossamer.frontier.contract import Link, Settlement, Task
-from gossamer.frontier.host_feedback import HostFeedback
-from gossamer.frontier.keeping import as_claimed
-from gossamer.kinds import ContentKind
+from gossamer.frontier.contract import Claim, HostFeedback, KeptPage, Link, Settlement, Task
+from gossamer.frontier.settling import as_claimed
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
+from gossamer.model.content_kinds import ContentKind
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.worker import settlements
-from gossamer.worker.host_failures import HostFailure, HostFailures
-from gossamer.worker.settlements import MAX_REDIRECTS
+from gossamer.worker.settlements import MAX_REDIRECTS, HostFailure, HostFailures
 
 MakeTask = Callable[..., Task]
 

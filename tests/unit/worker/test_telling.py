@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.content import FoundLink
+from gossamer.content.links import FoundLink
 from gossamer.frontier.contract import Link, Settled, Settlement, Task
 from gossamer.model import Event, EventKind, HostKey, Outcome, Url
 from gossamer.urls import Scope
-from gossamer.worker.links import LinkFilter
-from gossamer.worker.telling import tell_end, tell_links
+from gossamer.worker.events import tell_end, tell_links
+from gossamer.worker.link_filter import LinkFilter
 
 MakeTask = Callable[..., Task]
 

@@ -10,11 +10,9 @@ and `pagerank` (the scorer). It sends requests through a function that it is giv
 does no I/O. Few crawls use it, so it is imported from its own modules, on use.
 """
 
+from gossamer.frontier.scorers.builtin import Depth, Fifo, Importance, PageNumber
 from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE, Scorer
-from gossamer.frontier.scorers.discovery import Depth, Fifo
-from gossamer.frontier.scorers.importance import Importance
 from gossamer.frontier.scorers.loading import SCORERS, choose, is_strict, load
-from gossamer.frontier.scorers.page_number import PageNumber
 from gossamer.frontier.scorers.safe import SafeScorer
 
 __all__ = [

@@ -14,15 +14,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
-from gossamer.errors import UsageError
+from gossamer.frontier.scorers.builtin import Depth, Fifo, Importance, PageNumber
 from gossamer.frontier.scorers.contract import Scorer
-from gossamer.frontier.scorers.discovery import Depth, Fifo
-from gossamer.frontier.scorers.importance import Importance
-from gossamer.frontier.scorers.page_number import PageNumber
 from gossamer.frontier.scorers.safe import LooseScorer, SafeScorer
 from gossamer.model import Candidate
-from gossamer.plugins import Plugins, describe
-from gossamer.plugins.calls import is_async, refuse_awaitable
+from gossamer.model.errors import UsageError
+from gossamer.modules.calls import describe, is_async, refuse_awaitable
+from gossamer.modules.plugin_loading import Plugins
 from gossamer.urls import shown
 
 PAGERANK: Final = "pagerank"

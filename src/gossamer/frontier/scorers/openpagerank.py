@@ -17,9 +17,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from gossamer.errors import UsageError
 from gossamer.model import Headers
-from gossamer.policy.retry import retry_after_s
+from gossamer.model.errors import UsageError
+from gossamer.policy.failures import retry_after_s
 from gossamer.urls import shown
 
 MAX_DOMAINS: Final = 100

@@ -7,13 +7,13 @@ and domains without a rank are scored by the crawl's own links.
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, TypeAlias
 
-from gossamer.frontier.scorers.breaker import Breaker, BreakerState
+from gossamer.frontier.scorers.builtin import importance
 from gossamer.frontier.scorers.contract import LAST, Closing
-from gossamer.frontier.scorers.importance import importance
 from gossamer.frontier.scorers.openpagerank import (
     Answer,
     Endpoint,
@@ -23,8 +23,111 @@ from gossamer.frontier.scorers.openpagerank import (
     batches,
     is_public_name,
 )
-from gossamer.frontier.scorers.rank_cache import RankCache
 from gossamer.model import Candidate
+
+FAILURES_IN_A_ROW: Final = 4
+FIRST_PAUSE_S: Final = 15.0
+MAX_PAUSE_S: Final = 600.0
+MAX_HOLD_S: Final = 3600.0
+"""The longest pause that a server can ask for."""
+
+
+class BreakerState(StrEnum):
+    """Whether requests may be sent."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half-open"
+
+
+class Breaker:
+    """A circuit breaker: decides from the last results whether to send a request."""
+
+    def __init__(self) -> None:
+        self._failures = self._pauses = 0
+        self._ask_at: float | None = None
+        """When the next request may be sent; None: it is closed."""
+        self._is_probing = False
+
+    def state(self, now: float) -> BreakerState:
+        """Return its state."""
+        if self._ask_at is None:
+            return BreakerState.CLOSED
+        is_half_open = self._is_probing or now >= self._ask_at
+        return BreakerState.HALF_OPEN if is_half_open else BreakerState.OPEN
+
+    def may_ask(self, now: float) -> bool:
+        """Return whether a request may be sent now; if so, the caller sends it and reports back.
+
+        When the result of a probe is never reported (its task was cancelled), the next one may be
+        sent after another pause.
+        """
+        if self._ask_at is None:
+            return True
+        if now < self._ask_at:
+            return False
+        self._is_probing = True
+        self._ask_at = now + self._pause_s()
+        return True
+
+    def succeeded(self) -> None:
+        """Note a usable answer."""
+        self._failures = self._pauses = 0
+        self._ask_at, self._is_probing = None, False
+
+    def failed(self, now: float) -> None:
+        """Note that a request had no usable answer."""
+        self._failures += 1
+        tripped = self._ask_at is None and self._failures >= FAILURES_IN_A_ROW
+        # A request that was sent before it opened and fails afterwards does not extend the pause.
+        if tripped or self._is_probing:
+            self._ask_at, self._is_probing = now + self._pause_s(), False
+            self._pauses += 1
+
+    def hold(self, now: float, pause_s: float) -> None:
+        """Open at once, for as long as the server asks, within reason."""
+        self._ask_at = max(self._ask_at or 0.0, now + min(pause_s, MAX_HOLD_S))
+        self._is_probing = False
+
+    def _pause_s(self) -> float:
+        return min(FIRST_PAUSE_S * 2.0 ** min(self._pauses, 16), MAX_PAUSE_S)
+
+
+class RankCache:
+    """A cache of ranks, also of domains without one, limited in age and number.
+
+    Every entry is kept equally long, so entries expire in the order in which they were added, and
+    adding one takes constant time.
+    """
+
+    def __init__(self, max_domains: int, ttl_s: float) -> None:
+        self._max_domains = max_domains
+        self._ttl_s = ttl_s
+        self._entries: dict[str, tuple[float, float | None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def known(self, domains: Iterable[str], now: float) -> dict[str, float | None]:
+        """Return the cached ranks of these domains; None: the domain is not listed."""
+        self._forget(now)
+        entries = self._entries
+        return {domain: entries[domain][1] for domain in domains if domain in entries}
+
+    def add(self, ranks: Mapping[str, float | None], now: float) -> None:
+        """Cache these ranks from now on."""
+        for domain, rank in ranks.items():
+            self._entries.pop(domain, None)
+            self._entries[domain] = now + self._ttl_s, rank
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        while self._entries:
+            oldest = next(iter(self._entries))
+            if len(self._entries) <= self._max_domains and self._entries[oldest][0] > now:
+                return
+            del self._entries[oldest]
+
 
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]
 """Sends one request, follows no redirect, and raises OSError when there is no answer."""

@@ -7,8 +7,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE, Closing
 from gossamer.model import Candidate
-from gossamer.plugins.calls import CallStatus, is_async
-from gossamer.plugins.thread import CallThread
+from gossamer.modules.calls import CallStatus, CallThread, is_async
 from gossamer.urls import shown
 
 T = TypeVar("T", str, int)

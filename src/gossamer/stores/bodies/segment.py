@@ -1,8 +1,8 @@
 """A segment: a file of records that is only appended to, and its index when it is finished.
 
 It begins with the identity of its crawl. A record is a head of fixed size and the content of a
-page, packed as a store would keep it (`codings/kept.py`). A process that dies while it writes
-leaves a torn record at the end, to which nothing refers.
+page, packed as a store would keep it (`stores/bodies/content.py`). A process that dies while it
+writes leaves a torn record at the end, to which nothing refers.
 
 A store keeps a reference in place of the content: where in which segment it is. Neither needs a
 column of its own: a packed content is an array of msgpack, and a reference begins with a byte that
@@ -19,8 +19,8 @@ from typing import Final, NamedTuple, Self
 import msgspec
 import xxhash
 
-from gossamer.codings import CodingError
-from gossamer.stores.atomic_files import write_file
+from gossamer.download.body import CodingError
+from gossamer.stores.files import write_file
 
 ENDING, INDEX_ENDING = ".bodies", ".index"
 MARK: Final = b"\xc1"
@@ -76,7 +76,7 @@ class SegmentIndex(msgspec.Struct, frozen=True, array_like=True):
     """What lies beside a finished segment."""
 
     identity: str
-    """Of the crawl that it belongs to (`stores/ownership.py`)."""
+    """Of the crawl that it belongs to (`stores/files.py`)."""
     end: int
     """Where its last record ends: anything behind that is torn."""
     newest: float

@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 
 import msgspec
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 
 DEFAULT_PORT = 6379
 SENTINEL_PORT = 26379

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from gossamer.errors import CrawlError, OlderFormatError, UsageError
+from gossamer.model.errors import CrawlError, OlderFormatError, UsageError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.blocking_link import BlockingLink, linked
+from gossamer.stores.redis.connection import BlockingLink, linked
 from gossamer.stores.redis.lead import CrawlLead, read_holder
 from gossamer.stores.redis.row_keys import NAMES, REGISTRY, RowKeys
 

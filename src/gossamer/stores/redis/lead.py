@@ -17,13 +17,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from gossamer.errors import CrawlError
-from gossamer.stores.away import CrawlChangedError
-from gossamer.stores.redis.blocking_link import BlockingLink, Command, pack
-from gossamer.stores.redis.journal import HOLD_S, WATCHED_S, pack_entry
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reconnect import CrawlChangedError
+from gossamer.stores.redis.connection import BlockingLink, Command, pack
 from gossamer.stores.redis.no_answer import complaint
 from gossamer.stores.redis.row_changes import PackedChanges
-from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.row_keys import HOLD_S, WATCHED_S, RowKeys, pack_entry
 
 LEAD_S: Final = 5.0
 """How long nobody else may take the lead after the last word of the one that has it."""

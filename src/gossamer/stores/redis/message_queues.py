@@ -17,12 +17,11 @@ from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from gossamer.errors import CrawlError
-from gossamer.stores.away import StoreAwayError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.blocking_link import Command, Patience, pack
+from gossamer.stores.redis.connection import ANSWER_S, Command, Nodes, Patience, pack, settings
 from gossamer.stores.redis.no_answer import crawl_error
-from gossamer.stores.redis.nodes import ANSWER_S, Nodes, settings
 from gossamer.stores.redis.row_keys import RowKeys
 
 WAIT_S: Final = 1.0

@@ -7,8 +7,8 @@ from typing import Final, Literal
 import msgspec
 from redis import exceptions
 
-from gossamer.errors import CrawlError
-from gossamer.stores.away import StoreAwayError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
 
 NOTHING_GOES: Final = "without the store nothing can be crawled"

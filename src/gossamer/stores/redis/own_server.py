@@ -24,14 +24,21 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from gossamer.config import StoreAddress
-from gossamer.errors import CrawlError, UsageError
-from gossamer.stores.directory import DATABASE, CrawlDirectory, find_crawl, is_locked
-from gossamer.stores.own_redis import FOLDER, is_own_redis, make_folder
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores.directory import (
+    DATABASE,
+    FOLDER,
+    CrawlDirectory,
+    find_crawl,
+    is_locked,
+    is_own_redis,
+    make_folder,
+)
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connecting import open_redis_reader
+from gossamer.stores.redis.connect import open_redis_reader
+from gossamer.stores.redis.connection import connect
 from gossamer.stores.redis.crawls import crawl_names
-from gossamer.stores.redis.nodes import connect
 from gossamer.stores.redis.row_keys import RowKeys
 
 SETTINGS = (

@@ -9,9 +9,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from gossamer.model import Cause, HostKey, Outcome
-from gossamer.stores.redis.blocking_link import Word, pack
-from gossamer.stores.redis.journal import ChangedRows, rows_of
-from gossamer.stores.redis.row_keys import RowKeys, member, number_of
+from gossamer.stores.redis.connection import Word, pack
+from gossamer.stores.redis.row_keys import ChangedRows, RowKeys, member, number_of, rows_of
 from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from gossamer.stores.redis.blocking_link import BlockingLink
+from gossamer.stores.redis.connection import BlockingLink
 from gossamer.stores.redis.row_changes import FETCHED_AT, NO_QUEUE, decode_page, queue_where
 from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.rows import HostRow, KnownPage, KnownUrl

@@ -16,11 +16,10 @@ import msgspec
 from gossamer.model import HostKey
 from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink, Command, Word
+from gossamer.stores.redis.connection import ERRORS, BlockingLink, Command, Nodes, Word
 from gossamer.stores.redis.crawls import require_crawl
 from gossamer.stores.redis.lead import LEAD_S, LeadHolder, ServerForgotError, read_holder
 from gossamer.stores.redis.no_answer import complaint
-from gossamer.stores.redis.nodes import Nodes
 from gossamer.stores.redis.row_changes import (
     PackedChanges,
     RowNumbers,

@@ -14,10 +14,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
 from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.blocking_link import ERRORS, BlockingLink
+from gossamer.stores.redis.connection import ERRORS, BlockingLink
 from gossamer.stores.redis.crawls import check_format, delete_rows, store_format
 from gossamer.stores.redis.lead import LEAD_S, CrawlLead, LeadHolder
 from gossamer.stores.redis.row_changes import PackedChanges, RowNumbers

@@ -1,11 +1,50 @@
 """The SQLite file of a crawl: created, or opened and checked."""
 
 import sqlite3
-from contextlib import closing
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from gossamer.errors import CrawlError, UsageError
+import msgspec
+
+from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores.counting import WITHOUT_CAUSE, Reason
+
+_REASONS = """
+    SELECT urls.outcome, cause, status FROM urls
+    JOIN attempts ON attempts.rowid = (SELECT max(rowid) FROM attempts WHERE url = urls.id)
+"""
+"""Why finished URLs have ended: their outcomes, with cause and status of the last attempt."""
+_WITHOUT_CAUSE = (
+    f"(urls.outcome IN {tuple(map(str, sorted(WITHOUT_CAUSE)))} "
+    "OR urls.outcome = 'fetched' AND urls.detail IS NULL)"
+)
+"""What surely has no cause, so that its last attempt, one of many, need not be found."""
+COUNT_REASONS = f"""
+    SELECT outcome, NULL AS cause, NULL AS status, count(*) AS urls FROM urls
+    WHERE state = 4 AND {_WITHOUT_CAUSE} GROUP BY outcome
+    UNION ALL SELECT *, count(*) FROM (
+        {_REASONS} WHERE state = 4 AND NOT {_WITHOUT_CAUSE}
+    ) GROUP BY outcome, cause, status
+"""  # noqa: S608 -- our own words
+"""How many URLs are finished, by the reason."""
+
+
+def read_note(db: sqlite3.Connection, name: str) -> bytes | None:
+    """Return a note."""
+    found = db.execute("SELECT CAST(value AS BLOB) FROM notes WHERE name = ?", (name,)).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+def read_reasons(db: sqlite3.Connection) -> dict[Reason, int]:
+    """Count how many URLs are finished, by the reason."""
+    found: Counter[Reason] = Counter()
+    for outcome, cause, status, urls in db.execute(COUNT_REASONS):
+        found[Reason.of(outcome, cause, status)] += urls
+    return dict(found)
+
 
 APPLICATION_ID = 0x476F7373
 """Identifies our files in their header; `schema.sql` writes it there."""
@@ -155,3 +194,59 @@ def explain(error: sqlite3.Error, path: Path) -> str:
             return f"{path} cannot be opened for writing ({error}): give another --dir"
         case _:
             return f"cannot read or write {path}: {error}"
+
+
+TABLES = ("attempts", "contents", "hosts", "notes", "pages", "results", "urls")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a connection that sees a consistent snapshot; `CrawlError` if it cannot be read."""
+    try:
+        connection = _connected(path)
+        try:
+            check_version(connection, path)
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise CrawlError(f"cannot read {path}: {error}") from error
+    except msgspec.DecodeError as error:
+        raise CrawlError(
+            f"{path} is damaged: {error}; run 'gossamer verify' for everything that is wrong"
+        ) from error
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    try:
+        return _begun(path)
+    except sqlite3.OperationalError as error:
+        # Beside a file in WAL mode SQLite needs an index of the log. Where it may not create one,
+        # the file alone is read, if there is no log with further changes.
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise sqlite3.OperationalError(
+                f"{error}; SQLite cannot read its log without writing to the directory: copy the "
+                "directory to where you may write"
+            ) from error
+        return _begun(path, "&immutable=1")
+
+
+def _begun(path: Path, more: str = "") -> sqlite3.Connection:
+    """Open the file and begin the transaction for reading; its first query takes the snapshot."""
+    address = f"{path.absolute().as_uri()}?mode=ro{more}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    try:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("BEGIN")
+        marks = ",".join("?" * len(TABLES))
+        there = connection.execute(
+            f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ({marks})",  # noqa: S608 -- question marks
+            TABLES,
+        ).fetchone()
+        if there != (len(TABLES),):
+            raise sqlite3.DatabaseError("it is not the file of a crawl")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -2,13 +2,18 @@
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from gossamer.model import Cause, HostKey
+from gossamer.model.errors import UsageError
+from gossamer.stores.directory import DATABASE, find_crawl, is_locked
+from gossamer.stores.reader import Presence, RowsReader
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.rows import (
     DomainRow,
     HostRow,
@@ -22,7 +27,7 @@ from gossamer.stores.rows import (
     SketchRow,
     UrlRow,
 )
-from gossamer.stores.sqlite.file import explain
+from gossamer.stores.sqlite.file import explain, read_note, reading
 from gossamer.stores.url_record import Attempt, UrlState
 
 _URL_COLUMNS = """
@@ -291,3 +296,49 @@ def _there(found: Mapping[int, Row], number: int, what: str) -> Row:
 
 def _packed(ids: Sequence[int]) -> str:
     return msgspec.json.encode([*ids]).decode()
+
+
+@asynccontextmanager
+async def open_sqlite_reader(request: ReadRequest) -> AsyncIterator["SqliteReader"]:
+    """Open the file of a crawl to read it; nobody is disturbed."""
+    path = request.address.path
+    directory = request.directory or (path.parent if path else find_crawl(None, Path()))
+    where = path or directory
+    file = path or directory / DATABASE
+    if not file.is_file():
+        raise UsageError(f"there is no crawl in {where}: 'gossamer crawls' lists those around here")
+    with reading(file) as connection:
+        closed, running = _status(connection, directory)
+        if not closed and not running:
+            # It was killed, or has ended since this snapshot. A process closes its crawl before it
+            # lets go of the lock, so a new snapshot tells which.
+            connection.execute("COMMIT")
+            connection.execute("BEGIN")
+            closed, running = _status(connection, directory)
+        yield SqliteReader(connection, str(where), directory, running=running, closed=closed)
+
+
+def _status(connection: sqlite3.Connection, directory: Path) -> tuple[bool, bool]:
+    """Return whether the crawl was closed, and whether a process works on it."""
+    closed = read_note(connection, "closed") == b"yes"
+    return closed, not closed and is_locked(directory)
+
+
+class SqliteReader(RowsReader):
+    """Reads the tables of a crawl, over a connection that is in a transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        where: str,
+        directory: Path | None,
+        *,
+        running: bool,
+        closed: bool,
+    ) -> None:
+        """Take the connection, and whether a process works on the crawl or has ended in order."""
+        presence = Presence(running=running, closed=closed)
+        rows = SqliteRowReads(connection, Path(where))
+        super().__init__(rows, lambda: presence, where=where, directory=directory)
+        self.connection = connection
+        self.running = running

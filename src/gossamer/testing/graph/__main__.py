@@ -10,7 +10,7 @@ import time
 
 import msgspec
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.testing.graph.web import GraphWeb
 from gossamer.testing.traffic import traffic_of
 from gossamer.testing.web import Web

@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from gossamer.errors import GossamerError
+from gossamer.model.errors import GossamerError
 from gossamer.testing.server import LOOPBACK
 from gossamer.testing.traffic import Traffic
 

@@ -6,15 +6,15 @@ from itertools import islice
 
 import msgspec
 
-from gossamer.errors import UsageError
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.testing.graph.draws import draws
 from gossamer.testing.graph.fates import Fate, Fates
 from gossamer.testing.graph.layout import PRIVATE_DIRECTORY, Layout
 from gossamer.testing.graph.oracle import Expected, GraphScope, Oracle
 from gossamer.testing.graph.pages import Pages
 from gossamer.testing.graph.process import GraphProcess, serve_in_process
-from gossamer.testing.replies import KeepOpen, Raw, Reply, Reset
+from gossamer.testing.site import KeepOpen, Raw, Reply, Reset
 from gossamer.testing.web import Web
 
 _ROBOTS = f"User-agent: *\nDisallow: {PRIVATE_DIRECTORY}\n"

@@ -10,7 +10,6 @@ stored: hosts and pages are functions of the seed.
 """
 
 from gossamer.testing.simulator.fault import Fault, FaultRequest
-from gossamer.testing.simulator.registry import FAMILIES, FAULTS
-from gossamer.testing.simulator.web import ServedWeb, SimulatedWeb
+from gossamer.testing.simulator.web import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
 
 __all__ = ["FAMILIES", "FAULTS", "Fault", "FaultRequest", "ServedWeb", "SimulatedWeb"]

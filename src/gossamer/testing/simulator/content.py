@@ -1,6 +1,115 @@
 """Faults of types and charsets: content that is not what it says."""
 
-from gossamer.testing.simulator.fault import END, Fault, always, linking, typed
+import gzip
+import struct
+import zlib
+from functools import cache
+
+import brotli  # type: ignore[import-untyped]  # it ships no types
+import msgspec
+
+from gossamer.testing.simulator.fault import (
+    END,
+    Fault,
+    FaultRequest,
+    always,
+    ended,
+    linked,
+    linking,
+    typed,
+)
+from gossamer.testing.site import Reply
+
+
+class Language(msgspec.Struct, frozen=True):
+    """A language, some of its words, and how its pages are written."""
+
+    code: str
+    charset: str
+    words: tuple[str, ...]
+    in_header: bool = True
+    """Whether the charset is in the HTTP header; else it is in the page."""
+
+
+_ENGLISH = "the of and web river stone house light water morning road paper small green old made"
+_GERMAN = "der die und Straße Fluss schön Haus Licht Wasser Morgen über Papier klein grün alt für"
+_FRENCH = "le la et rivière pierre maison lumière eau matin été papier petit vert déjà fait où"
+_RUSSIAN = "и в не река камень дом свет вода утро дорога бумага малый старый сделал мост лес"
+_JAPANESE = "川 石 家 光 水 朝 道 紙 小さい 緑 古い 作る 橋 森 空 山"
+_CHINESE = "河 石头 房子 光 水 早晨 路 纸 小 绿 老 做 桥 森林 天空 山"
+
+LANGUAGES = (
+    Language("en", "utf-8", tuple(_ENGLISH.split())),
+    Language("en", "us-ascii", tuple(_ENGLISH.split()), in_header=False),
+    Language("de", "iso-8859-1", tuple(_GERMAN.split())),
+    Language("fr", "windows-1252", tuple(_FRENCH.split()), in_header=False),
+    Language("ru", "windows-1251", tuple(_RUSSIAN.split())),
+    Language("ja", "shift_jis", tuple(_JAPANESE.split()), in_header=False),
+    Language("zh", "gb18030", tuple(_CHINESE.split())),
+)
+
+
+_PAGE = b"<!doctype html><title>Packed</title><p>A page that was packed with care.</p>"
+_ZEROS = bytes(1_000_000)
+_BLOCKS = 200
+
+
+def _packed(coding: str, body: bytes) -> Reply:
+    return Reply(headers={"Content-Encoding": coding}, body=body)
+
+
+def _gzip_false(_request: FaultRequest) -> Reply:
+    return _packed("gzip", _PAGE)
+
+
+def _gzip_cut(_request: FaultRequest) -> Reply:
+    return _packed("gzip", gzip.compress(_PAGE, mtime=0)[:-12])
+
+
+def _gzip_trailing(_request: FaultRequest) -> Reply:
+    return _packed("gzip", gzip.compress(_PAGE, mtime=0) + b"junk" * 10)
+
+
+def _gzip_twice(_request: FaultRequest) -> Reply:
+    return _packed("gzip, gzip", gzip.compress(gzip.compress(_PAGE, mtime=0), mtime=0))
+
+
+def _coding_unknown(_request: FaultRequest) -> Reply:
+    return _packed("foo", _PAGE)
+
+
+def _codings_many(_request: FaultRequest) -> Reply:
+    return _packed(", ".join(["gzip"] * 20), _PAGE)
+
+
+@cache
+def gzip_bomb() -> bytes:
+    """Return 200 kB that unpack to 200 MB: one block of zeros, again and again."""
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(_ZEROS) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(_BLOCKS):
+        checksum = zlib.crc32(_ZEROS, checksum)
+    head, end = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff", b"\x03\x00"
+    return head + block * _BLOCKS + end + struct.pack("<LL", checksum, _BLOCKS * len(_ZEROS))
+
+
+@cache
+def _brotli_bomb() -> bytes:
+    return bytes(brotli.compress(_ZEROS * 50, quality=1))
+
+
+CODINGS = (
+    Fault("gzip-false", "says gzip and sends plain text", _gzip_false),
+    Fault("gzip-cut", "ends its gzip too early", _gzip_cut),
+    Fault("gzip-trailing", "has junk behind its gzip", _gzip_trailing),
+    Fault("gzip-twice", "packs its page twice", _gzip_twice),
+    Fault("coding-unknown", "has a coding that nobody knows", _coding_unknown),
+    Fault("codings-many", "names twenty codings", _codings_many),
+    Fault("gzip-bomb", "unpacks to 200 MB of gzip", lambda _: _packed("gzip", gzip_bomb())),
+    Fault("brotli-bomb", "unpacks to 50 MB of brotli", lambda _: _packed("br", _brotli_bomb())),
+)
+
 
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\0\0\0\0:~\x9bU"
 _ZIP = b"PK\x03\x04\x14\0\0\0\0\0" + bytes(200)
@@ -45,3 +154,59 @@ _CHARSETS = (
 )
 
 CONTENT = (*_TYPES, *_CHARSETS)
+
+
+_BASES = '<base href="/fault/"><base href="javascript:1"><base href="http://nobody.invalid/">'
+
+
+@cache
+def _nested() -> Reply:
+    return Reply(body="<div>" * 100_000 + linking(END))
+
+
+@cache
+def _reopened() -> Reply:
+    return Reply(body="<b a=1 c=2>" * 400 + "<p>x" * 20_000 + linking(END))
+
+
+@cache
+def _attributes() -> Reply:
+    return Reply(body=f"<p {' '.join(f'a{number}=1' for number in range(100_000))}>" + linking(END))
+
+
+@cache
+def _many_links() -> Reply:
+    return Reply(body=linking(*(f"/p{number}.html?n={number}" for number in range(100_000))))
+
+
+@cache
+def _long_base() -> Reply:
+    base = f'<base href="/{"b" * 7_900}/">'
+    return Reply(body=linking(*map(str, range(9_000)), head=base))
+
+
+MARKUP = (
+    Fault(
+        "nested-tags",
+        "nests a hundred thousand tags",
+        ended(_nested),
+    ),
+    Fault(
+        "tags-reopened",
+        "never closes its formatting",
+        ended(_reopened),
+    ),
+    Fault(
+        "attributes-many",
+        "has a tag of 100,000 attributes",
+        ended(_attributes),
+    ),
+    Fault(
+        "attribute-open",
+        "never closes an attribute",
+        always(typed('<a href="/fault/end>' + "x" * 99_999)),
+    ),
+    Fault("bases-many", "has several bases", ended(lambda: linked("end", head=_BASES))),
+    Fault("links-many", "has a hundred thousand links", lambda _: _many_links()),
+    Fault("base-long", "has a long base and thousands of short links", lambda _: _long_base()),
+)

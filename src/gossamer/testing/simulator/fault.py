@@ -8,8 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from gossamer.testing.certificates import Certificates
-from gossamer.testing.replies import Raw, RawStep, Reply
-from gossamer.testing.site import SiteAnswer
+from gossamer.testing.site import Raw, RawStep, Reply, SiteAnswer
 from gossamer.testing.traffic import RequestRecord
 
 FAULT_PATH = "/fault"

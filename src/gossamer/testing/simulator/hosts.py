@@ -1,13 +1,14 @@
 """The hosts of the simulated web: what each is like, drawn from the seed and its name."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
 from gossamer.testing.graph.draws import draws
-from gossamer.testing.simulator.fault import Fault
-from gossamer.testing.simulator.languages import LANGUAGES, Language
+from gossamer.testing.simulator.content import LANGUAGES, Language
+from gossamer.testing.simulator.fault import FAULT_PATH, Fault
+from gossamer.testing.site import TEXT_TYPE, Reply
 
 _NUMBERED = re.compile(r"h(0|[1-9][0-9]{0,11})")
 _FAN_OUT = 8
@@ -106,3 +107,104 @@ class Hosts:
             prefers_tls=draw() < 0.5,
             fault=fault,
         )
+
+
+_NUMBER = re.compile(r"/(?:private/)?p([1-9][0-9]{0,11})\.html")
+_MOVED = re.compile(r"/moved/([1-9][0-9]{0,11})")
+_WORDS_A_PAGE = 120
+_SITEMAP = "/sitemap.xml"
+_NEAR_COPY = 0.03
+"""The share of pages that are the page before them with a word changed."""
+
+
+class HonestPages:
+    """What a host answers when it plays no fault: the same at every request, and nothing stored."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def answer(
+        self, host: HostProfile, origin: str, target: str, elsewhere: Iterable[str]
+    ) -> Reply:
+        """Return the answer; `elsewhere` are the URLs that the home page links to."""
+        if target == "/robots.txt":
+            return _robots(host, origin)
+        if target == _SITEMAP and host.has_sitemap:
+            return _sitemap(host, origin)
+        moved = _MOVED.fullmatch(target)
+        if moved and int(moved[1]) < host.size:
+            return Reply(
+                status=(301, 302, 303, 307, 308)[int(moved[1]) % 5],
+                headers={"Location": page_path(host, int(moved[1]))},
+                delay_s=host.latency_s,
+            )
+        page = page_number(host, target)
+        if page is None:
+            return Reply(status=404, headers={"Content-Type": TEXT_TYPE}, body="Not found.\n")
+        return self._page(host, page, [] if page else elsewhere)
+
+    def _page(self, host: HostProfile, page: int, elsewhere: Iterable[str]) -> Reply:
+        links = [*(_link(host, child) for child in host.children(page)), "/", *elsewhere]
+        if page == 0 and host.fault is not None:
+            links += [FAULT_PATH]
+        if page == 0:
+            links += ["/missing.html"]
+        language = host.language
+        items = "".join(f'<li><a href="{link}">{link}</a>\n' for link in links)
+        meta = "" if language.in_header else f'<meta charset="{language.charset}">'
+        html = (
+            f'<!doctype html>\n<html lang="{language.code}"><head>{meta}'
+            f"<title>{host.label} {page}</title></head>\n<body><h1>{page}</h1>\n"
+            f"<main><p>{self._text(host, page)}</p></main>\n<ul>\n{items}</ul></body></html>\n"
+        )
+        named = f"; charset={language.charset}" if language.in_header else ""
+        return Reply(
+            headers={"Content-Type": f"text/html{named}"},
+            body=html.encode(language.charset),
+            delay_s=host.latency_s,
+        )
+
+    def _text(self, host: HostProfile, page: int) -> str:
+        draw = draws(f"{self._seed} text {host.label} {page}")
+        words = host.language.words
+        if page > 1 and draw() < _NEAR_COPY:
+            return f"{self._text(host, page - 1)} {words[int(draw() * len(words))]}"
+        return " ".join(words[int(draw() * len(words))] for _ in range(_WORDS_A_PAGE))
+
+
+def page_path(host: HostProfile, page: int) -> str:
+    """Return the path of a page of the host."""
+    if page == 0:
+        return "/"
+    return f"/private/p{page}.html" if host.is_private(page) else f"/p{page}.html"
+
+
+def page_number(host: HostProfile, target: str) -> int | None:
+    """Return the page of exactly this path; None if there is none."""
+    found = _NUMBER.fullmatch(target)
+    page = int(found[1]) if found else 0
+    return page if page < host.size and page_path(host, page) == target else None
+
+
+def _link(host: HostProfile, page: int) -> str:
+    """Return the link to a page: some have moved."""
+    return f"/moved/{page}" if page % 7 == 3 else page_path(host, page)
+
+
+def _robots(host: HostProfile, origin: str) -> Reply:
+    lines = ["User-agent: *", "Disallow: /private/"] if host.has_robots else []
+    lines += [f"Sitemap: {origin}{_SITEMAP}"] if host.has_sitemap else []
+    if not lines:
+        return Reply(status=404)
+    return Reply(headers={"Content-Type": TEXT_TYPE}, body="\n".join([*lines, ""]))
+
+
+def _sitemap(host: HostProfile, origin: str) -> Reply:
+    urls = "".join(f"<url><loc>{origin}{path}</loc></url>\n" for path in _listed(host))
+    body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
+    return Reply(headers={"Content-Type": "application/xml"}, body=body)
+
+
+def _listed(host: HostProfile) -> Iterator[str]:
+    pages = range(min(host.size, 10_000))
+    return (page_path(host, page) for page in pages if not host.is_private(page))

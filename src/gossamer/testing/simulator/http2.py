@@ -7,16 +7,9 @@ the host is an honest one.
 import ssl
 
 from gossamer.testing.certificates import Certificates
-from gossamer.testing.http2 import (
-    END_HEADERS,
-    PADDED,
-    PREFACE_TARGET,
-    Frame,
-    field,
-    frame,
-)
-from gossamer.testing.replies import KeepOpen, RawStep, Repeat
+from gossamer.testing.http2 import END_HEADERS, PADDED, PREFACE_TARGET, Frame, field, frame
 from gossamer.testing.simulator.fault import Fault, raw
+from gossamer.testing.site import KeepOpen, RawStep, Repeat
 
 _STREAM = 1
 _REFUSED = (7).to_bytes(4, "big")

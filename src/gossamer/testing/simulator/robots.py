@@ -1,8 +1,8 @@
 """Faults of robots.txt and of sitemaps: huge, broken, slow, looping, contradictory."""
 
-from gossamer.testing.replies import TEXT_TYPE, KeepOpen, Repeat, Reply
-from gossamer.testing.simulator.codings import gzip_bomb
+from gossamer.testing.simulator.content import gzip_bomb
 from gossamer.testing.simulator.fault import Fault, FaultRequest, Player, always, linking, raw
+from gossamer.testing.site import TEXT_TYPE, KeepOpen, Repeat, Reply
 
 ROBOTS = "/robots.txt"
 _SITEMAP = "/sitemap.xml"

@@ -1,8 +1,8 @@
 """Faults of TLS: certificates that prove nothing, and handshakes that are none."""
 
 from gossamer.testing.certificates import Certificates
-from gossamer.testing.replies import KeepOpen, Raw, RawStep, Repeat
 from gossamer.testing.simulator.fault import Fault, MakesContext, never
+from gossamer.testing.site import KeepOpen, Raw, RawStep, Repeat
 
 _FATAL = b"\x15\x03\x03\x00\x02\x02"
 _NAME_UNKNOWN = _FATAL + b"\x70"

@@ -1,8 +1,8 @@
 """Traps: hosts that have a page for every URL, and a link to another."""
 
 from gossamer.testing.graph.draws import draws
-from gossamer.testing.replies import Reply
 from gossamer.testing.simulator.fault import FAULT_PATH, Fault, FaultRequest, linked
+from gossamer.testing.site import Reply
 
 _WORDS = (
     "silk",

@@ -9,15 +9,41 @@ from types import MappingProxyType
 
 import msgspec
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.testing.certificates import CertificateAuthority, Certificates
-from gossamer.testing.replies import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.server import LOOPBACK, ServerThread
-from gossamer.testing.simulator.fault import FaultRequest
-from gossamer.testing.simulator.honest import HonestPages, page_path
-from gossamer.testing.simulator.hosts import HostProfile, Hosts
-from gossamer.testing.simulator.registry import FAULTS
+from gossamer.testing.simulator.content import CODINGS, CONTENT, MARKUP
+from gossamer.testing.simulator.fault import Fault, FaultRequest
+from gossamer.testing.simulator.framing import FRAMING, SLOW
+from gossamer.testing.simulator.hosts import HonestPages, HostProfile, Hosts, page_path
+from gossamer.testing.simulator.http2 import HTTP2
+from gossamer.testing.simulator.links import LINKS, REDIRECTS
+from gossamer.testing.simulator.robots import ROBOTS_FAULTS
+from gossamer.testing.simulator.tls import TLS
+from gossamer.testing.simulator.traps import TRAPS
+from gossamer.testing.site import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.traffic import RequestRecord
+
+FAMILIES: Mapping[str, tuple[Fault, ...]] = MappingProxyType(
+    {
+        "HTTP": FRAMING,
+        "TLS": TLS,
+        "HTTP/2": HTTP2,
+        "content codings": CODINGS,
+        "redirects": REDIRECTS,
+        "types and charsets": CONTENT,
+        "markup": MARKUP,
+        "links": LINKS,
+        "robots.txt and sitemaps": ROBOTS_FAULTS,
+        "time": SLOW,
+        "traps": TRAPS,
+    }
+)
+"""The faults by subject, as people read them."""
+
+FAULTS: Mapping[str, Fault] = MappingProxyType(
+    {fault.name: fault for family in FAMILIES.values() for fault in family}
+)
 
 
 class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):

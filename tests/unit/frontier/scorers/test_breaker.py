@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.frontier.scorers.breaker import (
+from gossamer.frontier.scorers.pagerank import (
     FAILURES_IN_A_ROW,
     FIRST_PAUSE_S,
     MAX_HOLD_S,

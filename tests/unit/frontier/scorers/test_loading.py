@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.frontier.scorers import SCORERS, Fifo, choose, is_strict, load
 from gossamer.model import Candidate
+from gossamer.model.errors import UsageError
 
 MakeCandidate = Callable[..., Candidate]
 Scores = Callable[..., list[float]]

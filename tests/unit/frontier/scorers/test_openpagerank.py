@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import UsageError
 from gossamer.frontier.scorers.openpagerank import (
     MAX_ANSWER_BYTES,
     MAX_DOMAINS,
@@ -16,6 +15,7 @@ from gossamer.frontier.scorers.openpagerank import (
     is_public_name,
 )
 from gossamer.model import Headers
+from gossamer.model.errors import UsageError
 
 pytestmark = pytest.mark.req("D4")
 

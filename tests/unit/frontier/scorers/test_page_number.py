@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gossamer.frontier.scorers import PageNumber
-from gossamer.frontier.scorers.page_number import digits_in_name
+from gossamer.frontier.scorers.builtin import digits_in_name
 from gossamer.model import Candidate, Url
 
 pytestmark = pytest.mark.req("F1")

@@ -7,9 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gossamer.frontier.scorers.breaker import FAILURES_IN_A_ROW, FIRST_PAUSE_S, BreakerState
 from gossamer.frontier.scorers.openpagerank import Answer, Endpoint, Question
-from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
+from gossamer.frontier.scorers.pagerank import (
+    FAILURES_IN_A_ROW,
+    FIRST_PAUSE_S,
+    BreakerState,
+    PageRank,
+    PageRankLimits,
+)
 from gossamer.model import Candidate, Headers
 
 pytestmark = pytest.mark.req("D4", "D15")

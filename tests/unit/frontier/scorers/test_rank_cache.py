@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.frontier.scorers.rank_cache import RankCache
+from gossamer.frontier.scorers.pagerank import RankCache
 
 pytestmark = pytest.mark.req("D4")
 

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.codings import CodingError, ContentPacker, read_content
-from gossamer.errors import CrawlError
-from gossamer.stores.bodies.place import BODIES_NOTE, BodyPlace
-from gossamer.stores.bodies.reader import BodyReader, SegmentReader
+from gossamer.download.body import CodingError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.bodies.content import ContentPacker, read_content
+from gossamer.stores.bodies.places import BODIES_NOTE, BodyPlace, BodyReader, SegmentReader
 from gossamer.stores.bodies.segment import ENDING, INDEX_ENDING, BodyReference, read_index
-from gossamer.stores.bodies.upkeep import SLACK_S, SegmentUpkeep
-from gossamer.stores.bodies.writer import SEGMENT_BYTES, BodyWriter, WriterRules
+from gossamer.stores.bodies.writer import (
+    SEGMENT_BYTES,
+    SLACK_S,
+    BodyWriter,
+    SegmentUpkeep,
+    WriterRules,
+)
 
 MINE, OTHER = "a" * 32, "b" * 32
 BODIES = [f"the body {number} ".encode() * 50 for number in range(6)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.errors import UsageError
+from gossamer.model.errors import UsageError
 from gossamer.stores.redis.address import RedisAddress, Sentinels, parse_address
 
 

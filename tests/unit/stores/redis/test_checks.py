@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.errors import CrawlError
-from gossamer.stores.away import StoreAwayError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import judge, require
 from gossamer.stores.redis.no_answer import ServerFinding

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gossamer.errors import CrawlError, OlderFormatError, UsageError
+from gossamer.model.errors import CrawlError, OlderFormatError, UsageError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.crawls import (
     check_deletable,

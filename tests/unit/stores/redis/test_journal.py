@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.stores.redis.row_stage import PREFIX, check_some_changes, send, some_changes
 
-from gossamer.stores.redis.journal import read_entry
+from gossamer.stores.redis.row_keys import read_entry
 from gossamer.stores.rows import Changes
 
 if TYPE_CHECKING:

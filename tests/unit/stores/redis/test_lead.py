@@ -18,7 +18,7 @@ from tests.unit.stores.redis.row_stage import (
     url_row,
 )
 
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
 from gossamer.stores.redis.lead import LeadLostError, ServerForgotError
 from gossamer.stores.rows import Changes
 

@@ -9,10 +9,10 @@ import pytest
 from tests.unit.stores.redis.row_stage import CRAWL, PREFIX, RowStage
 
 from gossamer.config import StoreAddress
-from gossamer.errors import CrawlError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reader import RowsReader
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis.connecting import open_redis_reader
-from gossamer.stores.rows_reader import RowsReader
+from gossamer.stores.redis.connect import open_redis_reader
 
 
 class AwayHandler(logging.Handler):

@@ -14,8 +14,8 @@ from tests.unit.stores.redis.row_stage import (
     some_changes,
 )
 
-from gossamer.errors import CrawlError
-from gossamer.stores.away import StoreAwayError
+from gossamer.model.errors import CrawlError
+from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Changes

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import CrawlError
-from gossamer.frontier import FrontierRules, Link
+from gossamer.frontier.contract import Link
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
-from gossamer.stores.sqlite import SqliteRows
-from gossamer.stores.sqlite.file import VERSION, begin
-from gossamer.stores.sqlite.readonly import reading
+from gossamer.model.errors import CrawlError
+from gossamer.stores.sqlite.file import VERSION, begin, reading
+from gossamer.stores.sqlite.rows import SqliteRows
 
 
 def link(number: int) -> Link:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import CrawlError
-from gossamer.frontier import FrontierRules, Link
+from gossamer.frontier.contract import Link
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
-from gossamer.stores.sqlite import SqliteRows
-from gossamer.stores.sqlite.checkpoints import Checkpoints
+from gossamer.model.errors import CrawlError
+from gossamer.stores.sqlite.rows import Checkpoints, SqliteRows
 
 LOG_BYTES = 300_000
 STEPS = 2_000

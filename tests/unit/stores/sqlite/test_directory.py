@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import CrawlError, UsageError
 from gossamer.model import Url
+from gossamer.model.errors import CrawlError, UsageError
 from gossamer.stores.directory import CrawlDirectory, is_locked, name_for
-from gossamer.stores.sqlite import SqliteRows
+from gossamer.stores.sqlite.rows import SqliteRows
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import StoreAddress
-from gossamer.errors import CrawlError
-from gossamer.frontier import FrontierRules
+from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
+from gossamer.model.errors import CrawlError
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.reading import ReadRequest
-from gossamer.stores.sqlite import SqliteRows
-from gossamer.stores.sqlite.reader import open_sqlite_reader
-from gossamer.stores.views import WORKERS_NOTE, WorkerReport, WorkerView
+from gossamer.stores.reading import WORKERS_NOTE, ReadRequest, WorkerReport, WorkerView
+from gossamer.stores.sqlite.row_reads import open_sqlite_reader
+from gossamer.stores.sqlite.rows import SqliteRows
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
 

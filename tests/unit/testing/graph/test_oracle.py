@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Outcome, Url
+from gossamer.model.errors import UsageError
 from gossamer.testing import GraphWeb
 from gossamer.testing.graph import Expected
 from gossamer.testing.graph.fates import Fate, Fates

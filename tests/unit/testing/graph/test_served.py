@@ -11,8 +11,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from gossamer.errors import GossamerError
 from gossamer.model import Outcome, Url
+from gossamer.model.errors import GossamerError
 from gossamer.testing import GraphWeb, Web
 from gossamer.testing.graph import Expected, GraphProcess
 from gossamer.testing.graph.process import serve_in_process

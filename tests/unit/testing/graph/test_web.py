@@ -7,8 +7,8 @@ from collections import Counter
 import msgspec
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model import Outcome
+from gossamer.model.errors import UsageError
 from gossamer.testing import GraphWeb
 from gossamer.testing.graph.fates import Fate
 

@@ -1,0 +1,300 @@
+"""The processes that have joined a crawl, as its frontier has them: their queues and sessions."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from secrets import token_hex
+from typing import Any
+
+import msgspec
+
+from gossamer.channel import Served
+from gossamer.channel.channel import methods_of
+from gossamer.channel.queues import Hello, QueueServer
+from gossamer.coordinator.processes.worker_config import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
+from gossamer.frontier.contract import FRONTIER
+from gossamer.frontier.service import Frontier
+from gossamer.frontier.session import WorkerSession
+from gossamer.modules.remote import PAGE_MODULES, ServedModules
+from gossamer.stores.redis.connect import JOINED_NOTE, read_joined
+from gossamer.stores.redis.message_queues import FrontierQueues, alive, down, sent, up
+
+LEAVE_WITHIN_S = 3.0
+"""How long processes that have joined may take to leave a crawl that is over."""
+
+LOOK_EVERY_S = 0.5
+GONE_AFTER_S = 1.0
+"""How long a process has no connection before it is taken for dead: one that has lost it has
+another within moments."""
+STEADY_AFTER_S = 5.0
+"""How long everybody has to find the server again after it was away."""
+
+Say = Callable[[Level, str], None]
+
+
+class Connections:
+    """Tells which processes have died without a word: the system has closed their connections.
+
+    One that stands still keeps its own, and so does one whose machine has lost power: their leases
+    run out. Nothing is concluded while the server itself was away.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._missed: dict[str, float] = {}
+        """Since when each process has no connection."""
+        self._steady_at: float | None = None
+
+    def expect(self, name: str) -> None:
+        """Miss a process also if it has no connection from the beginning."""
+        self._seen.add(name)
+
+    def dead(self, names: Iterable[str], connected: set[str] | None, now: float) -> list[str]:
+        """Return who has died of those that have joined; None: nobody knows who is connected."""
+        if connected is None:
+            self._steady_at = None
+            return []
+        if self._steady_at is None:
+            self._steady_at = now + STEADY_AFTER_S
+        self._seen |= connected
+        self._missed = {
+            name: self._missed.get(name, now)
+            for name in names
+            if name in self._seen and name not in connected
+        }
+        self._seen &= connected | self._missed.keys()
+        gone = [name for name, since in self._missed.items() if now - since >= GONE_AFTER_S]
+        return gone if now >= self._steady_at else []
+
+
+class JoinedServices(msgspec.Struct, frozen=True, kw_only=True):
+    """What processes that have joined find at the frontier."""
+
+    clock: Callable[[], float]
+    say: Say
+    follows_depths: bool = True
+    """Whether a module, here or in a worker, wants to know of shorter paths."""
+    modules: ServedModules | None = None
+    """The modules of the coordinator; None: they are not here, and who wants them waits."""
+
+
+class _Process:
+    """One process that has joined."""
+
+    def __init__(self, name: str, number: int | None, owner: "JoinedProcesses") -> None:
+        self.name = name
+        self.number = number
+        self.untaken = 0
+        """How many messages were read and are still needed."""
+        self.heard_at = owner.services.clock()
+        self._owner = owner
+        services = owner.services
+        self.session = WorkerSession(
+            owner.store, services.clock, follows_depths=services.follows_depths, in_commits=True
+        )
+        self.server = QueueServer(
+            JOINED_CONTRACTS,
+            self._served(),
+            lambda message: owner.store.post(down(name), message),
+            on_batch=owner.on_news,
+            on_taken=self._taken,
+            on_hello=self._greeted,
+        )
+        self.server.begin(owner.token)
+
+    def end(self, ended_by: str) -> None:
+        """Tell that the crawl is over."""
+        self.session.stop()
+        self.server.tell_over(ended_by)
+
+    def _served(self) -> list[Served]:
+        modules = self._owner.services.modules
+        waiting: dict[str, Any] = dict.fromkeys(PAGE_MODULES.methods, _wait_for_another)
+        pages = waiting if modules is None else methods_of(PAGE_MODULES, modules)
+        store = self.session.serve(FRONTIER)
+        target = {**store.target, "dismiss": self._owner.dismiss}
+        return [
+            msgspec.structs.replace(store, target=target),
+            Served(contract=JOINING, target=methods_of(JOINING, self)),
+            Served(contract=PAGE_MODULES, target=pages, at_once=None),
+        ]
+
+    def _taken(self) -> None:
+        self.untaken -= 1
+        self._owner.store.take_message(up(self.name))
+
+    def _greeted(self, hello: Hello) -> None:
+        self.number = hello.worker
+        self._owner.note()
+
+    # -- what it asks (`Joining`) ----------------------------------------------------------------
+
+    async def new_worker(self) -> int:
+        """Return the number of a worker that counts from now on."""
+        return await self._owner.store.new_worker(self._owner.services.clock())
+
+    async def say(self, level: Level, who: str, words: str) -> None:
+        """Show a message of somebody."""
+        self._owner.services.say(level, f"{who}: {words}")
+
+
+class JoinedProcesses:
+    """The processes that have joined a crawl, from wherever."""
+
+    def __init__(
+        self,
+        store: Frontier,
+        queues: FrontierQueues,
+        services: JoinedServices,
+        on_news: Callable[[], None],
+    ) -> None:
+        """Go on with those that are noted; `on_news` is called when they have told something."""
+        self.store = store
+        self.services = services
+        self.token = token_hex(8)
+        """Tells this frontier from others."""
+        self._queues = queues
+        self._on_news = on_news
+        self._processes: dict[str, _Process] = {}
+        self._noted: dict[str, int | None] = {}
+        self._connections = Connections()
+        self._over: str | None = None
+        self._has_left = asyncio.Event()
+
+    async def begin(self) -> None:
+        """Say hello to those that have joined before."""
+        self.store.put_metadata(OVER_NOTE, b"")
+        for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
+            self._noted[name] = number
+            self._processes[name] = _Process(name, number, self)
+            self._connections.expect(name)
+            if number is not None:
+                await self.store.join(number, self.services.clock())
+
+    async def run(self) -> None:
+        """Take in what they say, and see off those that die, until cancelled."""
+        tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._see_off_dead())]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for process in self._processes.values():
+                process.server.end()
+            await self._queues.close()
+
+    async def _hear(self) -> None:
+        while True:
+            rung = await self._queues.rung()
+            await self._read(rung or {*self._processes})
+            self._raise_what_broke()
+
+    async def _see_off_dead(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            names = [*self._processes]
+            connected = await self._queues.connected(names) if names else set()
+            for name in self._connections.dead(names, connected, self.services.clock()):
+                if (process := self._processes.get(name)) is None:
+                    continue
+                await self._read({name})
+                if process.number is not None:
+                    words = f"worker {process.number} died with the command that had started it"
+                    self.services.say("warning", words)
+                await self._take_back(process)
+
+    def on_news(self) -> None:
+        """Note that they have told the store something."""
+        self._on_news()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let them have what there may be for them now."""
+        for process in self._processes.values():
+            process.session.wake()
+
+    async def finish(self, ended_by: str) -> None:
+        """Tell all of them that the crawl is over, and wait a moment for them to leave."""
+        self._over = ended_by
+        self.store.put_metadata(OVER_NOTE, ended_by.encode())
+        for process in self._processes.values():
+            process.end(ended_by)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_WITHIN_S):
+                while self._processes:
+                    self._has_left.clear()
+                    await self._has_left.wait()
+        for process in [*self._processes.values()]:
+            self._forget(process)
+        await self.store.commit()
+
+    def forget_gone(self) -> None:
+        """Forget workers that were silent until they had nothing left."""
+        now = self.services.clock()
+        for process in [*self._processes.values()]:
+            is_silent = now - process.heard_at > self.store.rules.scheduler.lease_s
+            number = process.number
+            if is_silent and number is not None and not self.store.has_worker(number):
+                self._forget(process)
+
+    async def dismiss(self, worker: int, in_hand: list[int], now: float, received: int = 0) -> None:
+        """Take back everything from a worker that has died, but for what it had said before."""
+        gone = [one for one in self._processes.values() if one.number == worker]
+        await self._read({one.name for one in gone})
+        for process in gone:
+            await process.server.idle()
+        await self.store.dismiss(worker, in_hand, now, received)
+        for process in gone:
+            await process.session.take_back()
+            self._forget(process)
+
+    async def _read(self, names: set[str]) -> None:
+        for name in names - self._processes.keys():
+            process = self._processes[name] = _Process(name, None, self)
+            self.note()
+            if self._over is not None:
+                process.end(self._over)
+        known = [self._processes[name] for name in names]
+        offsets = {process.name: process.untaken for process in known}
+        found = await self._queues.read(offsets)
+        for process in known:
+            for message in found[process.name]:
+                if process.server.feed(message):
+                    process.untaken += 1
+                    process.heard_at = self.services.clock()
+            if process.server.is_left:
+                await self._take_back(process)
+
+    async def _take_back(self, process: _Process) -> None:
+        """Forget a process that has ended, and take back what it had as a worker."""
+        await process.server.idle()
+        if process.number is not None:
+            await self.store.dismiss(process.number, [], self.services.clock())
+            await process.session.take_back()
+        self._forget(process)
+
+    def _forget(self, process: _Process) -> None:
+        if self._processes.pop(process.name, None) is not None:
+            process.server.end()
+            name = process.name
+            self.store.end_queues([up(name), down(name), sent(name), alive(name)])
+            self.note()
+            self._has_left.set()
+
+    def note(self) -> None:
+        """Have it noted who has joined, with the next commit."""
+        found = {process.name: process.number for process in self._processes.values()}
+        if found != self._noted:
+            self._noted = found
+            self.store.put_metadata(JOINED_NOTE, msgspec.msgpack.encode(found))
+
+    def _raise_what_broke(self) -> None:
+        for process in self._processes.values():
+            if process.server.closed.done():
+                process.server.closed.result()
+
+
+async def _wait_for_another(*_: object) -> None:
+    """Wait for a frontier that has the modules; then the call comes again."""
+    await asyncio.Event().wait()

@@ -1,0 +1,310 @@
+"""One output that follows the log of results: where it stands, and how it goes on after a crash."""
+
+import errno
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from gossamer.model import Page, Url
+from gossamer.model.errors import CrawlError
+from gossamer.outputs.contract import Holds, Output, OutputReport, OutputSpec, PositionLostError
+from gossamer.outputs.publish import OutputLock, in_progress
+from gossamer.outputs.registry import kind_of_output, make_output
+from gossamer.stores.files import MARKS, write_file
+from gossamer.stores.reading import CrawlReader
+from gossamer.stores.url_record import Result
+
+MARKS_KEPT = 60
+FOLDER = "outputs"
+"""In the folder of the crawl's marks."""
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A position of an output, and the last result that is in it."""
+
+    number: int
+    url_id: int
+    settled_at: float
+    position: bytes
+
+    def is_of(self, result: Result) -> bool:
+        """Tell whether the result is the one that was written."""
+        return (self.number, self.url_id, self.settled_at) == (
+            result.number,
+            result.url_id,
+            result.settled_at,
+        )
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """By which a finished file is recognised."""
+
+    size: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, path: Path) -> "Stamp | None":
+        """Return that of a file; None: it is not there, or it is a directory."""
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return None
+        return None if path.is_dir() else cls(found.st_size, found.st_mtime_ns)
+
+
+class OutputState(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an output."""
+
+    target: str
+    holds: Holds = "pages"
+    fields: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    """The newest first."""
+    is_placed: bool = False
+    """Whether what has its name is this output, or may be."""
+    stamp: Stamp | None = None
+    """That of the file when it was finished; None: it goes on, or is a directory."""
+
+    @property
+    def written(self) -> int:
+        """The number of the last result that is in it for good."""
+        return self.marks[0].number if self.marks else 0
+
+    def marked(self, mark: Mark) -> "OutputState":
+        """Return the state with one more position."""
+        return msgspec.structs.replace(self, marks=(mark, *self.marks[: MARKS_KEPT - 1]))
+
+
+class StateFile:
+    """The file that keeps the state of one output."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._folder = folder
+        self._name = f"{key}.json"
+
+    def read(self) -> OutputState | None:
+        """Return the state; None if the crawl has not begun this output."""
+        try:
+            return msgspec.json.decode((self._folder / self._name).read_bytes(), type=OutputState)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise CrawlError(
+                f"{self._folder / self._name}, which tells how far an output is, cannot be read "
+                f"({error}): remove it and move the output away, and it is written again"
+            ) from error
+
+    def write(self, state: OutputState) -> None:
+        """Keep the state; this outlasts a loss of power."""
+        write_file(str(self._folder), self._name, [msgspec.json.encode(state)], durable=True)
+
+
+def read_states(folder: Path) -> list[OutputState]:
+    """Return what is known of each output of a crawl, by their names."""
+    files = sorted(folder.glob(f"*-{'[0-9a-f]' * 8}.json"))
+    states = [StateFile(folder, file.stem).read() for file in files]
+    return [state for state in states if state is not None]
+
+
+def state_folder(directory: Path) -> Path:
+    """Return where the states of the outputs of a crawl are, in its directory."""
+    return directory / MARKS / FOLDER
+
+
+def key_of(target: str) -> str:
+    """Return what the files of an output are called in the folder of states."""
+    return f"{Path(target).name[:60]}-{xxhash.xxh3_64_hexdigest(target.encode())[:8]}"
+
+
+class FollowedOutput:
+    """One output, with its state."""
+
+    def __init__(self, spec: OutputSpec, start: int = 0) -> None:
+        """Prepare; it begins after the result `start` if it is new."""
+        self._spec = spec
+        self._file = StateFile(spec.folder, spec.key)
+        self._start = start
+        self._may_switch = kind_of_output(spec.target).is_table and not spec.is_of_pages
+        self._output: Output | None = None
+        self._state = OutputState(target=spec.target, fields=spec.fields)
+        self._last: Result | None = None
+        """The last result that was handed over and has no mark."""
+        self._lock = OutputLock(spec)
+        self.number = start
+        """The number of the last result that was handed over."""
+
+    @property
+    def kept(self) -> int:
+        """The number of the last result that no crash takes away."""
+        return self._state.marks[0].number if self._state.marks else self._start
+
+    @property
+    def follows_depths(self) -> bool:
+        """Whether it shows the depths of pages."""
+        return self._made.follows_depths
+
+    @property
+    def takes_aliases(self) -> bool:
+        """Whether it has a use for the aliases of pages."""
+        return self._made.add_alias is not None
+
+    @property
+    def _made(self) -> Output:
+        assert self._output is not None
+        return self._output
+
+    def lock(self) -> None:
+        """Be the only one that writes it: before the log is opened.
+
+        Who had it until now may have written results that a log opened before does not show.
+        """
+        with self._explained():
+            self._lock.take()
+
+    async def open(self, reader: CrawlReader) -> None:
+        """Open it at the newest position whose result is still in the log; again if that failed."""
+        assert self._lock.is_held
+        with self._explained():
+            if self._output is not None:
+                self._output.close()
+            found = self._file.read() or self._state
+            if self._may_switch and found.holds == "records":
+                self._spec = msgspec.structs.replace(self._spec, holds="records")
+            meant = {name: getattr(self._spec, name) for name in ("holds", "fields")}
+            if any(getattr(found, name) != one for name, one in meant.items()):
+                found = msgspec.structs.replace(found, marks=())  # other rows were written
+            # From now on the file of that name may be ours, and on its way to become another.
+            self._state = msgspec.structs.replace(found, **meant, stamp=None)
+            self._file.write(self._state)
+            self._output = make_output(self._spec)
+            await self._rewind(reader)
+
+    async def _rewind(self, reader: CrawlReader) -> None:
+        self._last, marks = None, self._state.marks
+        for number, mark in enumerate(marks):
+            if await is_in_log(reader, mark):
+                with suppress(PositionLostError):
+                    self._made.rewind(mark.position)
+                    self._state = msgspec.structs.replace(self._state, marks=marks[number:])
+                    self.number = mark.number
+                    return
+        self._start_over()
+        self.number = self._start
+
+    def _start_over(self) -> None:
+        self._state = msgspec.structs.replace(self._state, marks=())
+        self._file.write(self._state)
+        self._made.rewind(None)
+
+    async def check(self, reader: CrawlReader) -> None:
+        """Go back if a server has lost results that were written already."""
+        marks = self._state.marks
+        if marks and not await is_in_log(reader, marks[0]):
+            with self._explained():
+                await self._rewind(reader)
+
+    def wants_page(self, result: Result) -> bool:
+        """Tell whether it needs the page of a result."""
+        return not self._switches_at(result) and self._made.wants_page(result)
+
+    def _switches_at(self, result: Result) -> bool:
+        is_first = result.records is not None and self._spec.holds == "pages"
+        return self._may_switch and is_first
+
+    def take(self, result: Result, page: Page | None) -> None:
+        """Take the next result.
+
+        With the first record, even one that was refused, a table of pages becomes one of records:
+        no result before had any.
+        """
+        with self._explained():
+            if self._switches_at(result):
+                self._made.close()
+                self._spec = msgspec.structs.replace(self._spec, holds="records")
+                self._state = msgspec.structs.replace(self._state, holds="records")
+                self._output = make_output(self._spec)
+                self._start_over()
+            self._made.write(result, page)
+        self._last, self.number = result, result.number
+
+    def skip(self, result: Result) -> None:
+        """Pass over a result whose page is not there any more; its row and its records are."""
+        if self.wants_page(result):
+            self._last, self.number = result, result.number
+        else:
+            self.take(result, None)
+
+    def keep(self) -> None:
+        """Make durable what was taken, and note where that ends."""
+        if self._last is not None:
+            with self._explained():
+                self._mark(self._last)
+                self._file.write(self._state)
+
+    def _mark(self, last: Result) -> None:
+        mark = Mark(
+            number=last.number,
+            url_id=last.url_id,
+            settled_at=last.settled_at,
+            position=self._made.flush(),
+        )
+        self._state = self._state.marked(mark)
+        self._last = None
+
+    def add_alias(self, url: Url, page_id: int) -> None:
+        """Take a URL that leads to a page of another one, before it is finished."""
+        assert self._made.add_alias is not None
+        with self._explained():
+            self._made.add_alias(url, page_id)
+
+    def finish(self, depths: Sequence[int]) -> OutputReport:
+        """Complete it, and let go of it."""
+        with self._explained():
+            if self._last is not None:
+                self._mark(self._last)
+            self._state = msgspec.structs.replace(self._state, is_placed=True)
+            self._file.write(self._state)
+            report = self._made.finish(depths)
+            self._state = msgspec.structs.replace(self._state, stamp=Stamp.of(self._spec.path))
+            self._file.write(self._state)
+        self.close()
+        return report
+
+    def discard(self) -> None:
+        """Remove what is written of it, which is not finished."""
+        if self._output is not None:
+            with suppress(OSError, PositionLostError):
+                self._output.rewind(None)  # an archive may have several files
+        self.close()
+        part = in_progress(self._spec.path)
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        if self._output is not None:
+            self._output.close()
+        self._lock.let_go()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            advice = "make room" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "fix this"
+            raise CrawlError(
+                f"cannot write the output {self._spec.target}: {error.strerror or error}; {advice} "
+                "and run the same command again, which goes on with it"
+            ) from error
+
+
+async def is_in_log(reader: CrawlReader, mark: Mark) -> bool:
+    """Tell whether the result of a mark is still the one that was written."""
+    found = await reader.results(mark.number - 1, 1)
+    return bool(found) and mark.is_of(found[0])

@@ -1,0 +1,86 @@
+"""The command that goes on with a crawl, and the names of modules from elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from gossamer.config import load
+from gossamer.coordinator.continuing import Origin, command_to_continue, module_changes
+from gossamer.coordinator.plan import Plan
+from gossamer.model import Snapshot
+from gossamer.modules.plugin_loading import absolute_name
+
+SEED = "http://a.test/"
+STORE = "redis://me:hush@db.test"
+
+
+def snapshot(pages: int, size: int) -> Snapshot:
+    return Snapshot(
+        waiting=1, in_progress=0, finished=0, pages=pages, visits=pages, bytes=0,
+        received=size, outcomes={}, hosts=1, elapsed_s=1.0, pages_per_s=1.0, ended_by=None,
+        max_pages=1, max_bytes=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "ended_by", "command"),
+    [
+        ({}, "interrupted", "gossamer resume a.test"),
+        ({"dir": "my crawl"}, "interrupted", "gossamer resume 'my crawl'"),
+        ({"dir": "-x"}, "interrupted", "gossamer resume ./-x"),
+        ({"max-pages": "50"}, "max-pages", "gossamer resume a.test --max-pages 100"),
+        ({"max-pages": "5"}, "max-pages", "gossamer resume a.test --max-pages 80"),
+        ({"max-bytes": "3MB"}, "max-bytes", "gossamer resume a.test --max-bytes 6MB"),
+        ({"store": "sqlite:x.db"}, "interrupted", "gossamer resume --store sqlite:x.db"),
+        (
+            {"store": STORE, "insecure-store": True, "name": "n"},
+            "interrupted",
+            "gossamer resume --name n --insecure-store"
+            "  # with GOSSAMER_STORE set to redis://me:***@db.test",
+        ),
+        (
+            {"store": "redis://db.test", "insecure-store": True, "name": "n"},
+            "interrupted",
+            "gossamer resume --store redis://db.test --name n --insecure-store",
+        ),
+        ({}, "complete", None),
+        ({"store": "memory:"}, "max-pages", None),
+    ],
+)
+def test_the_command(given: dict[str, object], ended_by: str, command: str | None) -> None:
+    plan = Plan(load({"seeds": (SEED,), **given}, {}).options)
+    assert command_to_continue(plan, ended_by, {}, snapshot(40, 1_000_000)) == command
+
+
+def test_a_store_of_the_environment_is_not_repeated() -> None:
+    environment = {"GOSSAMER_STORE": STORE}
+    plan = Plan(load({"seeds": (SEED,)}, environment).options)
+    command = command_to_continue(plan, "interrupted", environment)
+    assert command == "gossamer resume --name a.test"
+
+
+@pytest.mark.parametrize(
+    ("spec", "absolute"),
+    [
+        ("save", "save"),
+        ("package.mod:see", "package.mod:see"),
+        ("./mine.py:see", "/there/mine.py:see"),
+        ("../my.python/x.py:A.b", "/my.python/x.py:A.b"),
+        ("mine.py:see:path=a.py", "/there/mine.py:see:path=a.py"),
+        ("/abs/x.py:see", "/abs/x.py:see"),
+    ],
+)
+def test_a_file_is_found_from_anywhere(spec: str, absolute: str) -> None:
+    assert absolute_name(spec, Path("/there")) == absolute
+
+
+def test_a_module_is_the_same_wherever_it_is_named_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    origin = Origin(machine="m", folder="/there", directory="/there/d")
+    before, now = ["noop", "./one.py:a", "save"], ["/there/one.py:a", "./one.py:a"]
+    new, missing = module_changes(before, now, origin, "gossamer replay d --module {}".format)
+    assert new.startswith("module ./one.py:a was not part of this crawl")
+    assert "'gossamer replay d --module ./one.py:a'" in new
+    assert missing.startswith("module save was part of this crawl and is left out")
