@@ -39,16 +39,16 @@ class Poisoned:
             os._exit(3)
 """
 BLOATS = """\
-from gossamer.content import analysis
+from gossamer.content import page_parser
 
-parse = analysis.parse
+parse = page_parser.parse
 
 def parse_with_a_huge_tree(body, *, url, **named):
     if url.endswith("/poison"):
         bytearray(8_000_000_000)
     return parse(body, url=url, **named)
 
-analysis.parse = parse_with_a_huge_tree
+page_parser.parse = parse_with_a_huge_tree
 
 class Poisoned:
     def page(self, page):
