@@ -5,6 +5,7 @@ from gossamer.testing import Reply, Web
 HOSTS = ("a.localhost", "b.localhost", "c.localhost", "d.localhost")
 """Names that lead to this machine without anybody being asked."""
 LEAVES = 10
+LETTERS = str.maketrans("0123456789/", "abcdefghij ")
 
 
 def describe(web: Web, leaves_each: int = LEAVES) -> None:
@@ -20,7 +21,11 @@ def describe(web: Web, leaves_each: int = LEAVES) -> None:
         for number in range(1, 8):
             site.page(f"/way/{number}", links=[f"/way/{number + 1}", "/"], text=f"{host} {number}")
         for leaf in leaves:
-            site.page(leaf, links=["/", homes[0], "/leaf/0"], text=f"{host}{leaf} " * 50)
+            site.page(
+                leaf,
+                links=["/", homes[0], "/leaf/0"],
+                text=f"{host} {leaf.translate(LETTERS)} " * 50,
+            )
         for duplicate_of in ("/same-1", "/same-2"):
             site.page(duplicate_of, html=f"<p>I am unique on {host}.")
         site.status("/gone", 410)

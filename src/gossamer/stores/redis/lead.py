@@ -24,7 +24,7 @@ from gossamer.stores.redis.no_answer import complaint
 from gossamer.stores.redis.row_changes import PackedChanges
 from gossamer.stores.redis.row_keys import HOLD_S, WATCHED_S, RowKeys, pack_entry
 
-LEAD_S: Final = 5.0
+LEAD_S: Final = 4.5
 """How long nobody else may take the lead after the last word of the one that has it."""
 HOLD_CHECK_EVERY_S: Final = 0.005
 
