@@ -21,7 +21,7 @@ from benchmarks.peers.sites import SMALL, site
 
 from gossamer.testing import Web
 
-HERE = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[1]
 TURNS = 8
 LONG_TURNS = 2
 """Of what takes a quarter of a minute."""
@@ -67,8 +67,8 @@ def one_site(python: str, server: SiteServer) -> Figures:
 
 def many_hosts(python: str) -> Figures:
     """Crawl many hosts with four workers; return what a page took."""
-    command = [python, str(HERE / "crawl_graph.py"), json.dumps(WEB)]
-    ran = subprocess.run(command, capture_output=True, check=True, env=ENVIRONMENT)
+    command = [python, "-m", "benchmarks.crawl_graph", json.dumps(WEB)]
+    ran = subprocess.run(command, capture_output=True, check=True, cwd=ROOT, env=ENVIRONMENT)
     report: dict[str, Any] = json.loads(ran.stdout)
     assert report["wrong"] == []
     print(f"  memory of each process: {', '.join(f'{mb:.0f} MB' for mb in report['process_mb'])}")

@@ -1,7 +1,7 @@
 """Crawl the synthetic web in a process of its own, and hold what came of it against its oracle.
 
-    PYTHONPATH=tools python benchmarks/crawl_graph.py    1,000 hosts, 50,000 pages: a minute
-    PYTHONPATH=tools python benchmarks/crawl_graph.py '{"hosts": 100, "pages": 3000}'
+    PYTHONPATH=tools python -m benchmarks.crawl_graph    1,000 hosts, 50,000 pages: a minute
+    PYTHONPATH=tools python -m benchmarks.crawl_graph '{"hosts": 100, "pages": 3000}'
 
 Prints one object of JSON. Memory and CPU time are those of the crawl with all of its processes: the
 web is served by another process, and the oracle is asked afterwards.
@@ -19,9 +19,9 @@ import msgspec
 import uvloop
 from crawled import read_urls
 from memory_watch import MemoryWatch, children_of
+from tests.webs.graph import GraphWeb
 
 import gossamer
-from gossamer.testing import GraphWeb
 
 WORKERS = 4
 

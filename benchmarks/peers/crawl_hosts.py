@@ -8,9 +8,9 @@ import argparse
 import gc
 
 import uvloop
+from tests.webs.graph.layout import Layout
 
 import gossamer
-from gossamer.testing.graph.layout import Layout
 
 HOSTS = 1000
 

@@ -16,8 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import lxml.html
 from benchmarks.peers.places import CACHE, ROOT
 from fetch_docs import is_available, unpacked
-
-from gossamer.testing import GraphWeb
+from tests.webs.graph import GraphWeb
 
 SMALL, LARGE, MANY, HOSTS = "small pages", "large pages", "many pages", "many hosts"
 TITLES = {

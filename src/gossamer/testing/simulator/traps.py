@@ -1,7 +1,6 @@
 """Traps: hosts that have a page for every URL, and a link to another."""
 
-from gossamer.testing.graph.draws import draws
-from gossamer.testing.simulator.fault import FAULT_PATH, Fault, FaultRequest, linked
+from gossamer.testing.simulator.fault import FAULT_PATH, Fault, FaultRequest, draws, linked
 from gossamer.testing.site import Reply
 
 _WORDS = (

@@ -8,6 +8,7 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import IO
 
@@ -16,6 +17,8 @@ import msgspec
 from gossamer.model.errors import GossamerError
 from gossamer.testing.server import LOOPBACK
 from gossamer.testing.traffic import Traffic
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class GraphProcess:
@@ -48,10 +51,11 @@ class GraphProcess:
 @contextlib.contextmanager
 def serve_in_process(description: bytes, host_names: Iterable[str]) -> Iterator[GraphProcess]:
     """Serve the web of that description, in JSON, inside the `with` statement."""
-    with subprocess.Popen(  # noqa: S603 -- our own program
-        [sys.executable, "-m", "gossamer.testing.graph", description.decode()],
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.webs.graph", description.decode()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=ROOT,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -1,8 +1,23 @@
 """Faults of TLS: certificates that prove nothing, and handshakes that are none."""
 
-from gossamer.testing.certificates import Certificates
-from gossamer.testing.simulator.fault import Fault, MakesContext, never
+import ssl
+from collections.abc import Callable
+
+from tests.webs.certificates import Certificates
+
+from gossamer.testing.simulator import Fault, FaultRequest
 from gossamer.testing.site import KeepOpen, Raw, RawStep, Repeat
+
+MakesContext = Callable[[Certificates, str], ssl.SSLContext]
+"""Returns what a host of that name shows to clients of TLS."""
+
+
+class TlsFault(Fault, frozen=True, kw_only=True):
+    """A fault of a host that is asked over https."""
+
+    tls: Raw | MakesContext
+    """How it meets a client: with a handshake, or with these bytes instead."""
+
 
 _FATAL = b"\x15\x03\x03\x00\x02\x02"
 _NAME_UNKNOWN = _FATAL + b"\x70"
@@ -12,14 +27,18 @@ _HELLO = b"\x02" + len(_HELLO_BODY).to_bytes(3, "big") + _HELLO_BODY
 _OLD = b"\x16\x03\x01" + len(_HELLO).to_bytes(2, "big") + _HELLO
 
 
-def _instead(name: str, summary: str, *steps: RawStep) -> Fault:
+def never(_request: FaultRequest) -> None:
+    """Leave every request to the honest part of the host."""
+
+
+def _instead(name: str, summary: str, *steps: RawStep) -> TlsFault:
     """Return a fault that sends these bytes instead of a handshake."""
-    return Fault(name, summary, never, tls=Raw(steps))
+    return TlsFault(name, summary, never, tls=Raw(steps))
 
 
-def _showing(name: str, summary: str, make: MakesContext) -> Fault:
+def _showing(name: str, summary: str, make: MakesContext) -> TlsFault:
     """Return a fault of a certificate."""
-    return Fault(name, summary, never, tls=make)
+    return TlsFault(name, summary, never, tls=make)
 
 
 TLS = (

@@ -1,54 +1,19 @@
-"""Certificates of a simulated web, good and bad ones.
-
-They are made by a class that is given, such as `trustme.CA`: nothing here can sign, and nobody who
-only crawls needs a library that can.
-"""
+"""Certificates of a simulated web, good and bad ones, made by trustme."""
 
 import ssl
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+
+import trustme
 
 _LINKS_OF_CHAIN = 500
-
-
-class PemText(Protocol):
-    """A certificate or key as text."""
-
-    def bytes(self) -> bytes:
-        """Return the text."""
-
-    def tempfile(self) -> AbstractContextManager[str]:
-        """Have it in a file for a while."""
-
-
-class HostCertificate(Protocol):
-    """A certificate of a host, with its key."""
-
-    @property
-    def private_key_and_cert_chain_pem(self) -> PemText:
-        """Both."""
-
-
-class CertificateAuthority(Protocol):
-    """Whoever signs certificates; `trustme.CA` is one."""
-
-    @property
-    def cert_pem(self) -> PemText:
-        """Its own certificate."""
-
-    def issue_cert(self, *identities: str, not_after: datetime | None = None) -> HostCertificate:
-        """Return a certificate for these names."""
 
 
 class Certificates:
     """The certificates of a web: those of an authority to trust, and others."""
 
-    def __init__(self, make_authority: Callable[[], CertificateAuthority]) -> None:
-        self._make_authority = make_authority
-        self._trusted = make_authority()
+    def __init__(self) -> None:
+        self._trusted = trustme.CA()
 
     def write_authority(self, path: Path) -> None:
         """Write the certificate that a client is to trust (`--ca-file`)."""
@@ -69,12 +34,12 @@ class Certificates:
 
     def of_unknown_authority(self, name: str) -> ssl.SSLContext:
         """Return what shows a certificate that nobody has a reason to trust."""
-        return _showing(self._make_authority().issue_cert(name))
+        return _showing(trustme.CA().issue_cert(name))
 
     def self_signed(self, name: str) -> ssl.SSLContext:
         """Return what shows a certificate, and the host's own authority that has signed it."""
-        own = self._make_authority()
-        return _showing(own.issue_cert(name), own.cert_pem.bytes())
+        authority = trustme.CA()
+        return _showing(authority.issue_cert(name), authority.cert_pem.bytes())
 
     def of_long_chain(self, name: str) -> ssl.SSLContext:
         """Return what shows several hundred certificates."""
@@ -82,7 +47,7 @@ class Certificates:
         return _showing(self._trusted.issue_cert(name), links)
 
 
-def _showing(certificate: HostCertificate, links: bytes = b"") -> ssl.SSLContext:
+def _showing(certificate: trustme.LeafCert, links: bytes = b"") -> ssl.SSLContext:
     """Return what shows a certificate, and further links of its chain."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with certificate.private_key_and_cert_chain_pem.tempfile() as path:

@@ -14,8 +14,8 @@ pages. `reachable` searches the same description without any of the crawler's co
 outcome and depth of each URL.
 """
 
-from gossamer.testing.graph.oracle import Expected
-from gossamer.testing.graph.process import GraphProcess
-from gossamer.testing.graph.web import GraphWeb
+from tests.webs.graph.oracle import Expected
+from tests.webs.graph.process import GraphProcess
+from tests.webs.graph.web import GraphWeb
 
 __all__ = ["Expected", "GraphProcess", "GraphWeb"]

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from gossamer.testing.graph.draws import NextRandom, draws
-from gossamer.testing.graph.layout import Layout
+from tests.webs.graph.layout import Layout
+
+from gossamer.testing.simulator.fault import NextRandom, draws
 
 _SENTENCES = 1000
 _LINES = range(10)

@@ -10,12 +10,12 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from tests.webs.graph import Expected, GraphProcess, GraphWeb
+from tests.webs.graph.process import ROOT, serve_in_process
 
 from gossamer.model import Outcome, Url
 from gossamer.model.errors import GossamerError
-from gossamer.testing import GraphWeb, Web
-from gossamer.testing.graph import Expected, GraphProcess
-from gossamer.testing.graph.process import serve_in_process
+from gossamer.testing import Web
 from gossamer.urls import resolve
 
 GRAPH = GraphWeb(hosts=12, pages=600, reset=3, silent=1, slow_s=0.002, slow_hosts=0.2, calendars=1)
@@ -198,12 +198,13 @@ def test_a_server_that_cannot_start_is_told(capfd: pytest.CaptureFixture[str]) -
 
 def test_the_server_leaves_when_its_owner_is_killed() -> None:
     program = (
-        "import time; from gossamer.testing import GraphWeb\n"
+        "import time; from tests.webs.graph import GraphWeb\n"
         "with GraphWeb(hosts=1, pages=9).serve_in_process() as served:\n"
         "    print(served.address[1], flush=True)\n"
         "    time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as owner:
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as owner:
         assert owner.stdout is not None
         connection = socket.create_connection(("127.0.0.1", int(owner.stdout.readline())), 10)
         owner.kill()

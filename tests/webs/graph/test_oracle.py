@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 import pytest
+from tests.webs.graph import Expected, GraphWeb
+from tests.webs.graph.fates import Fate, Fates
+from tests.webs.graph.oracle import Oracle
 
 from gossamer.model import Outcome, Url
 from gossamer.model.errors import UsageError
-from gossamer.testing import GraphWeb
-from gossamer.testing.graph import Expected
-from gossamer.testing.graph.fates import Fate, Fates
-from gossamer.testing.graph.oracle import Oracle
 
 
 class Redirects(Fates):

@@ -5,15 +5,15 @@ from functools import cached_property, partial
 from itertools import islice
 
 import msgspec
+from tests.webs.graph.fates import Fate, Fates
+from tests.webs.graph.layout import PRIVATE_DIRECTORY, Layout
+from tests.webs.graph.oracle import Expected, GraphScope, Oracle
+from tests.webs.graph.pages import Pages
+from tests.webs.graph.process import GraphProcess, serve_in_process
 
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
-from gossamer.testing.graph.draws import draws
-from gossamer.testing.graph.fates import Fate, Fates
-from gossamer.testing.graph.layout import PRIVATE_DIRECTORY, Layout
-from gossamer.testing.graph.oracle import Expected, GraphScope, Oracle
-from gossamer.testing.graph.pages import Pages
-from gossamer.testing.graph.process import GraphProcess, serve_in_process
+from gossamer.testing.simulator.fault import draws
 from gossamer.testing.site import KeepOpen, Raw, Reply, Reset
 from gossamer.testing.web import Web
 

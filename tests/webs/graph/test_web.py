@@ -6,15 +6,16 @@ from collections import Counter
 
 import msgspec
 import pytest
+from tests.webs.graph import GraphWeb
+from tests.webs.graph.fates import Fate
+from tests.webs.graph.process import ROOT
 
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
-from gossamer.testing import GraphWeb
-from gossamer.testing.graph.fates import Fate
 
 DIGEST = """
 import hashlib, sys
-from gossamer.testing import GraphWeb
+from tests.webs.graph import GraphWeb
 graph = GraphWeb(hosts=20, pages=1000, calendars=1, seed=int(sys.argv[1]))
 pages = [graph.contents.html(page) for page in range(graph.pages)]
 whole = repr((pages, sorted(graph.fates.redirects.items()), graph.reachable()))
@@ -27,6 +28,7 @@ def digest(seed: int, hash_seed: int) -> str:
     made = subprocess.run(
         [sys.executable, "-c", DIGEST, str(seed)],
         env={"PYTHONHASHSEED": str(hash_seed)},
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Literal
 
 import msgspec
+from tests.webs.graph.fates import Fate, Fates
 
 from gossamer.model import Outcome
-from gossamer.testing.graph.fates import Fate, Fates
 
 GraphScope = Literal["any", "host"]
 

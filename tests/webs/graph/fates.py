@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from itertools import cycle, islice, pairwise
 
-from gossamer.testing.graph.draws import NextRandom
+from gossamer.testing.simulator.fault import NextRandom
 
 _CHAIN_LENGTHS = (1, 1, 1, 1, 1, 2, 1, 1, 3, 5)
 """The lengths of chains of redirects: every crawler follows the longest."""

@@ -1,4 +1,4 @@
-"""Serve a web: `python -m gossamer.testing.graph '{"hosts": 10, "pages": 200}'`.
+"""Serve a web: `python -m tests.webs.graph '{"hosts": 10, "pages": 200}'`.
 
 Prints where it listens; answers every line on its standard input with a report of the traffic so
 far, and exits at the end of the input (Ctrl-D).
@@ -9,9 +9,9 @@ import sys
 import time
 
 import msgspec
+from tests.webs.graph.web import GraphWeb
 
 from gossamer.model.errors import UsageError
-from gossamer.testing.graph.web import GraphWeb
 from gossamer.testing.traffic import traffic_of
 from gossamer.testing.web import Web
 

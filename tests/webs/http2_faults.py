@@ -6,9 +6,11 @@ the host is an honest one.
 
 import ssl
 
-from gossamer.testing.certificates import Certificates
-from gossamer.testing.http2 import END_HEADERS, PADDED, PREFACE_TARGET, Frame, field, frame
-from gossamer.testing.simulator.fault import Fault, raw
+from tests.webs.certificates import Certificates
+from tests.webs.http2_frames import END_HEADERS, PADDED, PREFACE_TARGET, Frame, field, frame
+from tests.webs.tls_faults import TlsFault
+
+from gossamer.testing.simulator.fault import raw
 from gossamer.testing.site import KeepOpen, RawStep, Repeat
 
 _STREAM = 1
@@ -29,8 +31,8 @@ def _with_http2(certificates: Certificates, name: str) -> ssl.SSLContext:
     return context
 
 
-def _fault(name: str, summary: str, *steps: RawStep) -> Fault:
-    return Fault(name, summary, raw(_SETTINGS, *steps), at=(PREFACE_TARGET,), tls=_with_http2)
+def _fault(name: str, summary: str, *steps: RawStep) -> TlsFault:
+    return TlsFault(name, summary, raw(_SETTINGS, *steps), at=(PREFACE_TARGET,), tls=_with_http2)
 
 
 HTTP2 = (
