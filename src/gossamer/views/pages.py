@@ -53,9 +53,7 @@ class UrlEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_urls(
-    crawl: StoredCrawl,
-    states: Collection[UrlState] = ANY_STATE,
-    outcome: Outcome | None = None,
+    crawl: StoredCrawl, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
 ) -> AsyncIterator[UrlEntry]:
     """Yield the URLs in one of the states, in the order of discovery."""
     async for listed in crawl.reader.urls(states, outcome):

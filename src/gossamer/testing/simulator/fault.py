@@ -74,6 +74,22 @@ def raw(*steps: RawStep) -> Player:
     return always(Raw(steps))
 
 
+def status(number: int, **fields: str) -> Player:
+    """Return what answers with this status and header fields (`_` stands for a hyphen)."""
+    headers = {name.replace("_", "-"): value for name, value in fields.items()}
+    return always(Reply(status=number, headers=headers))
+
+
+def answering(name: str, summary: str, answer: SiteAnswer) -> Fault:
+    """Return a fault that gives the same answer to every request."""
+    return Fault(name, summary, always(answer))
+
+
+def sending(name: str, summary: str, *steps: RawStep) -> Fault:
+    """Return a fault that sends exactly these bytes and pauses."""
+    return Fault(name, summary, raw(*steps))
+
+
 def linking(*links: str, text: str = "", head: str = "") -> str:
     """Return a page with these links."""
     items = "".join(f'<li><a href="{escape(link)}">on</a>\n' for link in links)

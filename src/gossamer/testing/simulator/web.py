@@ -14,9 +14,8 @@ from gossamer.testing.simulator.content import CODINGS, CONTENT, MARKUP
 from gossamer.testing.simulator.fault import Fault, FaultRequest
 from gossamer.testing.simulator.framing import FRAMING, SLOW
 from gossamer.testing.simulator.hosts import HonestPages, HostProfile, Hosts, page_path
-from gossamer.testing.simulator.links import LINKS, REDIRECTS
+from gossamer.testing.simulator.links import LINKS, REDIRECTS, TRAPS
 from gossamer.testing.simulator.robots import ROBOTS_FAULTS
-from gossamer.testing.simulator.traps import TRAPS
 from gossamer.testing.site import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.traffic import RequestRecord
 
