@@ -15,8 +15,7 @@ from gossamer.config import load
 from gossamer.coordinator.api import crawl
 from gossamer.stores.reading import ReadRequest
 from gossamer.testing.simulator import ServedWeb, SimulatedWeb
-from gossamer.views.crawls import open_crawl
-from gossamer.views.pages import list_urls
+from gossamer.views.crawls import list_urls, open_crawl
 from gossamer.views.verify import verify
 
 

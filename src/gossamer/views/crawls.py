@@ -1,7 +1,7 @@
-"""Stored crawls, to be read and listed: they may be running, have ended, or have been killed."""
+"""Stored crawls: opened, listed, their URLs listed, and bodies read; they may be running."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, cast
@@ -10,14 +10,30 @@ import msgspec
 
 from gossamer.config import IN_DIRECTORY, StoreAddress
 from gossamer.coordinator.plan import StoredOptions, read_options
-from gossamer.model.errors import GossamerError, OlderFormatError
+from gossamer.model import HostKey, Outcome, Url
+from gossamer.model.errors import CrawlError, GossamerError, OlderFormatError
+from gossamer.modules.page_directory import FOLDER as SAVED_FOLDER
+from gossamer.modules.page_directory import saved_folders
 from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
-from gossamer.stores.reading import CrawlCounts, CrawlReader, ReadRequest
+from gossamer.stores.reading import (
+    ANY_STATE,
+    CrawlCounts,
+    CrawlReader,
+    ReadRequest,
+    State,
+    state_of,
+)
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
 
 CrawlState = Literal["running", "finished", "interrupted", "crashed"]
 BudgetName = Literal["max-pages", "max-bytes"]
+
+_OF_THE_RECORD = (
+    *("url", "depth", "outcome", "host", "score", "queue", "attempts", "detail"),
+    *("found_at", "finished_at"),
+)
 
 
 class StoredCrawl(msgspec.Struct, frozen=True):
@@ -131,3 +147,86 @@ async def _read(request: ReadRequest, name: str) -> CrawlEntry:
         return CrawlEntry(name=name, state="outdated", trouble=str(error))
     except GossamerError as error:
         return CrawlEntry(name=name, state="unreadable", trouble=str(error))
+
+
+class RepeatedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that a URL repeats, and how similar they are."""
+
+    id: int
+    """Its number."""
+    url: Url | None
+    """None while it is in progress."""
+    similarity: float
+    """Of the whole text, from 0 to 1; 1 if the content is the same."""
+    own_similarity: float
+    """Of the own contents, without navigation, header, footer and sidebar."""
+
+
+class UrlEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL in a list."""
+
+    id: int | None
+    """The number of its page, if it has one."""
+    url: Url
+    depth: int
+    outcome: Outcome | None
+    bytes: int | None
+    """The size of its page."""
+    state: State
+    url_state: str
+    host: HostKey
+    score: float | None
+    queue: int | None
+    attempts: int
+    detail: str
+    duplicate_of: RepeatedPage | None
+    found_at: float
+    finished_at: float | None
+
+
+async def list_urls(
+    crawl: StoredCrawl, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
+) -> AsyncIterator[UrlEntry]:
+    """Yield the URLs in one of the states, in the order of discovery."""
+    async for listed in crawl.reader.urls(states, outcome):
+        record = listed.record
+        yield UrlEntry(
+            id=record.page_id,
+            bytes=listed.bytes,
+            duplicate_of=repeated_page(record, listed.original),
+            state=state_of(record.state),
+            url_state=record.state.name.lower(),
+            **{name: getattr(record, name) for name in _OF_THE_RECORD},
+        )
+
+
+async def read_body(crawl: StoredCrawl, number: int) -> tuple[PageRecord, bytes]:
+    """Return a page and its body; a CrawlError says why there is none."""
+    reader = crawl.reader
+    page = await reader.page(number)
+    if page is None:
+        last = await reader.last_page()
+        there_are = f"the pages are numbered 1 to {last}" if last else "no page has been kept yet"
+        raise CrawlError(f"there is no page {number}: {there_are}")
+    body = await reader.content(number)
+    if body is not None:
+        return page, body
+    folders = saved_folders(crawl.options.module if crawl.options else ()) or [SAVED_FOLDER]
+    files = [reader.directory / one / str(number) for one in folders if reader.directory]
+    elsewhere = next(
+        (f"it was saved as {saved}" for saved in files if saved.is_file()),
+        "--keep says how long bodies are kept, and the module 'save' writes them to files",
+    )
+    raise CrawlError(f"the body of page {number} has expired; {elsewhere}")
+
+
+def repeated_page(record: UrlRecord, url: Url | None) -> RepeatedPage | None:
+    """Return the page that a URL repeats, whose URL is given; None if it repeats none."""
+    if record.duplicate_of is None:
+        return None
+    return RepeatedPage(
+        id=record.duplicate_of,
+        url=url,
+        similarity=1.0 if record.similarity is None else record.similarity,
+        own_similarity=1.0 if record.own_similarity is None else record.own_similarity,
+    )

@@ -11,8 +11,7 @@ from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.urls import Scope, host_key
-from gossamer.views.crawls import CrawlState, StoredCrawl
-from gossamer.views.pages import RepeatedPage, repeated_page
+from gossamer.views.crawls import CrawlState, RepeatedPage, StoredCrawl, repeated_page
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 

@@ -21,10 +21,9 @@ from gossamer.stores.rows import OPTIONS_NOTE
 from gossamer.stores.sqlite.file import read_note
 from gossamer.stores.sqlite.row_reads import SqliteReader
 from gossamer.views.crawls import StoredCrawl, open_crawl
-from gossamer.views.verify_depths import depth_checks
-from gossamer.views.verify_pages import page_checks, saved_page_checks
-from gossamer.views.verify_progress import Check, Facts, form_rules, progress_checks
-from gossamer.views.verify_urls import url_checks
+from gossamer.views.verify_pages import page_checks, progress_checks, saved_page_checks
+from gossamer.views.verify_rules import Check, Facts, form_rules
+from gossamer.views.verify_urls import depth_checks, url_checks
 
 EXAMPLES = 5
 
