@@ -1,10 +1,10 @@
 """Stored crawls: opened, listed, their URLs listed, and bodies read; they may be running."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -69,6 +69,11 @@ class StoredCrawl(msgspec.Struct, frozen=True):
         return "interrupted" if self.ended_by(counts) == "interrupted" else "finished"
 
 
+def fields_of(source: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return some attributes by their names; None for those that are not there."""
+    return {name: getattr(source, name, None) for name in names}
+
+
 @asynccontextmanager
 async def open_crawl(request: ReadRequest) -> AsyncIterator[StoredCrawl]:
     """Open a crawl to read it, in whichever store it is."""
@@ -101,20 +106,17 @@ class CrawlEntry(msgspec.Struct, frozen=True, kw_only=True):
 async def crawls_below(here: Path) -> list[CrawlEntry]:
     """Return the crawls in a directory and right below it."""
     entries = []
-    for directory in _crawl_directories(here):
+    for directory in filter(is_crawl, _directories(here)):
         request = ReadRequest(address=IN_DIRECTORY, directory=directory)
         entry = await _read(request, str(directory))
-        entries.append(msgspec.structs.replace(entry, disk=_disk_of(directory)))
+        files = [*directory.glob(f"{DATABASE}*"), *directory.glob(f"{FOLDER}/{APPEND_ONLY_FILES}")]
+        disk = sum(file.stat().st_size for file in files)
+        entries.append(msgspec.structs.replace(entry, disk=disk))
     return entries
 
 
-def _crawl_directories(here: Path) -> list[Path]:
-    return [one for one in (here, *sorted(here.iterdir())) if is_crawl(one)]
-
-
-def _disk_of(directory: Path) -> int:
-    files = [*directory.glob(f"{DATABASE}*"), *directory.glob(f"{FOLDER}/{APPEND_ONLY_FILES}")]
-    return sum(file.stat().st_size for file in files)
+def _directories(here: Path) -> list[Path]:
+    return [here, *sorted(here.iterdir())]
 
 
 async def crawls_in(address: StoreAddress) -> list[CrawlEntry]:
@@ -135,14 +137,8 @@ async def _read(request: ReadRequest, name: str) -> CrawlEntry:
     try:
         async with open_crawl(request) as crawl:
             counts = await crawl.reader.counts()
-            return CrawlEntry(
-                name=name,
-                state=crawl.state(counts),
-                urls=counts.urls,
-                pages=counts.pages,
-                bytes=counts.bytes,
-                last_at=counts.last_at,
-            )
+            numbers = fields_of(counts, ("urls", "pages", "bytes", "last_at"))
+            return CrawlEntry(name=name, state=crawl.state(counts), **numbers)
     except OlderFormatError as error:
         return CrawlEntry(name=name, state="outdated", trouble=str(error))
     except GossamerError as error:
@@ -196,7 +192,7 @@ async def list_urls(
             duplicate_of=repeated_page(record, listed.original),
             state=state_of(record.state),
             url_state=record.state.name.lower(),
-            **{name: getattr(record, name) for name in _OF_THE_RECORD},
+            **fields_of(record, _OF_THE_RECORD),
         )
 
 
@@ -212,9 +208,9 @@ async def read_body(crawl: StoredCrawl, number: int) -> tuple[PageRecord, bytes]
     if body is not None:
         return page, body
     folders = saved_folders(crawl.options.module if crawl.options else ()) or [SAVED_FOLDER]
-    files = [reader.directory / one / str(number) for one in folders if reader.directory]
+    files = [reader.directory / name / str(number) for name in folders if reader.directory]
     elsewhere = next(
-        (f"it was saved as {saved}" for saved in files if saved.is_file()),
+        (f"it was saved as {file}" for file in files if file.is_file()),
         "--keep says how long bodies are kept, and the module 'save' writes them to files",
     )
     raise CrawlError(f"the body of page {number} has expired; {elsewhere}")

@@ -194,7 +194,7 @@ class DepthCheck:
             reach = depth[source] + self._step[source]
             if max(map(depth_of, targets), default=0) > reach and not self._relaxing[source]:
                 yield from self._beyond(reach, source, targets)
-            for target in [one for one in targets if parent[one] == source]:
+            for target in [target for target in targets if parent[target] == source]:
                 linked[target] = 1
 
     def _beyond(self, reach: int, source: int, targets: Iterable[int]) -> Iterator[str]:
