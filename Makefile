@@ -95,8 +95,8 @@ eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recog
 	$(BIN)/python tools/fetch_docs.py --manuals
 	$(BIN)/python -m benchmarks.eval.duplicates
 
-requirements: $(READY) $(DOCS) $(SERVERS)  ## print the table of requirements and write docs/requirements.md
-	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements write
+requirements: $(READY)  ## print the table of requirements and write docs/requirements.md
+	$(BIN)/python -m pytest --collect-only --quiet --quiet --requirements write
 
 docs: $(READY)  ## write the pages that follow from the code
 	$(BIN)/python tools/write_configuration.py

@@ -20,7 +20,7 @@ Screen = Callable[[str], list[str]]
 CRAWL = """
 import os, sys
 from gossamer.model import Snapshot
-from gossamer.coordinator import Summary
+from gossamer.coordinator.summary import Summary
 from gossamer.display import DisplayOptions, open_observer
 last = Snapshot(
     waiting=1, in_progress=2, finished=3, pages=3, visits=3, bytes=4, outcomes={}, hosts=1,
