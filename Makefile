@@ -54,13 +54,13 @@ chaos: $(READY) $(DOCS) $(SERVERS)  ## kill and draw at random for long: ROUNDS=
 		tests/chaos tests/cluster/chaos tests/contract tests/crawl/test_depth.py
 
 soak: $(READY) $(SERVERS)  ## crawl 2,000 hosts with every fault and watch it: MINUTES=10 STORE=redis SIMILARITY=off
-	PYTHONPATH=tools $(BIN)/python -m tests.soak --minutes $(MINUTES) --store $(STORE) \
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.soak --minutes $(MINUTES) --store $(STORE) \
 		--similarity $(SIMILARITY)
 
 # atheris follows the branches of the code; where there is none for this Python, hypothesis is enough.
 fuzz: $(READY)  ## random input for all that reads what the web sends: SECONDS=60 for each
 	-$(BIN)/python -m pip install --quiet --group fuzz
-	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m benchmarks.fuzz --seconds $(SECONDS)
 
 check: $(READY)  ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -72,31 +72,31 @@ format: $(READY)  ## put the code into its form
 	$(BIN)/ruff format .
 
 bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=python of another version
-	$(BIN)/python tests/perf/bench_page.py
-	$(BIN)/python tests/perf/bench_similarity.py
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.peers --sites "small pages" --crawlers Gossamer \
+	$(BIN)/python benchmarks/bench_page.py
+	$(BIN)/python benchmarks/bench_similarity.py
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.peers --sites "small pages" --crawlers Gossamer \
 		"Gossamer, near duplicates too" "Scrapy, LinkExtractor"
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.outputs
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_processes $(BASELINE)
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.outputs
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.bench_processes $(BASELINE)
 
 bench-redis: $(READY) $(DOCS) $(SERVERS)  ## measure what a shared crawl costs, with a Redis of its own
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_redis
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.bench_shared
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.bench_redis
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.bench_shared
 
 TURNS ?= 5
 bench-peers: $(READY) $(DOCS)  ## crawl the same sites as other crawlers, in turn: TURNS=5
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.peers --turns $(TURNS) --store
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.peers --turns $(TURNS) --store
 
 bench-growth: $(READY) $(DOCS)  ## measure the store as it grows, and the scheduler with 10,000 hosts
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.growth --store
-	PYTHONPATH=tools $(BIN)/python -m tests.perf.scheduler --store
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.growth --store
+	PYTHONPATH=tools $(BIN)/python -m benchmarks.scheduler --store
 
 eval-duplicates: $(READY) $(DOCS)  ## measure how well near duplicates are recognised
 	$(BIN)/python tools/fetch_docs.py --manuals
-	$(BIN)/python -m tests.eval.duplicates
+	$(BIN)/python -m benchmarks.eval.duplicates
 
-requirements: $(READY) $(DOCS) $(SERVERS)  ## print the table of requirements and write docs/requirements.md
-	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal --requirements write
+requirements: $(READY)  ## print the table of requirements and write docs/requirements.md
+	$(BIN)/python -m pytest --collect-only --quiet --quiet --requirements write
 
 docs: $(READY)  ## write the pages that follow from the code
 	$(BIN)/python tools/write_configuration.py

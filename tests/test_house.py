@@ -77,9 +77,9 @@ def test_no_file_is_a_catch_all() -> None:
 
 
 def test_no_two_classes_share_a_name() -> None:
-    """One name has one meaning, in the package, its tests and its tools."""
+    """One name has one meaning, in the package, its tests, benchmarks and tools."""
     homes: defaultdict[str, list[str]] = defaultdict(list)
-    for folder in (PACKAGE, TESTS, ROOT / "tools"):
+    for folder in (PACKAGE, TESTS, ROOT / "benchmarks", ROOT / "tools"):
         for path in sorted(folder.rglob("*.py")):
             for node in ast.parse(path.read_bytes()).body:
                 if isinstance(node, ast.ClassDef):
@@ -91,7 +91,7 @@ def texts() -> Iterator[Path]:
     for path in [*ROOT.glob("*.*"), ROOT / "Makefile"]:
         if path.suffix in TEXTS or path.name == "Makefile":
             yield path
-    for folder in ("deploy", "docs", "examples", "src", "tests", "tools"):
+    for folder in ("benchmarks", "deploy", "docs", "examples", "src", "tests", "tools"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in TEXTS:
                 yield path

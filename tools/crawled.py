@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.webs.graph import GraphProcess
 
 from gossamer.coordinator.api import crawl
 from gossamer.coordinator.summary import Summary
@@ -17,7 +18,6 @@ from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.sqlite.file import reading
 from gossamer.stores.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.url_record import Result, UrlRecord
-from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web
 
 

@@ -3,10 +3,12 @@
 Tests carry `@pytest.mark.req("C5")`. `docs/requirements.toml` lists every requirement and whether
 it is declared done. `pytest --requirements print` shows the table, `check` also fails the run when
 a declared-done requirement has no passing test or docs/requirements.md is not current, and `write`
-brings that page up to date.
+brings that page up to date, also with `--collect-only`: the page says which tests there are. The
+console names all files.
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +22,14 @@ HEAD = """\
 # Requirements and the tests that prove them
 
 Written by `make requirements` from the marks on the tests and `docs/requirements.toml`; do not edit
-this page by hand. A requirement is *done* when it is declared so and each test below passed;
-`make test` fails when a done one has no test.
+this page by hand. A requirement is *done* when it is declared so and all of its tests passed; `make
+test` fails when a done one has no test. The files are those with most of its tests:
+`git grep 'req(.*"D19"' tests` finds all tests of D19.
 
-| id | requirement | state | tests |
-|---|---|---|---|
+| id | requirement | state | tests | files |
+|---|---|---|---|---|
 """
+FILES_SHOWN = 3
 
 
 class Requirement:
@@ -35,7 +39,10 @@ class Requirement:
         self.key = key
         self.text = text
         self.done = done
+        self.tests: set[str] = set()
+        """The test functions that carry its id, without their parameters."""
         self.results: dict[str, bool] = {}
+        """Whether the tests that ran have passed."""
 
     @property
     def proved(self) -> bool:
@@ -43,9 +50,10 @@ class Requirement:
         return bool(self.results) and all(self.results.values())
 
     @property
-    def functions(self) -> list[str]:
-        """The test functions, parameters folded away, in order of their files."""
-        return sorted({node.split("[")[0] for node in self.results})
+    def files(self) -> list[str]:
+        """The files with its tests: those with most of them first."""
+        counts = Counter(node.partition("::")[0] for node in self.tests)
+        return sorted(counts, key=lambda file: (-counts[file], file))
 
 
 def load_declared(path: Path = DECLARED) -> dict[str, Requirement]:
@@ -60,9 +68,10 @@ def load_declared(path: Path = DECLARED) -> dict[str, Requirement]:
 def problems(requirements: dict[str, Requirement]) -> list[str]:
     """Say what is wrong: declared done and not proved."""
     return [
-        f"{one.key} is declared done, but " + ("a test failed" if one.results else "no test ran")
-        for one in requirements.values()
-        if one.done and not one.proved
+        f"{requirement.key} is declared done, but "
+        + ("a test failed" if requirement.results else "no test ran")
+        for requirement in requirements.values()
+        if requirement.done and not requirement.proved
     ]
 
 
@@ -70,14 +79,11 @@ def page(requirements: dict[str, Requirement]) -> str:
     """Render docs/requirements.md."""
 
     def rows() -> Iterator[str]:
-        for one in requirements.values():
-            state = "done" if one.done else "open"
-            by_file: dict[str, list[str]] = {}
-            for node in one.functions:
-                file, _, name = node.partition("::")
-                by_file.setdefault(file, []).append(name.removeprefix("test_"))
-            tests = "<br>".join(f"`{file}`: {', '.join(by_file[file])}" for file in by_file)
-            yield f"| {one.key} | {one.text} | {state} | {tests} |"
+        for requirement in requirements.values():
+            state = "done" if requirement.done else "open"
+            files = ", ".join(f"`{file}`" for file in requirement.files[:FILES_SHOWN])
+            cells = requirement.key, requirement.text, state, str(len(requirement.tests)), files
+            yield f"| {' | '.join(cells)} |"
 
     return HEAD + "\n".join(rows()) + "\n"
 
@@ -90,26 +96,36 @@ class RequirementTable:
         self.requirements = load_declared()
         self.complaints: list[str] = []
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the tests that there are, whether they will be run or not."""
+        for item in session.items:
+            self._proved_by(item)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the result of one phase of a test under each id that it carries.
 
         One that was skipped says nothing, neither for nor against.
         """
-        if report.skipped:
-            return
-        for name, key in report.user_properties:
-            if name != "req":
-                continue
-            one = self.requirements.get(str(key))
-            if one is None:
-                self.complaints.append(f"{report.nodeid} proves an unknown requirement {key}")
-            elif report.when == "call" or report.failed:
-                passed = one.results.get(report.nodeid, True)
-                one.results[report.nodeid] = passed and report.passed
+        for requirement in self._proved_by(report):
+            if not report.skipped and (report.when == "call" or report.failed):
+                passed = requirement.results.get(report.nodeid, True)
+                requirement.results[report.nodeid] = passed and report.passed
+
+    def _proved_by(self, test: pytest.Item | pytest.TestReport) -> list[Requirement]:
+        """Return the requirements whose ids a test carries, each of which then knows the test."""
+        requirements = []
+        for key in (str(key) for name, key in test.user_properties if name == "req"):
+            if requirement := self.requirements.get(key):
+                requirement.tests.add(test.nodeid.split("[")[0])
+                requirements.append(requirement)
+            else:
+                self.complaints.append(f"{test.nodeid} proves an unknown requirement {key}")
+        return requirements
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write or check the page, and fail the run on an unproved requirement."""
-        self.complaints += problems(self.requirements)
+        if not session.config.option.collectonly:
+            self.complaints += problems(self.requirements)
         text = page(self.requirements)
         if self.mode == "write":
             PAGE.write_text(text, encoding="utf-8")
@@ -121,12 +137,16 @@ class RequirementTable:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table: id, tests, passed."""
         terminalreporter.section("requirements")
-        for one in self.requirements.values():
-            passed = sum(one.results.values())
-            state = "done" if one.done else "open"
-            verdict = f"{passed} of {len(one.results)} tests passed" if one.results else "no test"
-            files = sorted({name.partition("::")[0] for name in one.functions})
-            terminalreporter.line(f"{one.key:<4} {state}  {verdict:<26} {', '.join(files)}")
+        for requirement in self.requirements.values():
+            results = requirement.results
+            state = "done" if requirement.done else "open"
+            verdict = (
+                f"{sum(results.values())} of {len(results)} tests passed"
+                if results
+                else "no test ran"
+            )
+            files = ", ".join(requirement.files)
+            terminalreporter.line(f"{requirement.key:<4} {state}  {verdict:<26} {files}")
         for complaint in self.complaints:
             terminalreporter.line(f"requirements: {complaint}", red=True)
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import trustme
 from tests.hostile.catalogue import CATALOGUE
+from tests.webs.tls_web import ALL_FAULTS, serve
 
 from gossamer.config import load
 from gossamer.coordinator.api import crawl
 from gossamer.stores.reading import ReadRequest
 from gossamer.testing.simulator import ServedWeb, SimulatedWeb
-from gossamer.views.crawls import open_crawl
-from gossamer.views.pages import list_urls
+from gossamer.views.crawls import list_urls, open_crawl
 from gossamer.views.verify import verify
 
 
@@ -71,12 +70,12 @@ def crawled(
 
 
 async def _crawl(directory: Path, store: str) -> HostileCrawlResult:
-    web = SimulatedWeb(hosts=3, pages=40, faults=dict.fromkeys(CATALOGUE, 0.0))
+    faults = dict.fromkeys(CATALOGUE, 0.0)
+    web = SimulatedWeb(hosts=3, pages=40, faults=faults, catalogue=ALL_FAULTS)
     own = {"store": store, "name": secrets.token_hex(4)} if store else {}
     with_http2 = [f"{fault}.test" for fault in CATALOGUE if fault.startswith("h2-")]
     begun = time.monotonic()
-    with web.serve(authority=trustme.CA) as served:
-        assert served.certificates is not None
+    with serve(web) as served:
         served.certificates.write_authority(directory / "ca.pem")
         summary = await crawl(
             *(served.home(label) for label in web.labels),

@@ -3,9 +3,9 @@
 import pytest
 from tests.hostile.catalogue import CATALOGUE, NOT_HERE, OR_ELSE
 from tests.hostile.conftest import HostileCrawlResult
+from tests.webs.tls_web import ALL_FAULTS
 
 from gossamer.model import Outcome
-from gossamer.testing.simulator import FAULTS
 
 REASONS = {
     "tls-expired": "certificate has expired",
@@ -72,4 +72,4 @@ def test_the_crawl_ends_whole_and_in_time(crawled: HostileCrawlResult) -> None:
 
 
 def test_every_fault_has_an_entry() -> None:
-    assert {*CATALOGUE} | NOT_HERE == {*FAULTS}
+    assert {*CATALOGUE} | NOT_HERE == {*ALL_FAULTS}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 from tests.unit.views.reading import broken, in_redis, verified
+from tests.webs.graph import GraphWeb
 
 from gossamer.config import load
 from gossamer.coordinator.engine import Engine
@@ -26,7 +27,6 @@ from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Rows
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import Web
-from gossamer.testing.graph import GraphWeb
 from gossamer.views.verify import Verification
 from gossamer.worker.link_filter import LinkFilter
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gossamer.testing.http2 import (
+from tests.webs.http2_frames import (
     ACK,
     END_HEADERS,
     END_STREAM,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trustme
 from tests.web.http2_server import http2_server
+from tests.webs.http2_frames import field
 
 from gossamer.config.request_values import Secret
 from gossamer.download.client import Client
@@ -17,7 +18,6 @@ from gossamer.download.request_settings import ConnectionSettings, ProxyLogin, R
 from gossamer.model import Cause, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Web
-from gossamer.testing.http2 import field
 
 PAGE = b"<!doctype html><title>Two</title><p>over HTTP/2"
 STATUS_200 = b"\x88"  # RFC 7541, appendix A

@@ -15,10 +15,9 @@ from gossamer.model import Url
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
-from gossamer.views.crawls import open_crawl
+from gossamer.views.crawls import RepeatedPage, open_crawl
 from gossamer.views.explain import Explanation, Waits
 from gossamer.views.explain import explain as explained
-from gossamer.views.pages import RepeatedPage
 
 LONGEST = 10_000
 STEPS_SHOWN = 12

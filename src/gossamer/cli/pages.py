@@ -22,8 +22,7 @@ from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
 from gossamer.stores.reading import ReadRequest, state_of
 from gossamer.stores.url_record import UrlState
-from gossamer.views.crawls import StoredCrawl, open_crawl
-from gossamer.views.pages import UrlEntry, list_urls, read_body
+from gossamer.views.crawls import StoredCrawl, UrlEntry, list_urls, open_crawl, read_body
 
 StateName = Literal["waiting", "in-progress", "finished", "too-deep"]
 

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,6 @@ from gossamer.model.errors import UsageError
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
 from gossamer.testing import Web, demo_site
-from gossamer.testing.certificates import CertificateAuthority
 from gossamer.testing.simulator import FAMILIES, FAULTS, ServedWeb, SimulatedWeb
 from gossamer.urls import parse_seed
 
@@ -55,13 +54,6 @@ def web(
         ),
     ] = (),
     port: Annotated[int, option("--port", "The port to listen on; by default a free one.")] = 0,
-    write_ca: Annotated[
-        Path | None,
-        option(
-            "--write-ca",
-            "Serve https too, and write the certificate to trust to this file; needs trustme.",
-        ),
-    ] = None,
     list_faults: Annotated[bool, option("--list-faults", "List the faults, and exit.")] = False,
 ) -> int:
     """Serve a simulated web on this machine until Ctrl-C: hosts of all sizes, with faults.
@@ -73,57 +65,37 @@ def web(
         return 0
     if not 0 <= port < 65_536:
         raise UsageError(f"port {port} (--port) must be from 0 to 65535")
-    authority = None if write_ca is None else _authority()
-    shares = _shares(fault, with_certificates=authority is not None)
-    simulated = SimulatedWeb(seed=seed, hosts=hosts, pages=pages, faults=shares, domain="localhost")
+    simulated = SimulatedWeb(
+        seed=seed, hosts=hosts, pages=pages, faults=_shares(fault), domain="localhost"
+    )
     ended = threading.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: ended.set())
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, lambda *_: ended.set())
     try:
-        with simulated.serve(port, authority) as served:
-            if served.certificates and write_ca:
-                served.certificates.write_authority(write_ca)
-            put_lines(_instructions(served, write_ca))
+        with simulated.serve(port) as served:
+            put_lines(_instructions(served))
             ended.wait()
             asked = served.requests
             put_lines([f"{asked.total()} requests to {len(asked)} hosts"])
     except OSError as error:
-        what = f"write {write_ca}" if error.filename else f"listen on port {port}"
-        raise UsageError(f"cannot {what}: {error.strerror}") from error
+        raise UsageError(f"cannot listen on port {port}: {error.strerror}") from error
     return 0
-
-
-def _authority() -> Callable[[], CertificateAuthority]:
-    """Return what makes certificates, where there is something that can."""
-    try:
-        import trustme  # noqa: PLC0415
-    except ImportError as error:
-        raise UsageError(
-            "certificates (--write-ca) are made by trustme: pip install trustme"
-        ) from error
-    return trustme.CA
 
 
 def _fault_rows() -> Iterator[list[str]]:
     for family, faults in FAMILIES.items():
         yield ["", f"-- {family}"]
-        yield from ([one.name, one.summary] for one in faults)
+        yield from ([fault.name, fault.summary] for fault in faults)
 
 
-def _shares(given: Sequence[str], *, with_certificates: bool) -> dict[str, float]:
+def _shares(faults: Sequence[str]) -> dict[str, float]:
     """Return the share of the hosts that have each fault; 0 stands for one host of its name."""
     shares: dict[str, float] = {}
-    for text in given:
-        name, has_share, words = text.partition("=")
-        names = [name]
-        if name == "all":
-            names = [
-                one.name
-                for one in FAULTS.values()
-                if with_certificates or not one.needs_certificates
-            ]
+    for text in faults:
+        name, has_share, number = text.partition("=")
+        names = list(FAULTS) if name == "all" else [name]
         try:
-            share = float(words) if has_share else 0.0
+            share = float(number) if has_share else 0.0
         except ValueError as error:
             raise UsageError(
                 f"fault {text!r} (--fault) needs a share from 0 to 1, such as {name}=0.1"
@@ -132,12 +104,10 @@ def _shares(given: Sequence[str], *, with_certificates: bool) -> dict[str, float
     return shares
 
 
-def _instructions(served: ServedWeb, ca_file: Path | None) -> list[str]:
+def _instructions(served: ServedWeb) -> list[str]:
     port = served.port
-    crawl = f"gossamer crawl {served.home()} --scope any --delay 0s"
-    if ca_file is not None:
-        crawl += f" --ca-file {ca_file} --http2"
     return [
         f"{served.web.hosts} hosts at {served.home()} and so on; Ctrl-C ends it. Crawl them with:",
-        f"  {crawl} --allow-network 127.0.0.1:{port} --allow-network '[::1]:{port}'",
+        f"  gossamer crawl {served.home()} --scope any --delay 0s"
+        f" --allow-network 127.0.0.1:{port} --allow-network '[::1]:{port}'",
     ]

@@ -9,12 +9,11 @@ r"""A simulated web for tests: real sockets, described in a few lines, well-beha
 
 `Web` is the server, `Site` one host with its answers, `Reply` and `Raw` the kinds of answers,
 `RequestRecord` a request that the server received and `traffic_of` the statistics of them.
-`demo_site` describes a small site to crawl, `GraphWeb` a web that knows what a crawl must find, and
-`SimulatedWeb` one of any size that misbehaves on demand.
+`demo_site` describes a small site to crawl, `SimulatedWeb` a web of any size that misbehaves on
+demand.
 """
 
 from gossamer.testing.demo import demo_site
-from gossamer.testing.graph import GraphWeb
 from gossamer.testing.simulator import SimulatedWeb
 from gossamer.testing.site import Close, KeepOpen, Pause, Raw, RawStep, Repeat, Reply, Reset, Site
 from gossamer.testing.traffic import RequestRecord, Traffic, min_gap_s, most_at_once, traffic_of
@@ -22,7 +21,6 @@ from gossamer.testing.web import Web
 
 __all__ = [
     "Close",
-    "GraphWeb",
     "KeepOpen",
     "Pause",
     "Raw",

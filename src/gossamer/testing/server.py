@@ -11,8 +11,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias, cast
 
-from gossamer.testing.client_hello import MAX_HELLO_BYTES, is_tls, is_whole, server_name
-from gossamer.testing.http2 import PREFACE, PREFACE_TARGET, has_request
 from gossamer.testing.site import (
     Close,
     KeepOpen,
@@ -26,8 +24,18 @@ from gossamer.testing.site import (
 )
 from gossamer.testing.traffic import RequestRecord
 
+new_event_loop: Callable[[], asyncio.AbstractEventLoop]
+try:
+    import uvloop
+except ImportError:
+    new_event_loop = asyncio.new_event_loop
+else:  # a request takes half the time
+    new_event_loop = uvloop.new_event_loop
+
+LOOPBACK = "127.0.0.1"
 MAX_HEADER_BYTES = 65_536
 """Longer request headers are refused."""
+_LAST_HANDSHAKES_S = 0.05
 
 
 def parse_request(head: bytes, connection: int = 0) -> RequestRecord | None:
@@ -100,12 +108,9 @@ class Connection(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, context: ServerContext, name: str = "", opening: Raw | None = None) -> None:
-        """Answer from the context, or with `opening` at once; `name` is the one that TLS tells."""
+    def __init__(self, context: ServerContext) -> None:
         self.closed = asyncio.Event()
         self._context = context
-        self._name = name
-        self._opening = opening
         self._number = next(context.numbers)
         self._buffer = b""
         self._ignores_input = False
@@ -120,8 +125,6 @@ class Connection(asyncio.Protocol):
         self._context.connections.add(self)
         if self._context.is_closing:
             self.abort()
-        elif self._opening is not None:
-            self._begin(self._opening, self._record("TLS"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop answering: one side has closed the connection."""
@@ -155,10 +158,6 @@ class Connection(asyncio.Protocol):
     def _serve(self) -> None:
         """Answer the complete requests in the buffer, one after the other."""
         while self._buffer and self._answering is None and self._writable.is_set():
-            if self._buffer.startswith(PREFACE):
-                if has_request(self._buffer):
-                    self._answer(self._record("PRI"))
-                break
             end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)
             if end < 0:
                 if len(self._buffer) >= MAX_HEADER_BYTES:
@@ -202,17 +201,6 @@ class Connection(asyncio.Protocol):
             )
         else:
             self._send(content, record, closes=closes)
-
-    def _record(self, method: str) -> RequestRecord:
-        """Return the record of what is no request of HTTP/1.1, and stands for its connection."""
-        return RequestRecord(
-            host=self._name,
-            path=PREFACE_TARGET,
-            method=method,
-            header=b"",
-            connection=self._number,
-            started=time.monotonic(),
-        )
 
     def _begin(self, answer: Raw, record: RequestRecord) -> None:
         self._ignore_input()
@@ -277,23 +265,6 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
 
 
-new_event_loop: Callable[[], asyncio.AbstractEventLoop]
-try:
-    import uvloop
-except ImportError:
-    new_event_loop = asyncio.new_event_loop
-else:  # a request takes half the time
-    new_event_loop = uvloop.new_event_loop
-
-LOOPBACK = "127.0.0.1"
-_LAST_HANDSHAKES_S = 0.05
-_HELLO_CHECK_S = 0.001
-
-TlsChooser: TypeAlias = Callable[[str], ssl.SSLContext | Raw]
-"""Says how a client is met that begins with TLS and asks for that name: with a handshake, or with
-exactly these bytes. Clients that begin with anything else speak plain HTTP."""
-
-
 class ServerThread:
     """A server that listens from construction until `stop`, which closes everything it opened.
 
@@ -302,7 +273,7 @@ class ServerThread:
     """
 
     def __init__(
-        self, answerer: Answerer, tls: ssl.SSLContext | TlsChooser | None, port: int = 0
+        self, answerer: Answerer, tls: ssl.SSLContext | None = None, port: int = 0
     ) -> None:
         self._context = ServerContext(answerer)
         self._tls = tls
@@ -344,37 +315,6 @@ class ServerThread:
 
     async def _admit(self, client: socket.socket) -> None:
         with contextlib.suppress(OSError):  # it is gone, or the TLS handshake failed
-            name, met = await self._meet(client)
-            opening, tls = (met, None) if isinstance(met, Raw) else (None, met)
             await self._loop.connect_accepted_socket(
-                lambda: Connection(self._context, name, opening), client, ssl=tls
+                lambda: Connection(self._context), client, ssl=self._tls
             )
-
-    async def _meet(self, client: socket.socket) -> tuple[str, ssl.SSLContext | Raw | None]:
-        """Return the name that a client of TLS asks for, and how it is met."""
-        if self._tls is None or isinstance(self._tls, ssl.SSLContext):
-            return "", self._tls
-        client.setblocking(False)
-        try:
-            begin = await self._peek(client)
-        except BaseException:
-            client.close()
-            raise
-        if not is_tls(begin):
-            return "", None
-        name = server_name(begin)
-        return name, self._tls(name)
-
-    async def _peek(self, client: socket.socket) -> bytes:
-        """Return the first bytes that a client sends, and leave them there."""
-        readable = asyncio.Event()
-        self._loop.add_reader(client, readable.set)
-        try:
-            await readable.wait()
-        finally:
-            self._loop.remove_reader(client)
-        while is_tls(begin := client.recv(MAX_HELLO_BYTES, socket.MSG_PEEK)):
-            if is_whole(begin):
-                break
-            await asyncio.sleep(_HELLO_CHECK_S)
-        return begin

@@ -11,8 +11,7 @@ from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.urls import Scope, host_key
-from gossamer.views.crawls import CrawlState, StoredCrawl
-from gossamer.views.pages import RepeatedPage, repeated_page
+from gossamer.views.crawls import CrawlState, RepeatedPage, StoredCrawl, fields_of, repeated_page
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 
@@ -103,46 +102,41 @@ async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     known = await reader.url(LinkFilter(scope or Scope.for_seeds("any", []), str).file(url).key)
     known = known or await reader.url(sitemap_key(url))
     counts = await reader.counts()
-    found = Explanation(
+    explanation = Explanation(
         url=url,
         state="never_seen",
         crawl=crawl.state(counts),
         urls_left=counts.unfinished,
-        max_depth=_max_depth(options, url),
-        host_rules=_host_rules(options, url),
-        scope=_judged(
-            scope, known.url if known else url, is_seed=known is not None and known.parent is None
-        ),
+        max_depth=_max_depth(options, url) if options else None,
+        host_rules=_host_rules(options, url) if options else [],
+        scope=_judge(scope, known.url if known else url, known) if scope else None,
         relaxing=counts.relaxing,
         over_host_urls=counts.over_host_urls,
     )
     if known is None:
-        return found
+        return explanation
     state = state_of(known.state)
+    original = await reader.page(known.duplicate_of or 0)
     return msgspec.structs.replace(
-        found,
+        explanation,
         state=state,
         known_as=known.url,
         url_state=known.state.name.lower(),
-        **{name: getattr(known, name) for name in _OF_THE_RECORD},
+        **fields_of(known, _OF_THE_RECORD),
         page=await reader.page(known.page_id or 0),
-        duplicate_of=await _repeated(crawl, known),
+        duplicate_of=repeated_page(known, original.url if original else None),
         path=await reader.path(known.id),
         attempts=await reader.attempts(known.id),
         waits=await _waits(crawl, counts, known, now) if state == "waiting" else None,
     )
 
 
-def _max_depth(options: StoredOptions | None, url: Url) -> int | None:
-    if options is None:
-        return None
+def _max_depth(options: StoredOptions, url: Url) -> int | None:
     ruled = options.host_table.rules_for(host_key(url)).depth
     return options.depth if ruled is None else ruled
 
 
-def _host_rules(options: StoredOptions | None, url: Url) -> list[HostRuleView]:
-    if options is None:
-        return []
+def _host_rules(options: StoredOptions, url: Url) -> list[HostRuleView]:
     applied = options.host_table.explain(host_key(url))
     return [
         HostRuleView(
@@ -155,15 +149,8 @@ def _host_rules(options: StoredOptions | None, url: Url) -> list[HostRuleView]:
     ]
 
 
-async def _repeated(crawl: StoredCrawl, url: UrlRecord) -> RepeatedPage | None:
-    original = await crawl.reader.page(url.duplicate_of or 0)
-    return repeated_page(url, original.url if original else None)
-
-
-def _judged(scope: Scope | None, url: Url, *, is_seed: bool) -> ScopeVerdict | None:
-    if scope is None:
-        return None
-    verdict = scope.judge(url, is_seed=is_seed)
+def _judge(scope: Scope, url: Url, known: UrlRecord | None) -> ScopeVerdict:
+    verdict = scope.judge(url, is_seed=known is not None and known.parent is None)
     return ScopeVerdict(accepted=bool(verdict), rule=verdict.rule, words=verdict.explain(url))
 
 

@@ -3,7 +3,8 @@
 Everything is read in portions. Meanwhile commits note which rows they change (journal.py): those
 are read again, until few are left. Then commits are held up for some milliseconds, and if there was
 none between reading the journal and the end, what was read is the crawl after the last of them.
-Attempts and results never change; those that were there by then are read at the end.
+Attempts and results never change; those that were there by then are read at the end. Then it is
+checked whether the indexes of the store agree with its rows.
 """
 
 import re
@@ -36,7 +37,7 @@ from gossamer.stores.rows import Changes
 from gossamer.stores.sqlite.file import make_tables
 from gossamer.stores.sqlite.rows import write_changes
 from gossamer.stores.url_record import UrlState
-from gossamer.views.redis_rows import COUNTED, CrawlSource, Moment, RowSource, commit_number, cut
+from gossamer.views.redis_rows import COUNTED, Moment, RowSource, commit_number, cut
 
 Name = TypeVar("Name")
 
@@ -50,187 +51,6 @@ ATTEMPTS: Final = 3
 MOST_ROUNDS: Final = 100
 _MISFITS: Final = (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError, UnicodeError)
 """What a row raises that the tables cannot hold."""
-
-
-class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy of a crawl, as it was after one commit, in the tables of a crawl's file."""
-
-    connection: sqlite3.Connection
-    where: str
-    is_led: bool
-    """Whether a process had the lead of the crawl at that moment."""
-    wrong: list[str]
-    """The rows that cannot be read, and where indexes do not agree with rows, in sentences."""
-
-
-@contextmanager
-def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
-    """Copy a crawl that is there into a temporary database, which is gone in the end."""
-    keys = RowKeys(crawl)
-    with linked_to_crawl(address, crawl) as link, ExitStack() as stack:
-        source = CrawlSource(link, keys, keys.describe(address))
-        try:
-            connection, copying, moment = _copied(source, stack)
-            wrong = wrong_indexes(source, copying.rows, connection, moment)
-            yield CrawlCopy(
-                connection=connection,
-                where=source.where,
-                is_led=moment.is_led,
-                wrong=[*chain(copying.rows.damage.values(), wrong)],
-            )
-        except sqlite3.Error as error:
-            raise CrawlError(f"cannot copy {source.where}: {error}") from error
-
-
-def _copied(source: CrawlSource, stack: ExitStack) -> tuple[sqlite3.Connection, "Copying", Moment]:
-    for _ in range(ATTEMPTS):
-        connection = stack.enter_context(closing(sqlite3.connect("", isolation_level=None)))
-        copying = Copying(source, connection)
-        with suppress(JournalLostError):
-            return connection, copying, copying.copy()
-    raise CrawlError(
-        f"cannot copy {source.where}: the store has lost {ATTEMPTS} times what was changed "
-        "meanwhile, as if its server was restarted or the crawl started over: try again"
-    )
-
-
-class JournalLostError(Exception):
-    """It is not known any more what was changed since a copy began."""
-
-
-class Copying:
-    """The copying of a crawl's rows into tables."""
-
-    def __init__(self, source: CrawlSource, connection: sqlite3.Connection) -> None:
-        """Take a crawl and an empty database, in which each statement is on its own."""
-        self._where, self._link, self._keys = source.where, source.link, source.keys
-        self._db = connection
-        self.rows = RowSource(source.link, source.keys)
-        self._stamp: bytes | None = None
-        """Of the last commit whose entry in the journal was read."""
-        self._read_entries = 0
-        """Where in the journal the next one is."""
-        self._watch_again_at = 0.0
-        self._last_url = 0
-        """The last URL in the tables."""
-
-    def copy(self) -> Moment:
-        """Copy everything; return what is true of all of it."""
-        make_tables(self._db)
-        self._db.execute("BEGIN")
-        self._watch()
-        numbers = self.rows.moment().numbers
-        everything = ChangedRows(
-            urls=range(1, numbers.url + 1),
-            hosts=range(1, numbers.host + 1),
-            pages=range(1, numbers.page + 1),
-            domains=self.rows.domain_names(),
-        )
-        self._read(everything)
-        moment = self._catch_up()
-        most = moment.lengths["attempts"]
-        counts = self._db.execute("SELECT id, min(attempts, ?) FROM urls ORDER BY id", (most,))
-        while some := counts.fetchmany(ROWS_AT_ONCE):
-            names = [(url_id, place) for url_id, count in some for place in range(count)]
-            self._take("attempts", self.rows.attempts, names)
-        self._take("results", self.rows.results, range(1, moment.numbers.result + 1))
-        if not self._link.ask(("EXISTS", self._keys.watched))[0]:
-            raise JournalLostError
-        return moment
-
-    # -- the journal -----------------------------------------------------------------------------
-
-    def _watch(self) -> None:
-        """Have changes noted from now on."""
-        keys = self._keys
-        _, self._read_entries, self._stamp = self.rows.together(
-            ("SET", keys.watched, 1, "EX", WATCHED_S), ("LLEN", keys.journal), ("GET", keys.commit)
-        )
-        self._watch_again_at = time.monotonic() + WATCHED_S / 4
-
-    def _stay_watched(self) -> None:
-        if time.monotonic() > self._watch_again_at:
-            # If it has run out meanwhile, entries are missing from the journal.
-            self._link.ask(
-                *(("EXPIRE", key, WATCHED_S) for key in (self._keys.watched, self._keys.journal))
-            )
-            self._watch_again_at = time.monotonic() + WATCHED_S / 4
-
-    def _changed(self) -> ChangedRows:
-        """Return what has changed since this was last asked."""
-        packed, stamp = self.rows.together(
-            ("LRANGE", self._keys.journal, self._read_entries, -1), ("GET", self._keys.commit)
-        )
-        entries = [*map(read_entry, packed)]
-        first, last = commit_number(self._stamp) + 1, commit_number(stamp)
-        if [entry.commit for entry in entries] != [*range(first, last + 1)]:
-            raise JournalLostError
-        self._stamp = stamp
-        self._read_entries += len(entries)
-        return merge(entries)
-
-    def _catch_up(self) -> Moment:
-        """Read what was changed meanwhile, until nothing changes between beginning and end."""
-        for _ in range(MOST_ROUNDS):
-            changed = self._changed()
-            self._read(changed)
-            rows = len(changed.urls) + len(changed.hosts) + len(changed.domains)
-            if rows <= FEW_ROWS and len(changed.pages) <= FEW_PAGES:
-                self._link.ask(("SET", self._keys.hold, 1, "PX", round(HOLD_S * 1000)))
-                try:
-                    self._read(self._changed())
-                    moment = self.rows.moment()
-                finally:
-                    self._link.ask(("DEL", self._keys.hold))
-                if moment.stamp == self._stamp:  # else somebody did not wait
-                    changes = Changes()
-                    changes.metadata |= moment.metadata
-                    self._write(changes)
-                    return moment
-        raise CrawlError(
-            f"cannot copy {self._where}: it changes faster than it can be read; try again later"
-        )
-
-    # -- rows ------------------------------------------------------------------------------------
-
-    def _read(self, changed: ChangedRows) -> None:
-        self._take("hosts", self.rows.hosts, changed.hosts)
-        self._take("urls", self.rows.urls, changed.urls)
-        self._take("pages", self.rows.pages, changed.pages, PAGES_AT_ONCE)
-        self._take("domains", self.rows.domains, changed.domains)
-
-    def _take(
-        self,
-        table: str,
-        read: Callable[[Sequence[Name]], Changes],
-        names: Sequence[Name],
-        size: int = ROWS_AT_ONCE,
-    ) -> None:
-        """Copy rows in portions; if the tables cannot hold all of one, each on its own."""
-        for some in cut(names, size):
-            self._stay_watched()
-            changes = read(some)
-            if self._write(changes):
-                continue
-            if len(some) > 1:
-                self._take(table, read, some, 1)
-            else:
-                self.rows.note(f"row {some[0]} of {table}", "breaks the form of its table")
-
-    def _write(self, changes: Changes) -> bool:
-        """Replace rows; nothing and False if the tables cannot hold all of them."""
-        self._db.execute("SAVEPOINT rows")
-        try:
-            write_changes(self._db, changes, self._last_url)
-            self._last_url = max(self._last_url, max(changes.urls, default=0))
-        except _MISFITS:
-            self._db.execute("ROLLBACK TO rows")
-            return False
-        finally:
-            self._db.execute("RELEASE rows")
-        return True
-
-
 AT_ONCE: Final = 500
 MEMBERS_AT_ONCE: Final = 5_000
 MEMBER_BYTES: Final = 8
@@ -252,9 +72,185 @@ _MISPLACED: Final = """
 """
 
 
-def wrong_indexes(
-    source: CrawlSource, rows: RowSource, copy: sqlite3.Connection, moment: Moment
-) -> Iterator[str]:
+class CrawlCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of a crawl, as it was after one commit, in the tables of a crawl's file."""
+
+    connection: sqlite3.Connection
+    where: str
+    is_led: bool
+    """Whether a process had the lead of the crawl at that moment."""
+    wrong: list[str]
+    """The rows that cannot be read, and where indexes do not agree with rows, in sentences."""
+
+
+@contextmanager
+def copy_crawl(address: RedisAddress, crawl: str) -> Iterator[CrawlCopy]:
+    """Copy a crawl that is there into a temporary database, which is gone in the end."""
+    keys = RowKeys(crawl)
+    with linked_to_crawl(address, crawl) as link, ExitStack() as stack:
+        where = keys.describe(address)
+        try:
+            rows, connection, moment = _copy(link, keys, stack)
+            wrong = [*chain(rows.damage.values(), wrong_indexes(rows, connection, moment))]
+            yield CrawlCopy(connection=connection, where=where, is_led=moment.is_led, wrong=wrong)
+        except (_CannotCopyError, sqlite3.Error) as error:
+            raise CrawlError(f"cannot copy {where}: {error}") from error
+
+
+def _copy(
+    link: BlockingLink, keys: RowKeys, stack: ExitStack
+) -> tuple[RowSource, sqlite3.Connection, Moment]:
+    for _ in range(ATTEMPTS):
+        connection = stack.enter_context(closing(sqlite3.connect("", isolation_level=None)))
+        rows = RowSource(link, keys)
+        with suppress(JournalLostError):
+            moment = Copying(rows, connection).copy()
+            return rows, connection, moment
+    raise _CannotCopyError(
+        f"the store has lost {ATTEMPTS} times what was changed meanwhile, as if its server was "
+        "restarted or the crawl started over: try again"
+    )
+
+
+class _CannotCopyError(Exception):
+    """Why a crawl cannot be copied."""
+
+
+class JournalLostError(Exception):
+    """It is not known any more what was changed since a copy began."""
+
+
+class Copying:
+    """The copying of a crawl's rows into tables."""
+
+    def __init__(self, rows: RowSource, connection: sqlite3.Connection) -> None:
+        """Take a crawl and an empty database, in which each statement is on its own."""
+        self._rows, self._link, self._keys = rows, rows.link, rows.keys
+        self._db = connection
+        self._stamp: bytes | None = None
+        """Of the last commit whose entry in the journal was read."""
+        self._read_entries = 0
+        """Where in the journal the next one is."""
+        self._watch_again_at = 0.0
+        self._last_url = 0
+        """The last URL in the tables."""
+
+    def copy(self) -> Moment:
+        """Copy everything; return what is true of all of it."""
+        make_tables(self._db)
+        self._db.execute("BEGIN")
+        self._watch()
+        numbers = self._rows.moment().numbers
+        everything = ChangedRows(
+            urls=range(1, numbers.url + 1),
+            hosts=range(1, numbers.host + 1),
+            pages=range(1, numbers.page + 1),
+            domains=self._rows.domain_names(),
+        )
+        self._read(everything)
+        moment = self._catch_up()
+        most = moment.lengths["attempts"]
+        counts = self._db.execute("SELECT id, min(attempts, ?) FROM urls ORDER BY id", (most,))
+        while some := counts.fetchmany(ROWS_AT_ONCE):
+            names = [(url_id, place) for url_id, count in some for place in range(count)]
+            self._take("attempts", self._rows.attempts, names)
+        self._take("results", self._rows.results, range(1, moment.numbers.result + 1))
+        if not self._link.ask(("EXISTS", self._keys.watched))[0]:
+            raise JournalLostError
+        return moment
+
+    # -- the journal -----------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Have changes noted from now on."""
+        keys = self._keys
+        _, self._read_entries, self._stamp = self._rows.together(
+            ("SET", keys.watched, 1, "EX", WATCHED_S), ("LLEN", keys.journal), ("GET", keys.commit)
+        )
+        self._watch_again_at = time.monotonic() + WATCHED_S / 4
+
+    def _stay_watched(self) -> None:
+        if time.monotonic() > self._watch_again_at:
+            # If it has run out meanwhile, entries are missing from the journal.
+            self._link.ask(
+                *(("EXPIRE", key, WATCHED_S) for key in (self._keys.watched, self._keys.journal))
+            )
+            self._watch_again_at = time.monotonic() + WATCHED_S / 4
+
+    def _changed(self) -> ChangedRows:
+        """Return what has changed since this was last asked."""
+        packed, stamp = self._rows.together(
+            ("LRANGE", self._keys.journal, self._read_entries, -1), ("GET", self._keys.commit)
+        )
+        entries = [*map(read_entry, packed)]
+        first, last = commit_number(self._stamp) + 1, commit_number(stamp)
+        if [entry.commit for entry in entries] != [*range(first, last + 1)]:
+            raise JournalLostError
+        self._stamp = stamp
+        self._read_entries += len(entries)
+        return merge(entries)
+
+    def _catch_up(self) -> Moment:
+        """Read what was changed meanwhile, until nothing changes between beginning and end."""
+        for _ in range(MOST_ROUNDS):
+            changed = self._changed()
+            self._read(changed)
+            rows = len(changed.urls) + len(changed.hosts) + len(changed.domains)
+            if rows <= FEW_ROWS and len(changed.pages) <= FEW_PAGES:
+                self._link.ask(("SET", self._keys.hold, 1, "PX", round(HOLD_S * 1000)))
+                try:
+                    self._read(self._changed())
+                    moment = self._rows.moment()
+                finally:
+                    self._link.ask(("DEL", self._keys.hold))
+                if moment.stamp == self._stamp:  # else somebody did not wait
+                    changes = Changes()
+                    changes.metadata |= moment.metadata
+                    self._write(changes)
+                    return moment
+        raise _CannotCopyError("it changes faster than it can be read; try again later")
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def _read(self, changed: ChangedRows) -> None:
+        self._take("hosts", self._rows.hosts, changed.hosts)
+        self._take("urls", self._rows.urls, changed.urls)
+        self._take("pages", self._rows.pages, changed.pages, PAGES_AT_ONCE)
+        self._take("domains", self._rows.domains, changed.domains)
+
+    def _take(
+        self,
+        table: str,
+        read: Callable[[Sequence[Name]], Changes],
+        names: Sequence[Name],
+        size: int = ROWS_AT_ONCE,
+    ) -> None:
+        """Copy rows in portions; if the tables cannot hold all of one, each on its own."""
+        for some in cut(names, size):
+            self._stay_watched()
+            changes = read(some)
+            if self._write(changes):
+                continue
+            if len(some) > 1:
+                self._take(table, read, some, 1)
+            else:
+                self._rows.note(f"row {some[0]} of {table}", "breaks the form of its table")
+
+    def _write(self, changes: Changes) -> bool:
+        """Replace rows; nothing and False if the tables cannot hold all of them."""
+        self._db.execute("SAVEPOINT rows")
+        try:
+            write_changes(self._db, changes, self._last_url)
+            self._last_url = max(self._last_url, max(changes.urls, default=0))
+        except _MISFITS:
+            self._db.execute("ROLLBACK TO rows")
+            return False
+        finally:
+            self._db.execute("RELEASE rows")
+        return True
+
+
+def wrong_indexes(rows: RowSource, copy: sqlite3.Connection, moment: Moment) -> Iterator[str]:
     """Yield where indexes do not agree with rows, in sentences."""
     for what, stored, there in _counts(copy, moment):
         if stored != there:
@@ -264,13 +260,13 @@ def wrong_indexes(
     if not commit_number(moment.stamp):
         yield "the number of the last commit is missing"
     places = []
-    for name in _key_names(source.link, source.keys):
+    for name in _key_names(rows.link, rows.keys):
         if match := _QUEUE.fullmatch(name):
             places.append((int(match[1]), int(match[2])))
         elif name not in NAMES.values() and not name.startswith("messages:"):
             yield f"the key {name} belongs to nothing"
-    yield from _misplaced(source, rows, copy, sorted(places))
-    yield from _misnamed(source, copy)
+    yield from _misplaced(rows, copy, sorted(places))
+    yield from _misnamed(rows, copy)
 
 
 def _counts(copy: sqlite3.Connection, moment: Moment) -> Iterator[tuple[str, int, int]]:
@@ -307,13 +303,11 @@ def _key_names(link: BlockingLink, keys: RowKeys) -> set[str]:
     return {name.removeprefix(keys.prefix).decode(errors="backslashreplace") for name in names}
 
 
-def _misplaced(
-    source: CrawlSource, rows: RowSource, copy: sqlite3.Connection, places: Sequence[Place]
-) -> Iterator[str]:
+def _misplaced(rows: RowSource, copy: sqlite3.Connection, places: Sequence[Place]) -> Iterator[str]:
     """Yield the URLs that are not in the queue in which they wait, or in another one."""
     copy.execute("CREATE TEMP TABLE queued (url INTEGER, host, queue, score)")
     for host, queue in places:
-        for packed, score in _members(source.link, source.keys.queued(host, queue)):
+        for packed, score in _members(rows.link, rows.keys.queued(host, queue)):
             if len(packed) != MEMBER_BYTES or packed[0] > 127:
                 yield f"queue {queue} of host {host} has an entry that is no URL"
                 continue
@@ -324,8 +318,8 @@ def _misplaced(
     copy.execute("DROP TABLE temp.queued")
     for some in cut(suspects, AT_ONCE):
         packed_rows, *scores = rows.together(
-            ("HMGET", source.keys.urls, *(url_id for url_id, _, _ in some)),
-            *(("ZSCORE", source.keys.queued(*place), member(url_id)) for url_id, *place in some),
+            ("HMGET", rows.keys.urls, *(url_id for url_id, _, _ in some)),
+            *(("ZSCORE", rows.keys.queued(*place), member(url_id)) for url_id, *place in some),
         )
         for (url_id, host, queue), packed, score in zip(some, packed_rows, scores, strict=True):
             row = rows.read(f"URL {url_id}", packed, decode_url)
@@ -349,7 +343,7 @@ def _members(link: BlockingLink, key: bytes) -> Iterator[tuple[bytes, float]]:
         start += MEMBERS_AT_ONCE
 
 
-def _misnamed(source: CrawlSource, copy: sqlite3.Connection) -> Iterator[str]:
+def _misnamed(source: RowSource, copy: sqlite3.Connection) -> Iterator[str]:
     """Yield the URLs and hosts that are not found by their keys, which never change."""
     for what, ids in (("url", source.keys.known), ("host", source.keys.host_ids)):
         rows = copy.execute(f"SELECT id, key FROM {what}s")  # noqa: S608 -- our own names

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -72,32 +72,23 @@ class Moment(msgspec.Struct, frozen=True):
     """How many entries tables and indexes have."""
 
 
-class CrawlSource(NamedTuple):
-    """A crawl in Redis that is read without its lead."""
-
-    link: BlockingLink
-    keys: RowKeys
-    where: str
-    """The crawl, for people."""
-
-
 class RowSource:
-    """The rows of one crawl, in portions of any size."""
+    """The rows of one crawl in Redis, which is read without its lead, in portions of any size."""
 
     def __init__(self, link: BlockingLink, keys: RowKeys) -> None:
         """Take an open connection."""
-        self._link = link
-        self._keys = keys
+        self.link = link
+        self.keys = keys
         self.damage: dict[str, str] = {}
         """What is wrong with rows, by what they are called."""
 
     def urls(self, ids: Sequence[int]) -> Changes:
         """Return URLs with links, leases and places among those that have come nearer."""
-        keys, changes = self._keys, Changes()
+        keys, changes = self.keys, Changes()
         tables = (keys.urls, keys.links, keys.leases, keys.relaxing)
         bits = (_bits(key, ids) for key in (keys.linked, keys.unscored))
-        stored = self.together(*_fields(tables, ids), *bits)
-        for url_id, packed, links, lease, path, linked, unscored in zip(ids, *stored, strict=True):
+        rows = self._rows(ids, tables, *bits)
+        for url_id, packed, links, lease, path, linked, unscored in rows:
             name = f"URL {url_id}"
             changes.leases[url_id] = self._own(
                 f"the lease of {name}", lease, _decode_lease, "url", url_id
@@ -116,9 +107,8 @@ class RowSource:
 
     def hosts(self, ids: Sequence[int]) -> Changes:
         """Return hosts with the numbers of their URLs."""
-        keys, changes = self._keys, Changes()
-        stored = self.together(*_fields((keys.hosts, keys.host_urls), ids))
-        for host, packed, count in zip(ids, *stored, strict=True):
+        keys, changes = self.keys, Changes()
+        for host, packed, count in self._rows(ids, (keys.hosts, keys.host_urls)):
             decode = partial(read_host, count=count or b"-1")  # without one it is wrong in any case
             if row := self._own(f"host {host}", packed, decode, "id", host):
                 changes.hosts[host] = row
@@ -127,24 +117,22 @@ class RowSource:
     def domains(self, names: Sequence[str]) -> Changes:
         """Return domains."""
         changes = Changes()
-        (stored,) = self.together(("HMGET", self._keys.domains, *names))
-        for name, packed in zip(names, stored, strict=True):
+        for name, packed in self._rows(names, (self.keys.domains,)):
             if row := self._own(f"domain {name}", packed, _decode_domain, "name", name):
                 changes.domains[name] = row
         return changes
 
     def domain_names(self) -> list[str]:
         """Return the names of all domains, or of more."""
-        return [name for name, _ in self._named(read_fields(self._link, self._keys.domains))]
+        return [name for name, _ in self._named(read_fields(self.link, self.keys.domains))]
 
     def pages(self, numbers: Sequence[int]) -> Changes:
         """Return pages with contents and sketches, which replace those that there were."""
-        keys, changes = self._keys, Changes()
+        keys, changes = self.keys, Changes()
         changes.dropped.update(numbers)
         tables = (keys.pages, keys.contents, keys.bands, keys.samples)
-        ages: Command = ("ZMSCORE", keys.kept, *map(member, numbers))
-        stored = self.together(*_fields(tables, numbers), ages)
-        for number, packed, content, bands, sample, age in zip(numbers, *stored, strict=True):
+        rows = self._rows(numbers, tables, ("ZMSCORE", keys.kept, *map(member, numbers)))
+        for number, packed, content, bands, sample, age in rows:
             name = f"page {number}"
             if page := self._own(name, packed, decode_page, "number", number):
                 changes.pages[number] = page
@@ -160,19 +148,18 @@ class RowSource:
     def attempts(self, names: Sequence[tuple[int, int]]) -> Changes:
         """Return attempts, which never change once they are there: of URLs, from 0 on."""
         changes = Changes()
-        fields: Command = [f"{url_id}:{place}" for url_id, place in names]
-        (stored,) = self.together(("HMGET", self._keys.attempts, *fields))
-        for (url_id, place), packed in zip(names, stored, strict=True):
+        fields = [f"{url_id}:{place}" for url_id, place in names]
+        rows = self._rows(fields, (self.keys.attempts,))
+        for (url_id, place), (_, packed) in zip(names, rows, strict=True):
             if attempt := self.read(f"attempt {place} at URL {url_id}", packed, read_attempt):
                 changes.attempts.setdefault(url_id, []).append(attempt)
         return changes
 
     def results(self, numbers: Sequence[int]) -> Changes:
         """Return results with their rows; they never change once they are there, but rows go."""
-        keys, changes = self._keys, Changes()
+        keys, changes = self.keys, Changes()
         ages: Command = ("ZMSCORE", keys.row_ages, *map(member, numbers))
-        stored = self.together(*_fields((keys.results, keys.result_rows), numbers), ages)
-        for number, packed, row, age in zip(numbers, *stored, strict=True):
+        for number, packed, row, age in self._rows(numbers, (keys.results, keys.result_rows), ages):
             result = self._own(f"result {number}", packed, _decode_result, "number", number)
             due = None if row is None or result is None else result.settled_at
             is_wrong = due != (None if age is None else float(age))
@@ -184,7 +171,7 @@ class RowSource:
 
     def moment(self) -> Moment:
         """Return what is stored of the crawl as a whole."""
-        keys = self._keys
+        keys = self.keys
         counted = [*chain(*COUNTED.values()), "numbers", "result_rows", "row_ages"]
         stamp, lead, numbers, metadata, *lengths = self.together(
             ("GET", keys.commit),
@@ -193,16 +180,15 @@ class RowSource:
             ("HGETALL", keys.metadata),
             *((_COUNTING.get(name, "HLEN"), getattr(keys, name)) for name in counted),
         )
+        known = {
+            name: self.read(f"the number '{name}'", packed, int) or 0
+            for name, packed in self._named(_pairs(numbers))
+            if name in RowNumbers.__struct_fields__
+        }
         return Moment(
             stamp=stamp,
             is_led=lead is not None,
-            numbers=RowNumbers(
-                **{
-                    name: self.read(f"the number '{name}'", packed, int) or 0
-                    for name, packed in self._named(_pairs(numbers))
-                    if name in RowNumbers.__struct_fields__
-                }
-            ),
+            numbers=RowNumbers(**known),
             metadata=dict(self._named(_pairs(metadata))),
             lengths=dict(zip(counted, lengths, strict=True)),
         )
@@ -238,15 +224,21 @@ class RowSource:
 
     def _named(self, fields: Mapping[bytes, bytes]) -> list[tuple[str, bytes]]:
         """Return the fields of a hash, but for those whose names are no text."""
-        names = [self.read(f"the name {name!r}", name, bytes.decode) for name in fields]
-        values = fields.values()
-        return [(name, one) for name, one in zip(names, values, strict=True) if name is not None]
+        named = ((self.read(f"the name {key!r}", key, bytes.decode), key) for key in fields)
+        return [(name, fields[key]) for name, key in named if name is not None]
 
     # -- the connection --------------------------------------------------------------------------
 
+    def _rows(
+        self, names: Sequence[Any], tables: Sequence[bytes], *more: Command
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield each name with its fields in these hashes and its answers to more commands."""
+        stored = self.together(*(("HMGET", table, *names) for table in tables), *more)
+        return zip(names, *stored, strict=True)
+
     def together(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that are carried out in one transaction."""
-        answers = self._link.patiently(lambda: self._link.execute(*commands))
+        answers = self.link.patiently(lambda: self.link.execute(*commands))
         assert answers is not None, "nothing was watched"
         return answers
 
@@ -262,12 +254,8 @@ def cut(numbers: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
     return (numbers[first : first + size] for first in range(0, len(numbers), size))
 
 
-def _fields(tables: Sequence[bytes], names: Sequence[Any]) -> list[Command]:
-    return [("HMGET", table, *names) for table in tables]
-
-
 def _bits(key: bytes, ids: Sequence[int]) -> Command:
-    return ["BITFIELD_RO", key, *(word for one in ids for word in ("GET", "u1", f"#{one}"))]
+    return ["BITFIELD_RO", key, *(word for bit in ids for word in ("GET", "u1", f"#{bit}"))]
 
 
 def _pairs(stored: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,14 +20,21 @@ from gossamer.stores.reading import (
     CrawlReader,
     DepthCount,
     HostView,
+    WorkerReport,
     WorkerView,
     state_of,
 )
 from gossamer.stores.url_record import UrlState
 from gossamer.urls import parse_seed
-from gossamer.views.crawls import CrawlState, StoredCrawl
+from gossamer.views.crawls import CrawlState, StoredCrawl, fields_of
 
 BUSIEST = 5
+_OF_THE_COUNTS = (
+    *("led_by", "standbys", "pages", "visits", "bytes", "received", "causes", "hosts", "depths"),
+    *("relaxing", "url_queue_peak", "listed", "started_at", "last_at"),
+)
+_OF_THE_OPTIONS = ("max_pages", "max_bytes", "max_page_bytes", "url_queue")
+_OF_THE_WORKER = ("number", "hosts", "in_progress", "silent_s", "dead_in_s")
 
 
 class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,45 +150,30 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
     """Return how far a crawl is."""
     options = crawl.options
     counts = await crawl.reader.counts()
-    states = dict.fromkeys(("waiting", "in_progress", "finished", "too_deep"), 0)
+    states: dict[str, Any] = dict.fromkeys(("waiting", "in_progress", "finished", "too_deep"), 0)
     for state, urls in counts.states.items():
         states[state_of(state)] += urls
-    outcomes = sorted(counts.outcomes.items(), key=lambda one: (-one[1], one[0]))
+    outcomes = sorted(counts.outcomes.items(), key=lambda item: (-item[1], item[0]))
+    busiest = await crawl.reader.hosts(BUSIEST, now) if counts.unfinished else []
+    # A shared store still knows the workers that a crash has killed.
+    workers = worker_entries(await crawl.reader.workers(now)) if counts.running else []
     return CrawlStatus(
         where=crawl.reader.where,
         state=crawl.state(counts),
-        led_by=counts.led_by,
-        standbys=counts.standbys,
         ended_by=crawl.ended_by(counts),
         **states,
-        pages=counts.pages,
-        visits=counts.visits,
-        bytes=counts.bytes,
-        received=counts.received,
-        max_pages=options.max_pages if options else None,
-        max_bytes=options.max_bytes if options else None,
+        **fields_of(counts, _OF_THE_COUNTS),
+        **fields_of(options, _OF_THE_OPTIONS),
         scorer=unpack_report(await crawl.reader.note(SCORER_NOTE)),
         outcomes=dict(outcomes),
-        causes=counts.causes,
         seeds=await _seeds(crawl),
         given_up=await read_given_up(crawl.reader, counts.outcomes),
-        retry_with=None,  # whoever was told where the crawl is knows the words
-        max_page_bytes=options.max_page_bytes if options else None,
         outputs=await output_statuses(crawl.reader),
         url_states={state.name.lower(): counts.states[state] for state in UrlState},
-        hosts=counts.hosts,
-        busiest_hosts=await crawl.reader.hosts(BUSIEST, now) if counts.unfinished else [],
-        # A shared store still knows the workers that a crash has killed.
-        workers=worker_entries(await crawl.reader.workers(now)) if counts.running else [],
+        busiest_hosts=busiest,
+        workers=workers,
         resting_s=counts.resting_s if counts.running else 0.0,
-        depths=counts.depths,
-        relaxing=counts.relaxing,
-        queues=_queues(counts, options.queues if options else None),
-        url_queue=options.url_queue if options else None,
-        url_queue_peak=counts.url_queue_peak,
-        listed=counts.listed,
-        started_at=counts.started_at,
-        last_at=counts.last_at,
+        queues=_queues(counts, options.queues) if options and options.queues else [],
     )
 
 
@@ -190,10 +183,8 @@ async def _seeds(crawl: StoredCrawl) -> SeedReport:
     return await read_seeds(crawl.reader, seeds, named_sitemaps(options) if options else [])
 
 
-def _queues(counts: CrawlCounts, count: int | None) -> list[QueueCount]:
+def _queues(counts: CrawlCounts, count: int) -> list[QueueCount]:
     """Return the table from score to queue, with how many URLs wait in each."""
-    if count is None:
-        return []
     return [
         QueueCount(
             queue=row.queue, low=row.low, high=row.high, waiting=counts.queues.get(row.queue, 0)
@@ -204,22 +195,13 @@ def _queues(counts: CrawlCounts, count: int | None) -> list[QueueCount]:
 
 def worker_entries(workers: Iterable[WorkerView]) -> list[WorkerEntry]:
     """Return the workers in the same order, each with what it told."""
-    return [_entry(one) for one in workers]
-
-
-def _entry(worker: WorkerView) -> WorkerEntry:
-    told = worker.report
-    return WorkerEntry(
-        number=worker.number,
-        pid=told.pid if told else None,
-        machine=told.machine if told else None,
-        hosts=worker.hosts,
-        in_progress=worker.in_progress,
-        memory=told.memory if told else None,
-        busy=told.busy if told else None,
-        silent_s=worker.silent_s,
-        dead_in_s=worker.dead_in_s,
-    )
+    return [
+        WorkerEntry(
+            **fields_of(worker, _OF_THE_WORKER),
+            **fields_of(worker.report, WorkerReport.__struct_fields__),
+        )
+        for worker in workers
+    ]
 
 
 async def output_statuses(reader: CrawlReader) -> list[OutputStatus]:
@@ -230,12 +212,12 @@ async def output_statuses(reader: CrawlReader) -> list[OutputStatus]:
     results = await reader.last_result()
     return [
         OutputStatus(
-            target=one.target,
-            finished=_is_finished(one, folder),
-            written=one.written,
-            results=max(results, one.written),  # the states may be newer than what we read
+            target=output.target,
+            finished=_is_finished(output, folder),
+            written=output.written,
+            results=max(results, output.written),  # the states may be newer than what we read
         )
-        for one in read_states(folder)
+        for output in read_states(folder)
     ]
 
 

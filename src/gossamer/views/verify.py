@@ -8,7 +8,7 @@ temporary database, and takes time in proportion to the number of URLs.
 import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
@@ -20,11 +20,10 @@ from gossamer.stores.reading import CrawlCounts, ReadRequest
 from gossamer.stores.rows import OPTIONS_NOTE
 from gossamer.stores.sqlite.file import read_note
 from gossamer.stores.sqlite.row_reads import SqliteReader
-from gossamer.views.crawls import StoredCrawl, open_crawl
-from gossamer.views.verify_depths import depth_checks
-from gossamer.views.verify_pages import page_checks, saved_page_checks
-from gossamer.views.verify_progress import Check, Facts, form_rules, progress_checks
-from gossamer.views.verify_urls import url_checks
+from gossamer.views.crawls import StoredCrawl, fields_of, open_crawl
+from gossamer.views.verify_pages import page_checks, progress_checks, saved_page_checks
+from gossamer.views.verify_rules import Check, Facts, form_rules
+from gossamer.views.verify_urls import depth_checks, url_checks
 
 EXAMPLES = 5
 
@@ -71,7 +70,7 @@ async def verify(request: ReadRequest, now: float) -> Verification:
     """Check the stored state of a crawl against every promise."""
     async with _open_tables(request) as tables:
         findings = _check_form(tables)
-        complete, counts = _passed(findings), None
+        complete, counts, connection = _passed(findings), None, tables.reader.connection
         if tables.wrong_rows is not None:
             promise = "all rows can be read, and queues and numbers of the store agree with them"
             findings.append(_finding("store", promise, iter(tables.wrong_rows)))
@@ -85,25 +84,20 @@ async def verify(request: ReadRequest, now: float) -> Verification:
             facts = await _facts(tables, counts, now)
             seed_keys = await tables.reader.note(SCOPE_NOTE)
             read = (await tables.reader.bodies.segments()).read
-            findings += [
-                _finding(*check)
-                for checks in (
-                    url_checks(tables.reader.connection, facts, tables.crawl.options, seed_keys),
-                    page_checks(tables.reader.connection, facts, read),
-                    progress_checks(tables.reader.connection, tables.reader.rows, facts),
-                    depth_checks(tables.reader.connection),
-                    _saved_page_checks(tables, facts),
-                )
-                for check in checks
-            ]
+            checks = chain(
+                url_checks(connection, facts, tables.crawl.options, seed_keys),
+                page_checks(connection, facts, read),
+                progress_checks(connection, tables.reader.rows, facts),
+                depth_checks(connection),
+                _saved_page_checks(tables, facts),
+            )
+            findings += [_finding(*check) for check in checks]
         return Verification(
             where=tables.reader.where,
             running=tables.reader.running,
             sound=_passed(findings),
             complete=complete,
-            urls=counts.urls if counts else 0,
-            pages=counts.pages if counts else 0,
-            visits=counts.visits if counts else 0,
+            **{name: getattr(counts, name, 0) for name in ("urls", "pages", "visits")},
             findings=findings,
         )
 
@@ -124,15 +118,11 @@ async def _open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
         assert isinstance(reader.rows, RedisRowReads), "no other kind of store is shared"
         with copy_crawl(reader.rows.address, reader.rows.crawl) as copy:
             closed = read_note(copy.connection, "closed") == b"yes"
+            running = copy.is_led and not closed
             tables = SqliteReader(
-                copy.connection,
-                copy.where,
-                reader.directory,
-                running=copy.is_led and not closed,
-                closed=closed,
+                copy.connection, copy.where, reader.directory, running=running, closed=closed
             )
-            options = read_options(await tables.note(OPTIONS_NOTE), copy.where)
-            copied = StoredCrawl(tables, options)
+            copied = StoredCrawl(tables, read_options(await tables.note(OPTIONS_NOTE), copy.where))
             yield CrawlTables(crawl=copied, reader=tables, wrong_rows=copy.wrong)
 
 
@@ -164,9 +154,7 @@ async def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
         now=now,
         closed=counts.closed,
         over=tables.crawl.ended_by(counts) not in {None, "interrupted"},
-        visits=counts.visits,
-        bytes=counts.bytes,
-        received=counts.received,
+        **fields_of(counts, ("visits", "bytes", "received")),
         starts=int(starts) if starts and starts.isdigit() else 0,
         expired_before=float(expired or "-inf"),
     )
@@ -179,9 +167,7 @@ async def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
         revisit_s=_or_infinite(options.revisit_s),
         keep_s=keep_seconds(options.keep_s, shared=tables.wrong_rows is not None),
         max_depth=None if has_depths else _or_infinite(options.depth),
-        queues=options.queues,
-        max_pages=options.max_pages,
-        max_bytes=options.max_bytes,
+        **fields_of(options, ("queues", "max_pages", "max_bytes")),
         seed_depths=bool(options.seed_files),
         keep_duplicates=None if options.similarity is msgspec.UNSET else options.similarity is None,
         cookies=options.may_keep_cookies,

@@ -1,104 +1,21 @@
-"""The checks of pages and results: bodies and saved files are what was fetched."""
+"""The checks of pages and of what is in progress: bodies, saved files, counters, claims."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import xxhash
 
 from gossamer.coordinator.plan import StoredOptions
 from gossamer.download.body import CodingError
+from gossamer.frontier.claims import HeldClaim, Refusal, read_claim
 from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
 from gossamer.stores.bodies.content import read_content
-from gossamer.views.verify_progress import Check, Facts, read_rules
-
-_RULES = read_rules("""
--- numbers: the pages are numbered 1, 2, 3 … without gaps, except for pages in progress
-    SELECT 'page ' || (id + 1) || ' is missing'
-    FROM (SELECT 0 AS id UNION ALL SELECT id FROM pages) AS one
-    WHERE id < (SELECT max(id) FROM pages) AND id + 1 NOT IN (SELECT id FROM pages)
-      AND (:over OR (SELECT max(id) - count(*) FROM pages)
-                    > (SELECT count(*) FROM urls WHERE state < 4))
--- fetched: a URL has one page exactly if it was ever fetched, and each refers to the other
-    -- What was fetched stays if a later visit fails, or is still to come.
-    SELECT one.url FROM urls AS one LEFT JOIN pages ON pages.id = page
-    WHERE page IS NULL AND state = 4 AND outcome = 'fetched'
-       OR page IS NOT NULL AND pages.url IS NOT one.id
-       OR page IS NOT NULL AND (state <> 4 OR outcome <> 'fetched') AND one.id NOT IN revisited
-    UNION ALL
-    SELECT 'page ' || pages.id FROM pages LEFT JOIN urls AS one ON one.id = pages.url
-    WHERE one.page IS NOT pages.id
--- visits: every visit of a page is counted, and every page was visited
-    SELECT :visits || ' visits counted, ' || total || ' recorded'
-    FROM (SELECT count(*) AS total FROM attempts WHERE outcome = 'fetched')
-    WHERE :visits <> total
-    UNION ALL
-    SELECT 'page ' || id FROM pages WHERE NOT EXISTS (
-        SELECT 1 FROM attempts WHERE attempts.url = pages.url AND outcome = 'fetched'
-    )
--- results: every visit of a page is in the log of results once, and nothing that was not settled
-    -- Who follows the log tells its results apart by their URLs and times.
-    SELECT urls.url || ' has ' || kept || ' visits, and ' || logged || ' results' FROM (
-        SELECT url, sum(kept) AS kept, sum(logged) AS logged FROM (
-            SELECT url, count(*) AS kept, 0 AS logged FROM attempts
-            WHERE outcome = 'fetched' GROUP BY url
-            UNION ALL SELECT url, 0, count(*) FROM results WHERE page IS NOT NULL GROUP BY url
-        ) GROUP BY url
-    ) AS visited LEFT JOIN urls ON urls.id = visited.url WHERE kept <> logged
-    UNION ALL
-    SELECT 'result ' || number || ' of page ' || page FROM results
-    WHERE page IS NOT NULL AND page IS NOT (SELECT page FROM urls WHERE urls.id = results.url)
-    UNION ALL
-    SELECT 'result ' || number FROM results WHERE NOT EXISTS (
-        SELECT 1 FROM attempts WHERE attempts.url = results.url AND at <= settled_at
-    )
-    UNION ALL
-    SELECT 'row of result ' || number FROM result_rows
-    WHERE number NOT IN (SELECT number FROM results)
--- reported: the modules know the depth of every page, or will when the crawl continues
-    -- A crawl that was killed at its very end has that left to do.
-    SELECT 'page ' || pages.id || ' at depth ' || depth FROM pages JOIN urls ON page = pages.id
-    WHERE reported_depth < depth OR :over AND :closed AND reported_depth <> depth
--- duplicates: no content is kept twice, unless its time was over or a page is visited again
-    -- A page is compared when it has been parsed, a little after it was fetched.
-    SELECT 'pages ' || before || ' and ' || id FROM (
-        SELECT id, fetched_at,
-               lag(id) OVER same AS before, lag(fetched_at) OVER same AS before_at
-        FROM pages WHERE url NOT IN revisited
-        WINDOW same AS (PARTITION BY digest ORDER BY fetched_at, id)
-    )
-    WHERE NOT :keep_duplicates AND fetched_at - before_at < :keep_s - min(60, :keep_s / 2)
-      AND before_at > :expired_before
--- original: only duplicates name a page, which exists, and only similar ones their similarity
-    -- While a crawl runs, that page may be in progress; after a crash it may be visited again.
-    SELECT url || ' repeats page ' || coalesce(duplicate_of, '(none)')
-    FROM urls
-    WHERE state = 4 AND (outcome IN ('duplicate', 'similar')) <> (duplicate_of IS NOT NULL)
-       OR state = 4 AND (outcome = 'similar') <> (similarity IS NOT NULL)
-       OR (similarity IS NULL) <> (own_similarity IS NULL)
-       OR :closed AND duplicate_of IS NOT NULL AND duplicate_of NOT IN (SELECT id FROM pages)
--- sketches: a page has a sketch no longer than its content
-    SELECT 'sketch of page ' || sketches.page FROM sketches
-    LEFT JOIN contents ON contents.page = sketches.page
-    WHERE contents.fetched_at IS NOT sketches.fetched_at
--- contents: the content of every page is stored until its time is over, and no other
-    SELECT 'page ' || pages.id
-    FROM pages LEFT JOIN contents ON contents.page = pages.id
-    WHERE contents.page IS NULL AND pages.fetched_at > :expired_before
-       OR contents.fetched_at <> pages.fetched_at
-    UNION ALL
-    SELECT 'content of a page ' || page FROM contents WHERE page NOT IN (SELECT id FROM pages)
--- bytes: the bytes of the pages are counted, and so are those of what was not kept
-    -- What was fetched and not kept repeats a page or is not HTML, or is an earlier version;
-    -- its size is not recorded.
-    SELECT :bytes || ' counted, ' || total || ' kept'
-    FROM (SELECT coalesce(sum(size), 0) AS total FROM pages)
-    WHERE :bytes < total OR :bytes > total
-      AND NOT EXISTS (
-          SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'not_html')
-      ) AND NOT EXISTS (SELECT 1 FROM revisited)
-""")
+from gossamer.stores.counting import wrong_counts
+from gossamer.stores.rows import ReadableRows
+from gossamer.views.verify_rules import PAGE_RULES, PROGRESS_RULES, Check, Facts
 
 
 class StoredPage(NamedTuple):
@@ -127,7 +44,7 @@ def page_checks(
     tables: sqlite3.Connection, facts: Facts, read: Callable[[bytes], bytes]
 ) -> Iterator[Check]:
     """Yield the checks of what is stored; `read` follows references to bodies."""
-    for rule in _RULES:
+    for rule in PAGE_RULES:
         yield from rule.check(tables, facts)
     promise = "every stored body is the one that was fetched"
     yield "bodies", promise, _spoilt_bodies(tables, read)
@@ -200,3 +117,85 @@ class SavedPages:
             yield f"{file} does not have the depth {page.depth} in its second line"
         elif len(body) != page.size or xxhash.xxh3_128_digest(body) != page.digest:
             yield f"{file} does not hold what was fetched"
+
+
+DIGEST_BYTES = 16
+
+
+class ClaimedUrl(NamedTuple):
+    """A URL in progress with what is stored of its claim."""
+
+    url: str
+    page: int | None
+    """The page that it has already, if it is visited again."""
+    claim: bytes
+
+
+_CLAIMED = """
+    SELECT urls.url, page, claim FROM leases JOIN urls ON urls.id = leases.url
+    WHERE claim IS NOT NULL ORDER BY urls.id
+"""
+
+
+def progress_checks(
+    tables: sqlite3.Connection, rows: ReadableRows, facts: Facts
+) -> Iterator[Check]:
+    """Yield the checks."""
+
+    def number_of(value: bytes | str | None) -> float | None:
+        try:
+            return None if value is None else float(value)
+        except ValueError:
+            return None
+
+    tables.create_function("number_of", 1, number_of, deterministic=True)
+    for rule in PROGRESS_RULES:
+        yield from rule.check(tables, facts)
+    promise = "the stored counters are those of the URLs, pages and hosts"
+    yield "counters", promise, wrong_counts(rows)
+    promise = "pages in progress claim numbers that no other page has"
+    yield "claims", promise, _wrong_claims(tables)
+
+
+def _wrong_claims(tables: sqlite3.Connection) -> Iterator[str]:
+    claims: list[tuple[ClaimedUrl, HeldClaim]] = []
+    refusals: list[tuple[ClaimedUrl, Refusal]] = []
+    for claimed in map(ClaimedUrl._make, tables.execute(_CLAIMED)):
+        try:
+            claim, refusal = read_claim(claimed.claim)
+        except msgspec.MsgspecError as error:
+            yield f"the claim of {claimed.url} cannot be read: {error}"
+            continue
+        if claim is not None:
+            claims.append((claimed, claim))
+        if refusal is not None:
+            refusals.append((claimed, refusal))
+    yield from _wrong_numbers(tables, claims)
+    taken = {claim.number for _, claim in claims if not claim.again}
+    for claimed, refusal in refusals:
+        original = refusal.duplicate_of
+        if not refusal.void and original not in taken and not _is_page(tables, original):
+            yield f"{claimed.url} repeats page {original}, which nobody has"
+
+
+def _wrong_numbers(
+    tables: sqlite3.Connection, claims: Sequence[tuple[ClaimedUrl, HeldClaim]]
+) -> Iterator[str]:
+    (last_url,) = tables.execute("SELECT count(*) FROM urls").fetchone()
+    taken: set[int] = set()
+    for claimed, claim in claims:
+        url, number = claimed.url, claim.number
+        if claim.again and number != claimed.page:
+            yield f"{url} is visited again as page {number}, and is page {claimed.page}"
+        elif not claim.again and (number in taken or _is_page(tables, number)):
+            yield f"{url} claims the number {number}, which another page has"
+        elif number < 1 or len(claim.digest) != DIGEST_BYTES:
+            yield f"{url} claims the number {number} for a content of no digest"
+        elif any(not 1 <= url_id <= last_url for url_id in claim.duplicates):
+            yield f"a URL that is missing repeats {url}"
+        if not claim.again:
+            taken.add(number)
+
+
+def _is_page(tables: sqlite3.Connection, number: int) -> bool:
+    return tables.execute("SELECT 1 FROM pages WHERE id = ?", (number,)).fetchone() is not None

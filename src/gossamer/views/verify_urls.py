@@ -1,99 +1,20 @@
-"""The checks of URLs: states, outcomes and attempts, keys and hosts, scope and seeds.
-
-A URL may be visited again after `revisit_s`. Its page keeps its number, its earlier links are
-forgotten: such URLs are in the table `revisited`, and some rules allow for them.
-"""
+"""The checks of URLs: their keys, scope and seeds, and the depths of the whole graph of links."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from gossamer.coordinator.plan import StoredOptions
 from gossamer.frontier.queues import QueueTable
-from gossamer.stores.counting import REASONS_NOTE, Reason
-from gossamer.stores.sqlite.file import COUNT_REASONS
+from gossamer.stores.counting import Reason
+from gossamer.stores.rows import unpack_links
 from gossamer.urls import Scope, normalise, parse_seed
-from gossamer.views.verify_progress import Check, Facts, read_rules
+from gossamer.views.verify_rules import REVISITED, URL_RULES, Check, Facts
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
-
-_AGAIN = """
-    FROM (
-        SELECT url, at, outcome, lead(at) OVER (PARTITION BY url ORDER BY rowid) AS next_at,
-               sum(outcome = 'redirected') OVER (PARTITION BY url ORDER BY rowid) AS redirects
-        FROM attempts
-    ) AS one JOIN urls ON urls.id = one.url
-    WHERE one.outcome IN ('fetched', 'redirected')
-      AND (next_at IS NOT NULL OR state <> 4) AND coalesce(next_at, :now) - at
-"""
-"""The visits of URLs that were visited again, or wait for that; a bound on the time follows."""
-_LED_BACK = ":cookies AND one.outcome = 'redirected' AND redirects = 1"
-"""Where a redirect has led back with a cookie, for the first time."""
-_SIMILAR_ONCE = """
-    SELECT one.url FROM attempts AS one JOIN urls ON urls.id = one.url
-    WHERE one.outcome = 'similar' AND (state <> 4 OR urls.outcome <> 'similar')
-"""
-"""The URLs that were similar to a page which was not kept in the end: their links were followed."""
-_REVISITED = f"""
-    CREATE TEMP TABLE revisited AS
-    SELECT one.url {_AGAIN} >= 0 AND ({_LED_BACK} OR coalesce(next_at, :now) - at
-        >= coalesce(:revisit_s, 0)) UNION {_SIMILAR_ONCE}
-    UNION SELECT url FROM listings WHERE sitemap_of IS NOT NULL
-"""  # noqa: S608 -- our own words
-"""The URLs of which not all links are stored; those of sitemaps never are."""
-
-_RULES = read_rules(f"""
--- outcome: a URL has an outcome, and its time, exactly if it is finished
-    SELECT url FROM urls WHERE (outcome IS NULL) <> (finished_at IS NULL)
-    OR (state = 4) <> (outcome IS NOT NULL)
--- score: a URL has a score from 0 to 100 and a queue exactly if it has been scored
-    SELECT url FROM urls WHERE (score IS NULL) <> (queue IS NULL)
-    OR score NOT BETWEEN 0 AND 100 OR state IN (1, 2, 3, 4) AND score IS NULL
-    OR state IN (0, 5) AND score IS NOT NULL AND id NOT IN revisited
--- queue: a URL is in the queue of its score
-    SELECT url || ' with the score ' || score || ' is in queue ' || queue FROM urls
-    WHERE :queues AND queue <> queue_of(score)
--- rest: only URLs that wait are in progress, and none in a crawl that was closed
-    SELECT coalesce(urls.url, 'URL ' || leases.url) FROM leases
-    LEFT JOIN urls ON urls.id = leases.url WHERE :closed OR urls.state IS NOT 1
-    UNION ALL SELECT url FROM urls WHERE :closed AND state IN (2, 3)
--- limit: a URL is left out exactly if it is deeper than the depth limit
-    SELECT url || ' at depth ' || depth FROM urls WHERE (state = 5) <> (depth > :max_depth)
--- host: every URL belongs to a known host
-    SELECT url FROM urls WHERE host NOT IN (SELECT id FROM hosts)
--- counts: the known URLs of each host are counted, and those that have ended for each reason
-    SELECT key || ' has ' || coalesce(known, 0) || ' URLs, and counts ' || urls FROM hosts
-    LEFT JOIN (SELECT host, count(*) AS known FROM urls GROUP BY host) ON host = hosts.id
-    WHERE urls <> coalesce(known, 0)
-    UNION ALL
-    SELECT reason || ': ' || sum(ended) || ' URLs, and ' || sum(noted) || ' counted' FROM (
-        SELECT reason_of(outcome, cause, status) AS reason, urls AS ended, 0 AS noted
-        FROM ({COUNT_REASONS})
-        UNION ALL
-        SELECT key, 0, value FROM json_each((
-            SELECT CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END
-            FROM notes WHERE name = '{REASONS_NOTE}'
-        ))
-    ) GROUP BY reason HAVING sum(ended) <> sum(noted)
--- parent: every URL but the seeds was found on one that has been visited
-    SELECT one.url FROM urls AS one LEFT JOIN urls AS other ON other.id = one.parent
-    WHERE one.parent IS NULL AND one.depth > 0 AND NOT :seed_depths
-       OR one.parent IS NOT NULL AND other.state IS NOT 4 AND one.parent NOT IN revisited
--- attempts: every attempt at a URL is recorded
-    SELECT url || ' counts ' || attempts || ' attempts' FROM urls
-    WHERE attempts <> (SELECT count(*) FROM attempts WHERE attempts.url = urls.id)
-    UNION ALL
-    SELECT 'an attempt at an unknown URL' FROM attempts WHERE url NOT IN (SELECT id FROM urls)
--- ending: the outcome of a finished URL is that of its last attempt
-    SELECT url || ' ended as ' || outcome FROM urls
-    WHERE state = 4 AND outcome IS NOT (
-        SELECT outcome FROM attempts WHERE attempts.url = urls.id ORDER BY rowid DESC LIMIT 1
-    )
--- once: nothing is visited again, or only after the time of --revisit or with a new cookie
-    SELECT urls.url {_AGAIN} < :revisit_s AND NOT ({_LED_BACK})
-""")  # noqa: S608 -- our own words
 
 
 class FiledUrl(NamedTuple):
@@ -116,10 +37,7 @@ _FILED_URLS = """
 
 
 def url_checks(
-    tables: sqlite3.Connection,
-    facts: Facts,
-    options: StoredOptions | None,
-    seed_keys: bytes | None,
+    tables: sqlite3.Connection, facts: Facts, options: StoredOptions | None, seed_keys: bytes | None
 ) -> Iterator[Check]:
     """Yield the checks; the table `revisited` is there from then on."""
     queues = QueueTable(facts.queues or 1)
@@ -132,9 +50,9 @@ def url_checks(
 
     tables.create_function("queue_of", 1, queue_of, deterministic=True)
     tables.create_function("reason_of", 3, reason_of, deterministic=True)
-    tables.execute(_REVISITED, msgspec.structs.asdict(facts))
+    tables.execute(REVISITED, msgspec.structs.asdict(facts))
     tables.execute("CREATE UNIQUE INDEX temp.revisited_urls ON revisited (url)")
-    for rule in _RULES:
+    for rule in URL_RULES:
         yield from rule.check(tables, facts)
     urls = UrlCheck(None, ())
     if options is not None:
@@ -196,3 +114,129 @@ class UrlCheck:
             yield f"{url} is filed under the host {filed.host}"
         elif filed.host != filed.domain and not filed.host.endswith(f".{filed.domain}"):
             yield f"{url} is filed under the domain {filed.domain}"
+
+
+class Node(NamedTuple):
+    """A URL in the graph of links."""
+
+    id: int
+    depth: int
+    parent: int | None
+    redirect: bool
+    """Whether its only link is a redirect."""
+    revisited: bool
+    """Whether links of an earlier visit may be forgotten."""
+    relaxing: bool
+    """Whether it has come nearer and what it links to not yet."""
+
+
+_NODES = """
+    SELECT id, depth, parent, redirect, id IN revisited, id IN (SELECT url FROM relaxing)
+    FROM urls ORDER BY id
+"""
+_LINKS = "SELECT id, targets FROM urls WHERE state = 4 AND targets IS NOT NULL ORDER BY id"
+
+
+def depth_checks(tables: sqlite3.Connection) -> Iterator[Check]:
+    """Yield the checks; the table `revisited` must be there."""
+
+    def name_of(url_id: int) -> str:
+        row = tables.execute("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()
+        return str(row[0]) if row else f"URL {url_id}, which does not exist"
+
+    graph = DepthCheck(map(Node._make, tables.execute(_NODES)), name_of)
+    links = ((source, unpack_links(packed)) for source, packed in tables.execute(_LINKS))
+    promise = "no link offers a shorter path than the recorded one"
+    yield "depth", promise, graph.shortcuts(links)
+    yield "path", "every URL is reached from a seed at its depth", graph.broken_paths()
+
+
+class DepthCheck:
+    """The check of depths: whether each is the length of the shortest path from a seed.
+
+    Nothing is searched again; it is enough to check each link and each URL once:
+
+    - no link offers a shorter path: its target is at most one step farther than its source, and as
+      far as the source where it is a redirect. So no depth is larger than the shortest path;
+    - every URL lies one step behind its parent, which links to it, and no path over parents goes
+      round in a circle. So each depth is the length of a path that exists.
+
+    While a shorter path is being followed, what the URLs that it has come to link to may be farther
+    away than that. When none of those are left, depths are exact. Links that were forgotten,
+    because a URL was visited again, still count as paths. Ids are 1, 2, 3 … without holes.
+    """
+
+    def __init__(self, nodes: Iterable[Node], name_of: Callable[[int], str]) -> None:
+        self._name_of = name_of
+        self._depth = array("q", [0])
+        self._parent = array("q", [0])
+        self._step = bytearray(1)
+        self._revisited = bytearray(1)
+        self._relaxing = bytearray(1)
+        self._linked = bytearray(1)
+        """Whether the URL is among the links of its parent."""
+        for node in nodes:
+            self._depth.append(node.depth)
+            self._parent.append(node.parent or 0)
+            self._step.append(0 if node.redirect else 1)
+            self._revisited.append(node.revisited)
+            self._relaxing.append(node.relaxing)
+            self._linked.append(0)
+
+    def shortcuts(self, links: Iterable[tuple[int, Sequence[int]]]) -> Iterator[str]:
+        """Yield the links that offer a shorter path, or lead to a URL that is missing."""
+        depth, parent, linked = self._depth, self._parent, self._linked
+        depth_of, last = depth.__getitem__, len(depth) - 1
+        for source, targets in links:
+            if targets and (min(targets) < 1 or max(targets) > last):
+                yield f"{self._name_of(source)} links to a URL that is missing"
+                continue
+            reach = depth[source] + self._step[source]
+            if max(map(depth_of, targets), default=0) > reach and not self._relaxing[source]:
+                yield from self._beyond(reach, source, targets)
+            for target in [target for target in targets if parent[target] == source]:
+                linked[target] = 1
+
+    def _beyond(self, reach: int, source: int, targets: Iterable[int]) -> Iterator[str]:
+        for target in targets:
+            if self._depth[target] > reach:
+                yield (
+                    f"{self._name_of(target)} is recorded at depth {self._depth[target]}, but "
+                    f"is at depth {reach} over {self._name_of(source)}"
+                )
+
+    def broken_paths(self) -> Iterator[str]:
+        """Yield the URLs whose path over their parents does not exist; call `shortcuts` first."""
+        depth, parent = self._depth, self._parent
+        for url in range(1, len(depth)):
+            over = parent[url]
+            if not over:
+                continue
+            if not 1 <= over < len(depth):
+                yield f"{self._name_of(url)} was found on a URL that is missing"
+            elif not self._linked[url]:
+                if not self._revisited[over]:
+                    yield f"{self._name_of(over)} does not link to {self._name_of(url)}"
+            elif not self._is_behind(url, over):
+                yield (
+                    f"{self._name_of(url)} is recorded at depth {depth[url]}, but was found on "
+                    f"{self._name_of(over)}, which is at depth {depth[over]}"
+                )
+        yield from self._circles()
+
+    def _is_behind(self, url: int, parent: int) -> bool:
+        """Tell whether a URL is one step behind its parent, or farther if that may be."""
+        excess = self._depth[url] - self._depth[parent] - self._step[parent]
+        return excess >= 0 if self._relaxing[parent] else excess == 0
+
+    def _circles(self) -> Iterator[str]:
+        """Yield one URL of each circle of parents."""
+        parent, last = self._parent, len(self._parent) - 1
+        passed = array("q", [0]) * len(parent)
+        for start in range(1, len(parent)):
+            at = start
+            while 1 <= at <= last and not passed[at]:
+                passed[at] = start
+                at = parent[at]
+            if 1 <= at <= last and passed[at] == start:
+                yield f"{self._name_of(at)} was found over itself: its parents form a circle"

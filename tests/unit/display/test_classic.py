@@ -8,29 +8,6 @@ URL = "http://a.test/"
 
 
 @pytest.mark.req("C10")
-@pytest.mark.parametrize(
-    ("kind", "depth", "line"),
-    [
-        (EventKind.FETCHED, 0, " 0   Fetched: http://a.test/"),
-        (EventKind.SAVED, 0, " 0     Saved: http://a.test/"),
-        (EventKind.SCANNING, 1, " 1   Scanning: http://a.test/"),
-        (EventKind.FOUND, 2, " 2       Found: http://a.test/"),
-        (EventKind.ALREADY_KNOWN, 0, " 0   IgnDupl: http://a.test/"),
-        (EventKind.OUTSIDE, 0, " 0  IgnExtrn: http://a.test/"),
-        (EventKind.ADDED, 10, "10               Added: http://a.test/"),
-    ],
-)
-def test_the_columns_are_those_of_logr(kind: EventKind, depth: int, line: str) -> None:
-    assert progress_line(Event(kind, depth, URL)) == line
-
-
-@pytest.mark.req("C10", "F4")
-def test_a_failure_has_its_own_word_and_its_reason() -> None:
-    event = Event(EventKind.UNFETCHED, 1, URL, Outcome.ROBOTS_DENIED, "Disallow: /")
-    assert progress_line(event) == " 1  Forbidden: http://a.test/ (Disallow: /)"
-
-
-@pytest.mark.req("C10")
 def test_every_failure_has_a_word_of_its_own_that_fits_its_column() -> None:
     assert set(OUTCOME_WORDS) == set(Outcome) - {Outcome.FETCHED}
     assert set(EVENT_WORDS) == set(EventKind) - {EventKind.UNFETCHED}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gossamer.coordinator.summary import Summary
 from gossamer.display import Outlet
 from gossamer.display.jsonlog import JsonLog, LogLevel
-from gossamer.model import Event, EventKind, Outcome, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.model import Event, EventKind, Snapshot
+from gossamer.stores.reading import HostView
 
 NOW = 1_700_000_000.25
 
@@ -23,71 +23,6 @@ def written(stream: io.StringIO) -> list[dict[str, Any]]:
 
 def log(stream: io.StringIO, least: LogLevel = "info") -> JsonLog:
     return JsonLog(Outlet(stream), lambda: NOW, least)
-
-
-@pytest.mark.req("D18")
-def test_a_message_has_time_level_event_and_its_fields() -> None:
-    stream = io.StringIO()
-    log(stream).say("warning", "robots.txt is missing", host="a.test", tries=3, took_s=0.25)
-    assert stream.getvalue() == (
-        '{"time": "2023-11-14T22:13:20.250Z", "level": "warning", "event": "message", '
-        '"message": "robots.txt is missing", "host": "a.test", "tries": 3, "took_s": 0.25}\n'
-    )
-
-
-@pytest.mark.req("D18")
-def test_the_counters_come_every_few_seconds_and_the_summary_at_the_end(
-    snapshot: Snapshot, hosts: list[HostView], summary: Summary
-) -> None:
-    stream = io.StringIO()
-    observer = log(stream)
-    for second in range(6):
-        observer.tick(msgspec.structs.replace(snapshot, elapsed_s=float(second)), hosts)
-    observer.close(summary)
-    first, second_line, last = written(stream)
-    assert (first["event"], first["level"], first["pages"]) == ("progress", "info", 3412)
-    assert first["outcomes"]["not_found"] == 45
-    assert second_line["elapsed_s"] == 5.0
-    assert (last["event"], last["ended_by"]) == ("summary", "max-pages")
-    assert last["slowest_hosts"][1]["failures"] == 3
-    assert last["modules"][1]["last_error"] == "KeyError: 'a'"
-
-
-@pytest.mark.req("D18")
-def test_the_workers_come_with_the_counters(
-    snapshot: Snapshot, hosts: list[HostView], workers: list[WorkerView]
-) -> None:
-    stream = io.StringIO()
-    log(stream).tick(snapshot, hosts, workers)
-    log(stream).tick(snapshot, hosts)
-    some, none = written(stream)
-    first, second, third = some["workers"]
-    assert first == {
-        "number": 1,
-        "pid": 4711,
-        "machine": "here.example",
-        "hosts": 9,
-        "in_progress": 12,
-        "memory": 104_000_000,
-        "busy": 0.97,
-        "silent_s": 0.4,
-        "dead_in_s": 0.0,
-    }
-    assert (second["machine"], second["silent_s"]) == ("there.example", 12.0)
-    assert third["pid"] is None
-    assert none["workers"] == []
-
-
-def test_steps_are_written_when_asked_for() -> None:
-    stream = io.StringIO()
-    observer = log(stream, "debug")
-    assert observer.wants_events
-    observer.event(Event(EventKind.FETCHED, 0, "http://a.test/"))
-    observer.event(Event(EventKind.UNFETCHED, 1, "http://b.test/", Outcome.TIMED_OUT, "slow"))
-    first, second = written(stream)
-    assert first.items() >= {"level": "debug", "event": "fetched", "url": "http://a.test/"}.items()
-    assert "outcome" not in first
-    assert second.items() >= {"outcome": "timed_out", "detail": "slow", "depth": 1}.items()
 
 
 def test_quiet_leaves_only_errors(snapshot: Snapshot, summary: Summary) -> None:

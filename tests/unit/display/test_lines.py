@@ -24,19 +24,6 @@ def test_a_line_every_few_seconds(
     assert [line.split()[0] for line in written] == ["27s", "32s", "37s"]
 
 
-@pytest.mark.parametrize(
-    ("unwritten", "words"),
-    [(1_234, "1,234 results to write"), (1, "1 result to write"), (0, "completing the outputs")],
-)
-def test_outputs_that_take_longer_than_the_crawl_are_named(
-    snapshot: Snapshot, unwritten: int, words: str
-) -> None:
-    error = io.StringIO()
-    over = msgspec.structs.replace(snapshot, waiting=0, in_progress=0, unwritten=unwritten)
-    PlainLines(Outlet(error)).tick(over, [])
-    assert error.getvalue().endswith(f"0 waiting  0 in progress  {words}\n")
-
-
 def test_the_summary_comes_last(summary: Summary) -> None:
     error = io.StringIO()
     PlainLines(Outlet(error)).close(summary)

@@ -10,8 +10,9 @@ import pytest
 
 from gossamer.model.errors import UsageError
 from gossamer.testing.server import parse_request
-from gossamer.testing.simulator import FAULTS, ServedWeb, SimulatedWeb
-from gossamer.testing.site import Prepared
+from gossamer.testing.simulator import FAULTS, Fault, ServedWeb, SimulatedWeb
+from gossamer.testing.simulator.fault import always
+from gossamer.testing.site import Prepared, Reply
 
 
 def get(served: ServedWeb, url: str) -> str:
@@ -75,15 +76,11 @@ def test_a_web_that_cannot_be_is_refused(wrong: dict[str, int], words: str) -> N
         SimulatedWeb(**wrong)  # type: ignore[arg-type]
 
 
-def test_a_fault_of_certificates_needs_some() -> None:
-    with (
-        pytest.raises(UsageError, match="tls-expired needs certificates"),
-        SimulatedWeb(faults={"tls-expired": 0}).serve(),
-    ):
-        pass
-    with SimulatedWeb(hosts=1, faults={"tls-plain": 0}).serve() as served:
-        assert served.home("tls-plain") == "https://tls-plain.test/"
-        assert served.home() == "http://h0.test/"
+def test_a_fault_of_ones_own_is_added_by_its_name() -> None:
+    mine = Fault("mine", "says so", always(Reply(body="It is mine.")))
+    served = ServedWeb(SimulatedWeb(faults={"mine": 0}, catalogue={**FAULTS, "mine": mine}))
+    assert served.home("mine") in get(served, served.home())
+    assert "It is mine." in get(served, f"{served.home('mine')}fault")
 
 
 def test_a_fault_can_be_a_host() -> None:
@@ -91,9 +88,9 @@ def test_a_fault_can_be_a_host() -> None:
     assert [name for name in FAULTS if not re.fullmatch(r"[a-z]+[a-z0-9-]*[a-z0-9]", name)] == []
 
 
-def test_the_command_serves_and_says_how_to_crawl(tmp_path: Path) -> None:
+def test_the_command_serves_and_says_how_to_crawl() -> None:
     words = [str(Path(sys.executable).with_name("gossamer")), "web", "--hosts", "3"]
-    words += ["--fault", "tls-expired", "--write-ca", str(tmp_path / "ca.pem")]
+    words += ["--fault", "maze"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as command:
         assert command.stdout is not None
         first, crawl = command.stdout.readline(), command.stdout.readline()
@@ -104,8 +101,6 @@ def test_the_command_serves_and_says_how_to_crawl(tmp_path: Path) -> None:
         page = urllib.request.urlopen(asked, timeout=20).read()  # noqa: S310
         command.terminate()
         assert b"<title>h2 0</title>" in page
-        assert f"gossamer crawl https://h0.localhost:{port}/" in crawl
-        assert f"--ca-file {tmp_path}/ca.pem" in crawl
-        assert (tmp_path / "ca.pem").read_text().startswith("-----BEGIN CERTIFICATE-----")
+        assert f"gossamer crawl http://h0.localhost:{port}/" in crawl
         assert "1 requests to 1 hosts" in command.stdout.read()
     assert command.returncode == 0

@@ -11,9 +11,8 @@ from gossamer.config import StoreAddress
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
-from gossamer.views.crawls import open_crawl
+from gossamer.views.crawls import UrlEntry, list_urls, open_crawl
 from gossamer.views.explain import Explanation, explain
-from gossamer.views.pages import UrlEntry, list_urls
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.verify import Verification, verify
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.views.verify_depths import DepthCheck, Node
+from gossamer.views.verify_urls import DepthCheck, Node
 
 Links = dict[int, list[int]]
 

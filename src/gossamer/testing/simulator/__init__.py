@@ -5,8 +5,8 @@
         ...crawl served.home() with served.dns as the name table...
 
 Hosts have sizes by a power law, latencies, languages, charsets, redirects, near duplicates, robots
-and sitemaps. `FAULTS` has every fault by its name; one file each for those of a family. Nothing is
-stored: hosts and pages are functions of the seed.
+and sitemaps. `FAULTS` has the faults by name. Nothing is stored: hosts and pages are functions of
+the seed.
 """
 
 from gossamer.testing.simulator.fault import Fault, FaultRequest

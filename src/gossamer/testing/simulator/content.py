@@ -8,16 +8,7 @@ from functools import cache
 import brotli  # type: ignore[import-untyped]  # it ships no types
 import msgspec
 
-from gossamer.testing.simulator.fault import (
-    END,
-    Fault,
-    FaultRequest,
-    always,
-    ended,
-    linked,
-    linking,
-    typed,
-)
+from gossamer.testing.simulator.fault import END, Fault, answering, ended, linked, linking, typed
 from gossamer.testing.site import Reply
 
 
@@ -50,36 +41,13 @@ LANGUAGES = (
 
 
 _PAGE = b"<!doctype html><title>Packed</title><p>A page that was packed with care.</p>"
+_GZIP = gzip.compress(_PAGE, mtime=0)
 _ZEROS = bytes(1_000_000)
 _BLOCKS = 200
 
 
 def _packed(coding: str, body: bytes) -> Reply:
     return Reply(headers={"Content-Encoding": coding}, body=body)
-
-
-def _gzip_false(_request: FaultRequest) -> Reply:
-    return _packed("gzip", _PAGE)
-
-
-def _gzip_cut(_request: FaultRequest) -> Reply:
-    return _packed("gzip", gzip.compress(_PAGE, mtime=0)[:-12])
-
-
-def _gzip_trailing(_request: FaultRequest) -> Reply:
-    return _packed("gzip", gzip.compress(_PAGE, mtime=0) + b"junk" * 10)
-
-
-def _gzip_twice(_request: FaultRequest) -> Reply:
-    return _packed("gzip, gzip", gzip.compress(gzip.compress(_PAGE, mtime=0), mtime=0))
-
-
-def _coding_unknown(_request: FaultRequest) -> Reply:
-    return _packed("foo", _PAGE)
-
-
-def _codings_many(_request: FaultRequest) -> Reply:
-    return _packed(", ".join(["gzip"] * 20), _PAGE)
 
 
 @cache
@@ -100,12 +68,14 @@ def _brotli_bomb() -> bytes:
 
 
 CODINGS = (
-    Fault("gzip-false", "says gzip and sends plain text", _gzip_false),
-    Fault("gzip-cut", "ends its gzip too early", _gzip_cut),
-    Fault("gzip-trailing", "has junk behind its gzip", _gzip_trailing),
-    Fault("gzip-twice", "packs its page twice", _gzip_twice),
-    Fault("coding-unknown", "has a coding that nobody knows", _coding_unknown),
-    Fault("codings-many", "names twenty codings", _codings_many),
+    answering("gzip-false", "says gzip and sends plain text", _packed("gzip", _PAGE)),
+    answering("gzip-cut", "ends its gzip too early", _packed("gzip", _GZIP[:-12])),
+    answering("gzip-trailing", "has junk behind its gzip", _packed("gzip", _GZIP + b"junk" * 10)),
+    answering(
+        "gzip-twice", "packs its page twice", _packed("gzip, gzip", gzip.compress(_GZIP, mtime=0))
+    ),
+    answering("coding-unknown", "has a coding that nobody knows", _packed("foo", _PAGE)),
+    answering("codings-many", "names twenty codings", _packed(", ".join(["gzip"] * 20), _PAGE)),
     Fault("gzip-bomb", "unpacks to 200 MB of gzip", lambda _: _packed("gzip", gzip_bomb())),
     Fault("brotli-bomb", "unpacks to 50 MB of brotli", lambda _: _packed("br", _brotli_bomb())),
 )
@@ -117,40 +87,32 @@ EVIL = "\x1b]0;mine\x07 \x1b]52;c;QQ==\x07 \x9b2J \x7f \u202egone"
 """What would steer a terminal."""
 
 _TYPES = (
-    Fault("html-as-text", "sends HTML as text", always(typed(linking(END), "text/plain"))),
-    Fault("png-as-html", "sends a picture as HTML", always(typed(_PNG * 50))),
-    Fault("zip-as-html", "sends an archive as HTML", always(typed(_ZIP))),
-    Fault("type-missing", "names no type", always(typed(linking(END), ""))),
-    Fault(
-        "type-evil",
-        "puts escape sequences into its header",
-        always(typed("hi", f"text/html; {EVIL}")),
+    answering("html-as-text", "sends HTML as text", typed(linking(END), "text/plain")),
+    answering("png-as-html", "sends a picture as HTML", typed(_PNG * 50)),
+    answering("zip-as-html", "sends an archive as HTML", typed(_ZIP)),
+    answering("type-missing", "names no type", typed(linking(END), "")),
+    answering(
+        "type-evil", "puts escape sequences into its header", typed("hi", f"text/html; {EVIL}")
     ),
 )
 _CHARSETS = (
-    Fault(
+    answering(
         "charset-lies",
         "names one charset in its header and another in its page",
-        always(
-            typed("<meta charset=shift_jis><p>Grüße".encode("cp1252"), "text/html; charset=utf-8")
-        ),
+        typed("<meta charset=shift_jis><p>Grüße".encode("cp1252"), "text/html; charset=utf-8"),
     ),
-    Fault(
-        "charset-unknown",
-        "names a charset that nobody knows",
-        always(typed("hi", "text/html; charset=x")),
+    answering(
+        "charset-unknown", "names a charset that nobody knows", typed("hi", "text/html; charset=x")
     ),
-    Fault(
+    answering(
         "charset-utf7",
         "names a charset that hides markup",
-        always(typed("+ADw-a+AD4-", "text/html; charset=utf-7")),
+        typed("+ADw-a+AD4-", "text/html; charset=utf-7"),
     ),
-    Fault(
-        "charset-utf16",
-        "has a byte order mark",
-        always(typed(linking(END).encode("utf-16"), "text/html")),
+    answering(
+        "charset-utf16", "has a byte order mark", typed(linking(END).encode("utf-16"), "text/html")
     ),
-    Fault("bytes-random", "sends bytes that are no text", always(typed(bytes(range(1, 256)) * 40))),
+    answering("bytes-random", "sends bytes that are no text", typed(bytes(range(1, 256)) * 40)),
 )
 
 CONTENT = (*_TYPES, *_CHARSETS)
@@ -186,25 +148,11 @@ def _long_base() -> Reply:
 
 
 MARKUP = (
-    Fault(
-        "nested-tags",
-        "nests a hundred thousand tags",
-        ended(_nested),
-    ),
-    Fault(
-        "tags-reopened",
-        "never closes its formatting",
-        ended(_reopened),
-    ),
-    Fault(
-        "attributes-many",
-        "has a tag of 100,000 attributes",
-        ended(_attributes),
-    ),
-    Fault(
-        "attribute-open",
-        "never closes an attribute",
-        always(typed('<a href="/fault/end>' + "x" * 99_999)),
+    Fault("nested-tags", "nests a hundred thousand tags", ended(_nested)),
+    Fault("tags-reopened", "never closes its formatting", ended(_reopened)),
+    Fault("attributes-many", "has a tag of 100,000 attributes", ended(_attributes)),
+    answering(
+        "attribute-open", "never closes an attribute", typed('<a href="/fault/end>' + "x" * 99_999)
     ),
     Fault("bases-many", "has several bases", ended(lambda: linked("end", head=_BASES))),
     Fault("links-many", "has a hundred thousand links", lambda _: _many_links()),

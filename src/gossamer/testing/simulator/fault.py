@@ -1,13 +1,12 @@
 """A fault: one way in which a server of the simulated web misbehaves."""
 
-import ssl
 from collections.abc import Callable
 from html import escape
+from random import Random
 from typing import TypeAlias
 
 import msgspec
 
-from gossamer.testing.certificates import Certificates
 from gossamer.testing.site import Raw, RawStep, Reply, SiteAnswer
 from gossamer.testing.traffic import RequestRecord
 
@@ -15,6 +14,18 @@ FAULT_PATH = "/fault"
 """Where most faults are: the home page of a faulty host links to it."""
 END = f"{FAULT_PATH}/end"
 """A page that other pages of a fault link or redirect to: found if they are understood."""
+NextRandom: TypeAlias = Callable[[], float]
+"""Returns the next number from 0 to below 1."""
+
+
+def draws(key: int | str) -> NextRandom:
+    """Return the random numbers of a key, the same in every process and version of Python.
+
+    Only the method `random` of `Random` is guaranteed never to change.
+    """
+    return Random(key).random  # noqa: S311 -- nothing here is secret
+
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
@@ -37,10 +48,6 @@ Player: TypeAlias = Callable[[FaultRequest], SiteAnswer | None]
 """Answers a request; None leaves it to the honest part of the host."""
 
 
-MakesContext: TypeAlias = Callable[[Certificates, str], ssl.SSLContext]
-"""Returns what a host of that name shows to clients of TLS."""
-
-
 class Fault(msgspec.Struct, frozen=True):
     """A kind of misbehaviour, switched on for a host by its name."""
 
@@ -51,22 +58,10 @@ class Fault(msgspec.Struct, frozen=True):
     play: Player
     at: tuple[str, ...] = (FAULT_PATH,)
     """The beginnings of the paths that it answers."""
-    tls: Raw | MakesContext | None = None
-    """How it meets a client that begins with TLS; None: as an honest host. What is sent instead of
-    a handshake needs no certificates."""
-
-    @property
-    def needs_certificates(self) -> bool:
-        """Whether it can be played only where there are certificates."""
-        return self.tls is not None and not isinstance(self.tls, Raw)
 
     def answer(self, request: FaultRequest) -> SiteAnswer | None:
         """Return its answer to a request; None if the request is none of its business."""
         return self.play(request) if request.target.startswith(self.at) else None
-
-
-def never(_request: FaultRequest) -> None:
-    """Leave every request to the honest part of the host."""
 
 
 def always(answer: SiteAnswer) -> Player:
@@ -77,6 +72,22 @@ def always(answer: SiteAnswer) -> Player:
 def raw(*steps: RawStep) -> Player:
     """Return what sends exactly these bytes and pauses."""
     return always(Raw(steps))
+
+
+def status(number: int, **fields: str) -> Player:
+    """Return what answers with this status and header fields (`_` stands for a hyphen)."""
+    headers = {name.replace("_", "-"): value for name, value in fields.items()}
+    return always(Reply(status=number, headers=headers))
+
+
+def answering(name: str, summary: str, answer: SiteAnswer) -> Fault:
+    """Return a fault that gives the same answer to every request."""
+    return Fault(name, summary, always(answer))
+
+
+def sending(name: str, summary: str, *steps: RawStep) -> Fault:
+    """Return a fault that sends exactly these bytes and pauses."""
+    return Fault(name, summary, raw(*steps))
 
 
 def linking(*links: str, text: str = "", head: str = "") -> str:

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from gossamer.testing.graph.draws import draws
 from gossamer.testing.simulator.content import LANGUAGES, Language
-from gossamer.testing.simulator.fault import FAULT_PATH, Fault
+from gossamer.testing.simulator.fault import FAULT_PATH, Fault, draws
 from gossamer.testing.site import TEXT_TYPE, Reply
 
 _NUMBERED = re.compile(r"h(0|[1-9][0-9]{0,11})")
@@ -27,8 +26,6 @@ class HostProfile(msgspec.Struct, frozen=True, kw_only=True):
     has_robots: bool
     """Whether its robots.txt forbids every tenth page."""
     has_sitemap: bool
-    prefers_tls: bool
-    """Whether its pages are https, where there are certificates."""
     fault: Fault | None = None
 
     def is_private(self, page: int) -> bool:
@@ -104,7 +101,6 @@ class Hosts:
             language=LANGUAGES[int(draw() * len(LANGUAGES))],
             has_robots=draw() < 0.3,
             has_sitemap=draw() < 0.3,
-            prefers_tls=draw() < 0.5,
             fault=fault,
         )
 

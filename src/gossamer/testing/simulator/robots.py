@@ -1,8 +1,17 @@
 """Faults of robots.txt and of sitemaps: huge, broken, slow, looping, contradictory."""
 
 from gossamer.testing.simulator.content import gzip_bomb
-from gossamer.testing.simulator.fault import Fault, FaultRequest, Player, always, linking, raw
-from gossamer.testing.site import TEXT_TYPE, KeepOpen, Repeat, Reply
+from gossamer.testing.simulator.fault import (
+    Fault,
+    FaultRequest,
+    Player,
+    always,
+    linking,
+    raw,
+    status,
+    typed,
+)
+from gossamer.testing.site import TEXT_TYPE, KeepOpen, Repeat, Reply, SiteAnswer
 
 ROBOTS = "/robots.txt"
 _SITEMAP = "/sitemap.xml"
@@ -11,19 +20,14 @@ _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def _text(body: str | bytes) -> Player:
-    return always(Reply(headers={"Content-Type": TEXT_TYPE}, body=body))
-
-
-def _status(status: int, **fields: str) -> Player:
-    headers = {name.replace("_", "-"): value for name, value in fields.items()}
-    return always(Reply(status=status, headers=headers))
+    return always(typed(body, TEXT_TYPE))
 
 
 def _redirected(request: FaultRequest) -> Reply:
     """Redirect five times, and forbid then."""
     number = int(request.target.partition("?")[2] or 0)
     if number == 5:
-        return Reply(headers={"Content-Type": TEXT_TYPE}, body=_FORBIDDING)
+        return typed(_FORBIDDING, TEXT_TYPE)
     return Reply(status=301, headers={"Location": f"{ROBOTS}?{number + 1}"})
 
 
@@ -32,10 +36,6 @@ def _elsewhere(request: FaultRequest) -> Reply:
     scheme, _, name = request.origin.partition("://")
     other = f"{scheme}://robots-bom.{name.partition('.')[2]}{ROBOTS}"
     return Reply(status=301, headers={"Location": other})
-
-
-def _looping(_request: FaultRequest) -> Reply:
-    return Reply(status=301, headers={"Location": ROBOTS})
 
 
 def _robots(name: str, summary: str, play: Player) -> Fault:
@@ -58,11 +58,11 @@ _OF_ROBOTS = (
         "robots-bom", "begins with a byte order mark", _text(b"\xef\xbb\xbf" + _FORBIDDING.encode())
     ),
     _robots("robots-utf16", "is in UTF-16", _text(_FORBIDDING.encode("utf-16"))),
-    _robots("robots-401", "asks for a password", _status(401)),
-    _robots("robots-403", "refuses it", _status(403)),
-    _robots("robots-410", "says it is gone", _status(410)),
-    _robots("robots-429", "says we ask too often", _status(429, Retry_After="100000")),
-    _robots("robots-500", "fails", _status(500)),
+    _robots("robots-401", "asks for a password", status(401)),
+    _robots("robots-403", "refuses it", status(403)),
+    _robots("robots-410", "says it is gone", status(410)),
+    _robots("robots-429", "says we ask too often", status(429, Retry_After="100000")),
+    _robots("robots-500", "fails", status(500)),
     _robots("robots-silent", "says nothing", raw(KeepOpen())),
     _robots(
         "robots-slow",
@@ -71,7 +71,7 @@ _OF_ROBOTS = (
     ),
     _robots("robots-redirected", "is behind five redirects", _redirected),
     _robots("robots-elsewhere", "is that of another host, which forbids", _elsewhere),
-    _robots("robots-loop", "redirects to itself", _looping),
+    _robots("robots-loop", "redirects to itself", status(301, Location=ROBOTS)),
     _robots("robots-bomb", "unpacks to 200 MB", lambda _: _bomb("text/plain")),
     _robots(
         "delay-huge",
@@ -87,33 +87,29 @@ _OF_ROBOTS = (
 
 
 def _bomb(kind: str) -> Reply:
-    return Reply(headers={"Content-Type": kind, "Content-Encoding": "gzip"}, body=gzip_bomb())
+    return typed(gzip_bomb(), kind, Content_Encoding="gzip")
 
 
 def _sitemap(name: str, summary: str, play: Player) -> Fault:
     """Return a fault of the sitemap that robots.txt names."""
 
-    def answer(request: FaultRequest) -> Reply | None:
+    def answer(request: FaultRequest) -> SiteAnswer | None:
         if request.target == ROBOTS:
-            body = f"User-agent: *\nSitemap: {request.origin}{_SITEMAP}\n"
-            return Reply(headers={"Content-Type": TEXT_TYPE}, body=body)
-        found = play(request)
-        return found if isinstance(found, Reply) else None
+            return typed(f"User-agent: *\nSitemap: {request.origin}{_SITEMAP}\n", TEXT_TYPE)
+        return play(request)
 
     return Fault(name, summary, answer, at=(ROBOTS, _SITEMAP))
 
 
 def _index(request: FaultRequest) -> Reply:
     """Name itself and others, for ever."""
-    locations = [
-        f"{request.origin}{_SITEMAP}?{request.target.count('x')}{one}" for one in ("", "x", "xx")
-    ]
-    items = "".join(f"<sitemap><loc>{one}</loc></sitemap>" for one in locations)
+    location = f"{request.origin}{_SITEMAP}?{request.target.count('x')}"
+    items = "".join(f"<sitemap><loc>{location}{end}</loc></sitemap>" for end in ("", "x", "xx"))
     return _xml(f'<sitemapindex xmlns="{_NAMESPACE}">{items}</sitemapindex>')
 
 
 def _xml(text: str) -> Reply:
-    return Reply(headers={"Content-Type": "application/xml"}, body=f'<?xml version="1.0"?>{text}')
+    return typed(f'<?xml version="1.0"?>{text}', "application/xml")
 
 
 _ENTITIES = "".join(

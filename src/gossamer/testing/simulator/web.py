@@ -1,8 +1,7 @@
 """The simulated web: hosts of every kind, honest and faulty, on one loopback port."""
 
-import ssl
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -10,25 +9,19 @@ from types import MappingProxyType
 import msgspec
 
 from gossamer.model.errors import UsageError
-from gossamer.testing.certificates import CertificateAuthority, Certificates
 from gossamer.testing.server import LOOPBACK, ServerThread
 from gossamer.testing.simulator.content import CODINGS, CONTENT, MARKUP
 from gossamer.testing.simulator.fault import Fault, FaultRequest
 from gossamer.testing.simulator.framing import FRAMING, SLOW
 from gossamer.testing.simulator.hosts import HonestPages, HostProfile, Hosts, page_path
-from gossamer.testing.simulator.http2 import HTTP2
-from gossamer.testing.simulator.links import LINKS, REDIRECTS
+from gossamer.testing.simulator.links import LINKS, REDIRECTS, TRAPS
 from gossamer.testing.simulator.robots import ROBOTS_FAULTS
-from gossamer.testing.simulator.tls import TLS
-from gossamer.testing.simulator.traps import TRAPS
 from gossamer.testing.site import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.traffic import RequestRecord
 
 FAMILIES: Mapping[str, tuple[Fault, ...]] = MappingProxyType(
     {
         "HTTP": FRAMING,
-        "TLS": TLS,
-        "HTTP/2": HTTP2,
         "content codings": CODINGS,
         "redirects": REDIRECTS,
         "types and charsets": CONTENT,
@@ -44,6 +37,7 @@ FAMILIES: Mapping[str, tuple[Fault, ...]] = MappingProxyType(
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {fault.name: fault for family in FAMILIES.values() for fault in family}
 )
+"""The faults by name."""
 
 
 class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -59,12 +53,14 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     faults: Mapping[str, float] = MappingProxyType({})
     """The share of the hosts that have each fault; with 0, the host of its name is linked."""
     domain: str = "test"
+    catalogue: Mapping[str, Fault] = FAULTS
+    """The faults by name. Add your own: `{**FAULTS, "mine": Fault("mine", …)}`."""
 
     def __post_init__(self) -> None:
         if self.hosts < 1 or self.pages < 1:
             raise UsageError("a web has at least one host and one page")
         for name, share in self.faults.items():
-            if name not in FAULTS:
+            if name not in self.catalogue:
                 raise UsageError(f"there is no fault {name!r}: --list-faults shows all")
             if not 0 <= share <= 1:
                 raise UsageError(f"the share of hosts with {name} must be from 0 to 1")
@@ -72,23 +68,10 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise UsageError("the shares of all faults are more than all hosts together")
 
     @contextmanager
-    def serve(
-        self, port: int = 0, authority: Callable[[], CertificateAuthority] | None = None
-    ) -> Iterator["ServedWeb"]:
-        """Serve it on a loopback port, inside the `with` statement.
-
-        With a class that makes certificates, such as `trustme.CA`, some hosts speak https, and
-        faults of certificates and of HTTP/2 can be played.
-        """
-        certificates = None if authority is None else Certificates(authority)
-        for name in self.faults:
-            if FAULTS[name].needs_certificates and certificates is None:
-                raise UsageError(
-                    f"the fault {name} needs certificates: from serve(authority=…), or --write-ca"
-                )
-        served = ServedWeb(self, certificates)
-        may_be_tls = certificates or any(FAULTS[name].tls for name in self.faults)
-        server = ServerThread(served.answer, served.meet if may_be_tls else None, port)
+    def serve(self, port: int = 0) -> Iterator["ServedWeb"]:
+        """Serve it on a loopback port, inside the `with` statement."""
+        served = ServedWeb(self)
+        server = ServerThread(served.answer, port=port)
         served.port = server.port
         try:
             yield served
@@ -98,7 +81,7 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def all_hosts(self) -> Hosts:
         """The hosts."""
-        return Hosts(self.seed, self.hosts, self.pages, self.faults, FAULTS)
+        return Hosts(self.seed, self.hosts, self.pages, self.faults, self.catalogue)
 
     @cached_property
     def honest_pages(self) -> HonestPages:
@@ -114,11 +97,8 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 class ServedWeb:
     """A simulated web that is being served."""
 
-    def __init__(self, web: SimulatedWeb, certificates: Certificates | None = None) -> None:
+    def __init__(self, web: SimulatedWeb) -> None:
         self.web = web
-        self.certificates = certificates
-        """Those of its hosts; `write_authority` has the file to trust."""
-        self._contexts: dict[str, ssl.SSLContext] = {}
         self.port = 0
         self.requests: Counter[str] = Counter()
         """How often each host was asked, by its label."""
@@ -138,7 +118,7 @@ class ServedWeb:
         """Return the scheme, name and port of a host."""
         # Names below localhost are found without a table, but have the port of the server.
         port = f":{self.port}" if self.web.domain == "localhost" else ""
-        return f"{self._scheme(label)}://{label}.{self.web.domain}{port}"
+        return f"http://{label}.{self.web.domain}{port}"
 
     def home(self, label: str = "h0") -> str:
         """Return the URL of the home page of a host."""
@@ -165,26 +145,6 @@ class ServedWeb:
         played = host.fault and host.fault.answer(FaultRequest(origin, record, honest))
         answer = played or honest()
         return answer if isinstance(answer, Raw) else prepare(answer)
-
-    def meet(self, name: str) -> ssl.SSLContext | Raw:
-        """Return how a client of TLS is met that asks for this name; called by the server."""
-        label = name.removesuffix(f".{self.web.domain}")
-        host = self.web.all_hosts.find(label)
-        tls = host and host.fault and host.fault.tls
-        if isinstance(tls, Raw):
-            return tls
-        if self.certificates is None or host is None:
-            return Raw(())
-        if name not in self._contexts:
-            make = tls or Certificates.valid
-            self._contexts[name] = make(self.certificates, name)
-        return self._contexts[name]
-
-    def _scheme(self, label: str) -> str:
-        host = self.web.all_hosts.find(label)
-        if host is None or host.fault is not None:
-            return "https" if host and host.fault and host.fault.tls else "http"
-        return "https" if self.certificates is not None and host.prefers_tls else "http"
 
     def _host(self, label: str) -> HostProfile:
         host = self.web.all_hosts.find(label)
