@@ -20,12 +20,11 @@ from gossamer.coordinator.in_process import MemoryCrawl
 from gossamer.download.client import Client
 from gossamer.download.options import PRODUCT, FetchOptions, user_agent
 from gossamer.model import Outcome, Response, Url
-from gossamer.model.content_kinds import LinkKind
 from gossamer.model.errors import ExitCode
+from gossamer.model.names import LinkKind
 from gossamer.modules.runner import ModuleRunner
 from gossamer.policy import AddressPolicy, may_follow
-from gossamer.policy.directives import HYPERLINKS, kinds_to_follow
-from gossamer.policy.media_types import PAGES
+from gossamer.policy.content_kinds import HYPERLINKS, PAGES, kinds_to_follow
 from gossamer.stores.url_record import UrlRecord
 from gossamer.urls import Scope, ScopeKind, parse_seed, shown
 from gossamer.worker.link_filter import LinkFilter

@@ -53,12 +53,12 @@ from gossamer.config.values import (
     web_address,
     words,
 )
-from gossamer.model.content_kinds import ContentKind, LinkKind
 from gossamer.model.errors import UsageError
+from gossamer.model.names import ContentKind, LinkKind
 
 PAGE_FIELDS: Final = (
     *("url", "depth", "status", "title", "language", "fetched_at", "text"),
-    *("id", "content_type", "encoding", "bytes", "address", "referrer", "redirected_from"),
+    *("id", "content_type", "encoding", "bytes", "address", "found_on", "redirected_from"),
     *("main_text", "markdown", "links", "headers", "metadata"),
 )
 """All of them; `outputs.rows` says what each holds."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.model.content_kinds import ContentKind
 from gossamer.model.errors import UsageError
-from gossamer.policy.media_types import PAGES
+from gossamer.model.names import ContentKind
+from gossamer.policy.content_kinds import PAGES
 from gossamer.version import __version__
 
 PRODUCT = "Gossamer"

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
-from gossamer.model.content_kinds import ContentKind
-from gossamer.model.names import Url
+from gossamer.model.names import ContentKind, Url
 from gossamer.model.response import Exchange, Headers
 
 if TYPE_CHECKING:
@@ -155,11 +154,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Where its links lead, in their order: those of the kinds that `--follow` names."""
     fetched_at: float
     """Seconds since the epoch."""
-    again: bool = False
+    is_revisit: bool = False
     """Whether the page was kept before under this id, and has been visited again."""
     headers: Headers = Headers()
     """The header of the answer."""
-    referrer: Url | None = None
+    found_on: Url | None = None
     """The page, or the sitemap, before it on the shortest path from a seed; None: it is a seed."""
     redirected_from: tuple[Url, ...] = ()
     """The URLs that redirected here, in order, as far as they are known."""

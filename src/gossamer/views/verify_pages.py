@@ -96,7 +96,7 @@ _RULES = read_rules("""
     FROM (SELECT coalesce(sum(size), 0) AS total FROM pages)
     WHERE :bytes < total OR :bytes > total
       AND NOT EXISTS (
-          SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'not_html')
+          SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'unwanted_type')
       ) AND NOT EXISTS (SELECT 1 FROM revisited)
 """)
 
