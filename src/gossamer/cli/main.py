@@ -66,13 +66,6 @@ def run() -> NoReturn:
 
 def run_command(words: Sequence[str]) -> int:
     """Run a subcommand and return its exit code."""
-    if words[:1] == ["crawl"]:
-        from gossamer.cli.plain import read_plainly  # noqa: PLC0415
-
-        if (given := read_plainly(words[1:])) is not None:
-            from gossamer.cli.crawl import crawl_from  # noqa: PLC0415
-
-            return crawl_from(given)
     from cyclopts import CycloptsError  # noqa: PLC0415
 
     from gossamer.cli.parameters import mistake  # noqa: PLC0415
