@@ -15,7 +15,7 @@ import msgspec
 import uvloop
 
 from gossamer.cli.signals import run_until_signalled
-from gossamer.config import OPTIONS, RETIRED, CrawlOptions, Group, Option, load
+from gossamer.config import OPTIONS, RETIRED, CrawlOptions, Option, load
 from gossamer.coordinator.continuing import command_to_continue, crawl_command
 from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import Observer
@@ -28,6 +28,7 @@ from gossamer.frontier.contract import RetryRequest
 from gossamer.model.errors import ExitCode
 from gossamer.modules.loading import load_modules
 
+_GROUPS = list(dict.fromkeys(option.group for option in OPTIONS))
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
@@ -68,7 +69,7 @@ def _flag(option: Option, *, show: bool, show_default: bool) -> inspect.Paramete
     default = option.show(option.default)
     details = cyclopts.Parameter(
         name=[option.flag, option.alias] if option.alias else option.flag,
-        group=cyclopts.Group(option.group, sort_key=list(Group).index(option.group)),
+        group=cyclopts.Group(option.group, sort_key=_GROUPS.index(option.group)),
         help=option.help,
         metavar=option.kind.metavar,
         negative=f"--no-{option.name}" if is_switch else "",

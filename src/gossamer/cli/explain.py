@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gossamer.cli.output import columns, put_found, section
 from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
 from gossamer.cli.status import RELAXING
-from gossamer.config.host_table import shown_table
+from gossamer.config.host_rules import shown_table
 from gossamer.display import printable
 from gossamer.display.formatting import counted, moment, size, span
 from gossamer.display.summary import left_out_words

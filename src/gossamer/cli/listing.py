@@ -11,8 +11,7 @@ from gossamer.cli.crawl import with_options
 from gossamer.cli.output import put_json, put_table
 from gossamer.cli.parameters import JsonLines, option
 from gossamer.config import Loaded, describe, load
-from gossamer.config.host_rules import HostPattern
-from gossamer.config.host_table import shown_table
+from gossamer.config.host_rules import HostPattern, shown_table
 from gossamer.config.report import Setting
 from gossamer.config.values import NONE
 from gossamer.coordinator.plan import starts_of

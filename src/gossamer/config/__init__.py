@@ -6,9 +6,8 @@ collects values from the command line, the environment and a TOML file into `Cra
 
 """
 
-from gossamer.config.declaration import Group, Option
-from gossamer.config.host_rules import HostRules
-from gossamer.config.host_table import HostTable
+from gossamer.config.declaration import Option
+from gossamer.config.host_rules import HostRules, HostTable
 from gossamer.config.options import (
     OPTIONS,
     RETIRED,
@@ -32,7 +31,6 @@ __all__ = [
     "STORED",
     "AutoDelay",
     "CrawlOptions",
-    "Group",
     "HostRules",
     "HostTable",
     "Loaded",

@@ -24,7 +24,7 @@ from gossamer.config import (
     largest_body,
     least_delay_s,
 )
-from gossamer.config.host_table import HostTables, shown_table
+from gossamer.config.host_rules import HostTables, shown_table
 from gossamer.content.markers import Markers
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.download.host_settings import HostSettings
