@@ -7,7 +7,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from gossamer.version import __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gossamer.config import CrawlOptions

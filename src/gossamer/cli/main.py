@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from gossamer.model.errors import ExitCode, GossamerError, UsageError
-from gossamer.version import __version__
+from gossamer import __version__
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -51,6 +50,8 @@ def run() -> NoReturn:
     if sys.argv[1:] == ["--version"]:
         print(__version__)
         sys.exit()
+    from gossamer.model.errors import ExitCode, GossamerError, UsageError  # noqa: PLC0415
+
     gc.set_threshold(100_000, 20, 20)  # nothing that is loaded now is garbage: do not search it
     occupy_standard_streams()
     try:
@@ -69,6 +70,7 @@ def run_command(words: Sequence[str]) -> int:
     from cyclopts import CycloptsError  # noqa: PLC0415
 
     from gossamer.cli.parameters import mistake  # noqa: PLC0415
+    from gossamer.model.errors import ExitCode  # noqa: PLC0415
 
     try:
         code: int = make_app(words)(

@@ -7,7 +7,7 @@ import cyclopts
 import pytest
 from rich.console import Console
 
-from gossamer.cli.crawl import with_options
+from gossamer.cli.parameters import with_options
 from gossamer.config import OPTIONS, Loaded, load
 
 
