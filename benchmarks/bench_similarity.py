@@ -10,7 +10,7 @@ from pathlib import Path
 from gossamer.content.page_parser import parse
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for, shingles_of, sketch, words_of
 from gossamer.model import Url
-from gossamer.policy.similarity import estimated_similarity
+from gossamer.model.names import estimated_similarity
 
 LIMIT_US = 150
 THRESHOLD = 0.9

@@ -26,7 +26,7 @@ from gossamer.frontier.contract import (
 )
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 
 ON_A_HOST = 200
 AT_A_TIME = 50 * ON_A_HOST

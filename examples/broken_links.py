@@ -23,5 +23,5 @@ class BrokenLinks:
                 "url": result.url,
                 "status": result.status,
                 "outcome": result.outcome,
-                "found_on": result.referrer,
+                "found_on": result.found_on,
             }

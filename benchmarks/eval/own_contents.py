@@ -14,7 +14,7 @@ from benchmarks.eval.near_copies import EDITS, NEAR_COPIES
 from benchmarks.eval.sites import SITES, RealSite, SitePage, page_of, pages_of
 
 from gossamer.content.similarity import MIN_WORDS, sample, sketch, words_of
-from gossamer.policy.similarity import Sketch, estimated_similarity
+from gossamer.model.names import Sketch, estimated_similarity
 
 MAX_SITE_PAGES = 600
 MAX_WRONG = 0.001

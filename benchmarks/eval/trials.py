@@ -8,7 +8,7 @@ from benchmarks.eval.corpus import ManualPage
 from benchmarks.eval.exact import exact_shingles, similarity
 
 from gossamer.content.similarity import sketch
-from gossamer.policy.similarity import Sketch, estimated_similarity
+from gossamer.model.names import Sketch, estimated_similarity
 
 
 class Trial(msgspec.Struct, frozen=True):

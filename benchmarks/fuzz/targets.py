@@ -14,8 +14,7 @@ from gossamer.coordinator.processes.worker_config import CONTRACTS
 from gossamer.download.body import Body, decoders_of
 from gossamer.download.verdict import HeaderReader
 from gossamer.model import Headers, Url
-from gossamer.policy.directives import may_follow
-from gossamer.policy.robots import parse_robots
+from gossamer.policy.robots import may_follow, parse_robots
 from gossamer.urls import fingerprint, host_of, normalise, resolve
 
 BASE = Url("http://a.test/dir/page?q=1")

@@ -7,10 +7,10 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from gossamer.version import __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gossamer.config import CrawlKeywords
+    from gossamer.config import CrawlOptions
     from gossamer.coordinator.api import crawl, crawl_sync, pages, pages_sync
     from gossamer.coordinator.summary import Summary
     from gossamer.model import Cause, Event, EventKind, Outcome, Page, Response, Snapshot, Url
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cause",
     "CrawlError",
-    "CrawlKeywords",
+    "CrawlOptions",
     "Event",
     "EventKind",
     "FinishedUrl",
@@ -44,7 +44,7 @@ __all__ = [
 
 
 _ROOMS = {
-    "config": ("CrawlKeywords",),
+    "config": ("CrawlOptions",),
     "coordinator.api": ("crawl", "crawl_sync", "pages", "pages_sync"),
     "coordinator.summary": ("Summary",),
     "model.errors": ("CrawlError", "GossamerError", "NoSeedFetchedError", "UsageError"),

@@ -216,7 +216,7 @@ def test_a_later_page_that_fails_is_said_and_skipped(web: Web, crawl: Crawl) -> 
     assert [event.outcome for event in events if event.kind is EventKind.UNFETCHED] == [
         Outcome.NOT_FOUND,
         Outcome.SERVER_ERROR,
-        Outcome.NOT_HTML,
+        Outcome.UNWANTED_TYPE,
         Outcome.CONNECTION_FAILED,
     ]
     assert len([one for one in web.requests if one.path == "/missing"]) == 1

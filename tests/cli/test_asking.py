@@ -20,7 +20,7 @@ from gossamer.testing import Pause, Reply, Web
 LOGIN, KEY = "me:l0ginsecret", "k3ysecret"
 SECRETS = (*LOGIN.split(":")[1:], KEY, base64.b64encode(LOGIN.encode()).decode())
 ENVIRONMENT = {"SITE_LOGIN": LOGIN, "SITE_KEY": KEY}
-ASKING = ("--auth-env", "SITE_LOGIN", "--header-env", "X-Api-Key: SITE_KEY")
+ASKING = ("--auth", "env:SITE_LOGIN", "--secret-header", "X-Api-Key: env:SITE_KEY")
 OPEN = ("--allow-network", "127.0.0.1", "--allow-network", "localhost", "--delay", "0s")
 
 
@@ -113,13 +113,13 @@ def test_a_secret_is_read_again_when_the_crawl_goes_on(web: Web, gossamer: Comma
     first = ("crawl", f"{web.base_url}/", "--dir", "c", "--max-pages", "1", *OPEN, *ASKING)
     without = gossamer(*first, SITE_KEY=KEY)
     assert without.returncode == 2
-    assert "auth-env needs the environment variable SITE_LOGIN" in without.stderr
+    assert "auth needs the environment variable SITE_LOGIN" in without.stderr
     assert web.requests == []
     assert gossamer(*first, **ENVIRONMENT).returncode == 0
     asked = len(web.requests)
     again = gossamer("resume", "c", "--max-pages", "5", SITE_LOGIN=LOGIN)
     assert again.returncode == 2
-    assert "header-env X-Api-Key needs the environment variable SITE_KEY" in again.stderr
+    assert "secret-header X-Api-Key needs the environment variable SITE_KEY" in again.stderr
     assert len(web.requests) == asked
     more = {"SITE_LOGIN": "t0ken", "SITE_KEY": "new"}
     assert gossamer("resume", "c", "--max-pages", "5", **more).returncode == 0
@@ -139,7 +139,7 @@ def test_a_rule_is_for_its_host(web: Web, gossamer: Command, tmp_path: Path) -> 
         [host.localhost]
         user-agent = "Other/1.0"
         [host."http://localhost:{port}"]
-        auth-file = "token"
+        auth = "file:token"
         header = ["X-Team: there"]
         """,
         encoding="utf-8",
@@ -156,7 +156,7 @@ def test_a_rule_is_for_its_host(web: Web, gossamer: Command, tmp_path: Path) -> 
     assert sent["/there"].get("user-agent") == "Other/1.0"
     shown = gossamer("config", f"{web.base_url}/", *words, "--host", f"http://localhost:{port}")
     lines = {line.split()[0]: line for line in shown.stdout.splitlines()}
-    assert f'[host."http://localhost:{port}"], crawl.toml' in lines["auth-file"]
+    assert f'[host."http://localhost:{port}"], crawl.toml' in lines["auth"]
     assert '[host."localhost"], crawl.toml' in lines["user-agent"]
     assert "X-Team: there" in lines["header"]
     withheld = gossamer("config", *words, "--host", f"http://localhost:{port + 1}").stdout
@@ -196,7 +196,7 @@ def test_certificates_and_a_proxy_by_options(gossamer: Command, tmp_path: Path) 
     with Web(tls=context) as web, running(HttpHandler) as proxy:
         web.site("home").reply("/", Reply(body="<title>inside</title>"))
         words = ["crawl", f"{web.base_url}/", "--ca-file", "ca.pem", "--client-cert", "me.pem"]
-        words += ["--proxy", f"http://127.0.0.1:{proxy.port}", "--proxy-auth-env", "SITE_LOGIN"]
+        words += ["--proxy", f"http://127.0.0.1:{proxy.port}", "--proxy-auth", "env:SITE_LOGIN"]
         wrong = gossamer(*words, "--dir", "a", "--client-key", "ca.pem", **ENVIRONMENT)
         assert wrong.returncode == 2
         assert "do not go together" in wrong.stderr

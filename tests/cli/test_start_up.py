@@ -43,20 +43,14 @@ def test_a_plain_crawl_loads_only_what_it_needs_in_all_of_its_processes(tmp_path
         "sqlite3",
         "turbohtml",
     } <= loaded
-    command_line = {"attr", "cyclopts", "docstring_parser", "rich"}
+    help_texts = {"docstring_parser", "rich"}
     other_stores = {"hiredis", "obstore", "redis"}
     outputs = {"isal", "pyarrow", "gossamer.outputs.tables", "gossamer.outputs.warc"}
     sitemaps = {"email", "xml.parsers.expat", "gossamer.content.sitemap"}
     texts = {"turbohtml.clean", "gossamer.content.main_part", "gossamer.content.metadata"}
     other_commands = {"gossamer.testing", "importlib.metadata", "tomllib"}
-    unwanted = command_line | other_stores | outputs | sitemaps | texts | other_commands
+    unwanted = help_texts | other_stores | outputs | sitemaps | texts | other_commands
     assert loaded & unwanted == set()
-
-
-def test_a_command_line_that_is_not_plain_is_read_by_the_library() -> None:
-    printed, loaded = imports_of("-m", "gossamer", "crawl", "--help")
-    assert "--max-pages" in printed
-    assert "cyclopts" in loaded
 
 
 def test_help_and_completion_know_what_is_loaded_only_when_asked_for() -> None:

@@ -21,7 +21,7 @@ from tests.contract.stores import (
 )
 
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 
 KINDS = ("sqlite", "sqlite with short heads", "channel", "redis")
 

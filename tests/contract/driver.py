@@ -19,8 +19,8 @@ from gossamer.frontier.contract import (
     Task,
 )
 from gossamer.frontier.rules import FrontierRules
-from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot, Url
-from gossamer.policy.similarity import Sketch
+from gossamer.model import Candidate, HostKey, Outcome, ReturnedTask, Snapshot, Url
+from gossamer.model.names import Sketch
 from gossamer.stores.bodies.content import ContentPacker
 from gossamer.stores.reading import HostView, WorkerReport, WorkerView
 from gossamer.stores.url_record import Record, Result, UrlRecord, UrlState
@@ -216,7 +216,7 @@ class StoreDriver:
         self,
         task: Task,
         feedback: HostFeedback | None = None,
-        receipt: Receipt | None = None,
+        receipt: ReturnedTask | None = None,
     ) -> bool:
         return self._run(self.store.release(task, feedback, self.now, receipt))
 

@@ -24,11 +24,11 @@ from tests.contract.model_state import (
 from gossamer.frontier.contract import HostFeedback, Task
 from gossamer.frontier.hosts import HostLimits, depth_limit
 from gossamer.frontier.rules import FrontierRules
-from gossamer.model import Outcome, Receipt
+from gossamer.model import Outcome, ReturnedTask
 from gossamer.policy.backoff import auto_delay_s
 from gossamer.stores.url_record import Record
 
-NOTHING = Receipt()
+NOTHING = ReturnedTask()
 
 
 class Model:
@@ -273,7 +273,7 @@ class Model:
         return held[0] if held else number in self.kept.read
 
     def leave(
-        self, name: str, feedback: HostFeedback | None, now: float, receipt: Receipt = NOTHING
+        self, name: str, feedback: HostFeedback | None, now: float, receipt: ReturnedTask = NOTHING
     ) -> None:
         """A task is given back."""
         held = self.end(name, now, receipt.received)
@@ -355,7 +355,7 @@ class Model:
     def take_back(self, name: str, now: float, received: int = 0, *, died: bool) -> None:
         """A lease is taken from a worker, which may have died of the URL."""
         url = self.urls[name]
-        self.leave(name, None, now, Receipt(received))
+        self.leave(name, None, now, ReturnedTask(received))
         url.deaths += died
         if died and url.deaths >= 3:
             url.state, url.outcome, url.finished_at = "finished", Outcome.GAVE_UP, now

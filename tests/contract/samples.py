@@ -4,7 +4,7 @@ import hashlib
 
 from gossamer.frontier.contract import Link
 from gossamer.model import HostKey, Url
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 
 SAMPLE_BYTES = 256
 BAND_BYTES = 8

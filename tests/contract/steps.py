@@ -14,8 +14,8 @@ from tests.contract.samples import own_of, sketch_of
 from tests.contract.stored_rows import StoredRows
 
 from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Task
-from gossamer.model import Outcome, Receipt
-from gossamer.policy.similarity import Sketch
+from gossamer.model import Outcome, ReturnedTask
+from gossamer.model.names import Sketch
 from gossamer.stores.url_record import Record, UrlState
 
 
@@ -99,7 +99,7 @@ class CheckedStore:
     def release(self, name: str, feedback: HostFeedback | None, received: int) -> None:
         """Give a task back; if it needed more than was left, that is the end of the budget."""
         task = self.model.held[name].task
-        receipt = Receipt(received, task.is_last and received > 0)
+        receipt = ReturnedTask(received, task.is_last and received > 0)
         assert self.driver.release(task, feedback, receipt)
         self.model.leave(name, feedback, self.now, receipt)
 

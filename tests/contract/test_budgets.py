@@ -5,7 +5,7 @@ import pytest
 from tests.contract.driver import WAITING, OpenStore, StoreDriver
 
 from gossamer.frontier.contract import HostFeedback
-from gossamer.model import Outcome, Receipt
+from gossamer.model import Outcome, ReturnedTask
 
 pytestmark = pytest.mark.req("D14")
 
@@ -81,10 +81,10 @@ def test_whatever_is_received_counts(open_store: OpenStore) -> None:
     add_many_seeds(driver)
     told = HostFeedback(ended=driver.now)
     first, second = driver.take()
-    driver.settle(first, Outcome.NOT_HTML, received=300, feedback=told)
+    driver.settle(first, Outcome.UNWANTED_TYPE, received=300, feedback=told)
     driver.settle(second, Outcome.TIMED_OUT, received=350, retry=True, feedback=told)
     (third,) = driver.take()
-    driver.release(third, told, Receipt(250))
+    driver.release(third, told, ReturnedTask(250))
     (fourth,) = driver.take()
     assert driver.ended_by() is None
     driver.settle(fourth, Outcome.NOT_FOUND, received=100, feedback=told)
@@ -118,7 +118,7 @@ def test_when_the_rest_is_too_little_the_budget_is_used_up(
     (task,) = driver.take()
     driver.keep(task, received=600)
     (last,) = driver.take()
-    assert driver.release(last, HostFeedback(ended=driver.now), Receipt(30, short=True))
+    assert driver.release(last, HostFeedback(ended=driver.now), ReturnedTask(30, short=True))
     assert driver.ended_by() == "max-bytes", "and nobody tries again and again"
     assert driver.take() == []
     assert (driver.snapshot().received, driver.snapshot().waiting) == (630, 29)
@@ -160,7 +160,7 @@ def test_a_restart_goes_on_counting(open_store: OpenStore, clean: bool) -> None:
     first, second, _ = driver.take()
     driver.keep(first, size=120, received=60)
     told = HostFeedback(ended=driver.now)
-    driver.settle(second, Outcome.NOT_HTML, size=80, received=90, feedback=told)
+    driver.settle(second, Outcome.UNWANTED_TYPE, size=80, received=90, feedback=told)
     driver.commit()
     (driver.reopen if clean else driver.crash)()
     snapshot = driver.snapshot()

@@ -9,7 +9,7 @@ from tests.contract.samples import digest_of, link
 
 from gossamer.frontier.contract import THIS_PAGE, HostFeedback, KeptPage, Settled, Settlement, Task
 from gossamer.model import Outcome
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D9", "B1")

@@ -41,7 +41,7 @@ def test_the_number_of_a_page_that_is_not_kept_goes_to_the_next(
             driver.release(failing)
         case "not html":
             driver.settle(
-                failing, Outcome.NOT_HTML, size=5, feedback=HostFeedback(ended=driver.now)
+                failing, Outcome.UNWANTED_TYPE, size=5, feedback=HostFeedback(ended=driver.now)
             )
         case _:
             driver.now += 59

@@ -10,7 +10,7 @@ from tests.contract.samples import link, own_of
 from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Settlement, Task
 from gossamer.frontier.settling import as_claimed
 from gossamer.model import Outcome
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 from gossamer.stores.bodies.content import read_content
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")

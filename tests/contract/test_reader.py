@@ -222,8 +222,8 @@ def test_the_path_to_a_url_and_how_a_page_was_reached(crawl: Readable) -> None:
     assert path == [Step(a.url, 0, "seed"), Step(c, 1, "link"), Step(d.url, 1, "redirect")]
     page = crawl.read(lambda reader: reader.last_page())
     arrival = crawl.read(lambda reader: reader.arrival(page))
-    assert (arrival.referrer, arrival.redirected_from) == (a.url, (c,))
-    assert crawl.read(lambda reader: reader.arrival(99)).referrer is None
+    assert (arrival.found_on, arrival.redirected_from) == (a.url, (c,))
+    assert crawl.read(lambda reader: reader.arrival(99)).found_on is None
     (attempt,) = crawl.read(lambda reader: reader.attempts(d.url_id))
     assert attempt.outcome is Outcome.FETCHED
 

@@ -8,7 +8,7 @@ from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.frontier.contract import HostFeedback, Task
 from gossamer.model import Outcome
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 from gossamer.stores.url_record import UrlState
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")

@@ -75,8 +75,8 @@ def test_what_is_accepted_is_kept_and_nothing_else(
     crawled = crawl(f"{A}/", accept=accept)
     assert {page.url.removeprefix(A): str(page.kind) for page in crawled.pages} == kept
     others = {outcome for url, outcome in crawled.outcomes().items() if url[len(A) :] not in kept}
-    assert others <= {Outcome.NOT_HTML}
-    assert crawled.outcome(f"{A}/events") is Outcome.NOT_HTML, "it would never end"
+    assert others <= {Outcome.UNWANTED_TYPE}
+    assert crawled.outcome(f"{A}/events") is Outcome.UNWANTED_TYPE, "it would never end"
     assert f"{A}/no" not in crawled.urls, "links of what is no page are not read"
 
 

@@ -15,7 +15,7 @@ import uvloop
 from turbohtml import Document
 
 import gossamer
-from gossamer import CrawlError, Event, EventKind, Outcome, Page, Response, UsageError
+from gossamer import CrawlError, CrawlOptions, Event, EventKind, Outcome, Page, Response, UsageError
 from gossamer.config import load
 from gossamer.content import html_tree as tree
 from gossamer.coordinator.crawl import Crawl
@@ -93,6 +93,26 @@ def test_read_the_pages_as_they_come(run: Run, options: Options) -> None:
         assert pages[0].url == "http://a.test/"
 
     run(program())
+
+
+def test_options_may_be_an_object(web: Web, run: Run) -> None:
+    options = CrawlOptions(allow_network=("127.0.0.1",), delay_s=0.0, max_pages=3)
+
+    async def program() -> None:
+        summary = await gossamer.crawl("http://a.test/", options=options, dns=web.dns)
+        assert (summary.ended_by, summary.snapshot.pages) == ("max-pages", 3)
+
+    run(program())
+
+
+def test_options_are_an_object_or_keywords() -> None:
+    options = CrawlOptions(seeds=("http://a.test/",))
+    with pytest.raises(UsageError, match=r"max_pages=… exclude each other"):
+        gossamer.crawl_sync(options=options, max_pages=3)
+    with pytest.raises(UsageError, match="give all as arguments"):
+        gossamer.crawl_sync("http://a.test/", options=options)
+    with pytest.raises(UsageError, match="'max-page' is unknown: the nearest valid one is max-pag"):
+        gossamer.crawl_sync("http://a.test/", max_page=3)
 
 
 def test_the_rest_of_the_program_goes_on(run: Run, options: Options) -> None:

@@ -60,7 +60,7 @@ def test_a_kept_page_is_the_page_that_was_shown(
     assert by_title["coded"].wire_body == coded
     assert by_title["coded"].headers.get("x-mine") == "a"
     assert by_title["plain"].wire_body == by_title["plain"].body
-    arrivals = {title: (one.referrer, one.redirected_from) for title, one in by_title.items()}
+    arrivals = {title: (one.found_on, one.redirected_from) for title, one in by_title.items()}
     assert arrivals == {
         "plain": (None, ()),
         "coded": ("http://a.test/", ()),

@@ -36,7 +36,7 @@ class Scraper:
 
     def finished(self, result):
         if result.status == 404:
-            return {"broken": result.url, "on": result.referrer, "attempts": result.attempts}
+            return {"broken": result.url, "on": result.found_on, "attempts": result.attempts}
 """
 
 
@@ -130,7 +130,7 @@ def test_functions_and_objects_given_in_python_scrape_here(
     assert sorted(titles_found) == ["Home", "One", "not wanted"]
     one = crawled.urls[Url(f"{seed}1")]
     assert one.score == 7.5
-    told = {end.url: (end.outcome, end.status, end.depth, end.referrer) for end in ends}
+    told = {end.url: (end.outcome, end.status, end.depth, end.found_on) for end in ends}
     assert told == {
         seed: ("fetched", 200, 0, None),
         f"{seed}1": ("fetched", 200, 1, seed),
@@ -162,7 +162,7 @@ def test_ends_tell_of_redirects_retries_and_what_never_was_a_page(
     assert {path: end.outcome for path, end in ends.items()} == {
         url.removeprefix("http://a.test"): outcome for url, outcome in crawled.outcomes().items()
     }
-    assert (ends["/old"].redirected_to, ends["/new"].referrer) == (
+    assert (ends["/old"].redirected_to, ends["/new"].found_on) == (
         "http://a.test/new",
         "http://a.test/old",
     )

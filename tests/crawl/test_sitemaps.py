@@ -65,7 +65,7 @@ def test_what_is_announced_in_robots_txt_is_crawled(
         "redirected": 1,
         "not_found": 1,
         "robots_denied": 1,
-        "not_html": 1,  # the index, to which a page links
+        "unwanted_type": 1,  # the index, to which a page links
     }
     assert snapshot.listed in {4, 5}  # whether /linked was found on the page first
     asked = Counter(one.path for one in web.requests)
@@ -120,7 +120,7 @@ def test_modules_and_outputs_have_nothing_of_them(site: Site, crawl: Crawl, tmp_
     file.write_text(
         "class Ends:\n"
         "    def finished(self, result):\n"
-        "        return {'url': result.url, 'found': result.referrer}\n"
+        "        return {'url': result.url, 'found': result.found_on}\n"
     )
     crawl("http://a.test/", sitemaps="auto", modules=[f"{file}:Ends"])
     with closing(sqlite3.connect(tmp_path / "crawl" / "crawl.sqlite")) as db:

@@ -69,8 +69,8 @@ CATALOGUE: Mapping[str, Ends] = {
     "switching-protocols": BAD_HTTP,
     # 16: types.
     "html-as-text": NOT_READ,
-    "png-as-html": {"/fault": Outcome.NOT_HTML},
-    "zip-as-html": {"/fault": Outcome.NOT_HTML},
+    "png-as-html": {"/fault": Outcome.UNWANTED_TYPE},
+    "zip-as-html": {"/fault": Outcome.UNWANTED_TYPE},
     "type-missing": READ,
     "type-evil": FETCHED,
     # 17: charsets.

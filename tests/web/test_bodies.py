@@ -45,7 +45,7 @@ def test_other_types_are_left_at_their_header(
     header = OK + f"Content-Type: {content_type}\r\n\r\n".encode()
     web.site("a.test").raw("/", header, Repeat(b"x" * 1000))
     response = fetch()
-    assert (response.outcome, response.cause) == (Outcome.NOT_HTML, Cause.NOT_HTML)
+    assert (response.outcome, response.cause) == (Outcome.UNWANTED_TYPE, Cause.UNWANTED_TYPE)
     assert (response.status, response.body) == (200, b"")
     assert content_type in response.detail
 

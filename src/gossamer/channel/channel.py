@@ -15,9 +15,9 @@ from typing import Any, Final, Self, cast
 
 import msgspec
 
+from gossamer import __version__
 from gossamer.channel.contract import Contract, Method
 from gossamer.model.errors import CrawlError, GossamerError, PageRefusedError, UsageError
-from gossamer.version import __version__
 
 HEADER: Final = struct.Struct(">IBIH")
 """Length of the message, kind of frame, number of the call, number of the method."""

@@ -4,10 +4,10 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from gossamer.cli.output import columns, put_found, section
-from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.cli.output import columns, put_record, section
+from gossamer.cli.parameters import Json, reads_crawl
 from gossamer.cli.status import RELAXING
-from gossamer.config.host_table import shown_table
+from gossamer.config.host_rules import shown_table
 from gossamer.display import printable
 from gossamer.display.formatting import counted, moment, size, span
 from gossamer.display.summary import left_out_words
@@ -26,15 +26,8 @@ ATTEMPTS_SHOWN = 12
 """Of more attempts the last ones are shown."""
 
 
-def explain(
-    url: str,
-    /,
-    directory: Directory = None,
-    *,
-    store: StoreUrl = None,
-    name: CrawlName = None,
-    json: Json = False,
-) -> int:
+@reads_crawl
+def explain(request: ReadRequest, url: str, *, json: Json = False) -> int:
     """Explain a URL: where it was found, what came of it, or what it waits for.
 
     Parameters
@@ -42,9 +35,8 @@ def explain(
     url
         The URL, in any spelling.
     """
-    asked = parse_seed(url, "URL")
-    found = asyncio.run(_read(crawl_to_read(directory, store, name), asked))
-    put_found(found, explanation_lines, json=json)
+    explanation = asyncio.run(_read(request, parse_seed(url, "URL")))
+    put_record(explanation, explanation_lines, json=json)
     return 0
 
 

@@ -4,14 +4,13 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from functools import partial
+from typing import Literal
 
 import msgspec
-from cyclopts import Parameter
 
-from gossamer.cli import classic
-from gossamer.cli.output import put_found
-from gossamer.cli.parameters import Json
+from gossamer.cli.output import put_record
+from gossamer.cli.parameters import Json, with_options
 from gossamer.config import load
 from gossamer.content.links import FoundLink
 from gossamer.content.markers import Markers
@@ -20,14 +19,13 @@ from gossamer.coordinator.in_process import MemoryCrawl
 from gossamer.download.client import Client
 from gossamer.download.options import PRODUCT, FetchOptions, user_agent
 from gossamer.model import Outcome, Response, Url
-from gossamer.model.content_kinds import LinkKind
 from gossamer.model.errors import ExitCode
+from gossamer.model.names import LinkKind
 from gossamer.modules.runner import ModuleRunner
 from gossamer.policy import AddressPolicy, may_follow
-from gossamer.policy.directives import HYPERLINKS, kinds_to_follow
-from gossamer.policy.media_types import PAGES
+from gossamer.policy.content_kinds import HYPERLINKS, PAGES, kinds_to_follow
 from gossamer.stores.url_record import UrlRecord
-from gossamer.urls import Scope, ScopeKind, parse_seed, shown
+from gossamer.urls import Scope, parse_seed, shown
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.robots import PoliteRobots
 
@@ -149,63 +147,38 @@ def _seen(link: FoundLink, scope: Scope) -> SeenLink:
     return SeenLink(url=url, kind=kind, verdict=words, why=verdict.explain(url))
 
 
-Repeated = Annotated[tuple[str, ...], Parameter(negative="", show_default=False)]
-"""An option that may be given several times."""
+SCOPE_OPTIONS = ("scope", "include", "exclude", "markers", "follow", "allow-network", "contact")
 
 
-def inspect(
-    url: str,
-    /,
-    *,
-    scope: ScopeKind = "host",
-    include: Repeated = (),
-    exclude: Repeated = (),
-    markers: str | None = None,
-    follow: str | None = None,
-    allow_network: Repeated = (),
-    contact: str | None = None,
-    json: Json = False,
-) -> int:
+@partial(with_options, only=SCOPE_OPTIONS)
+def inspect(url: str, /, *, json: Json = False, **given: object) -> int:
     """Show what a crawler sees of one page: robots, answer, title, links, and why.
 
     Redirects are followed, each hop past scope, robots.txt and the address guard.
+
+    The variables GOSSAMER_ALLOW_NETWORK and GOSSAMER_CONTACT are read as well.
 
     Parameters
     ----------
     url
         The page.
-    scope
-        Which links a crawl from here would follow.
-    include
-        A regular expression that links must match; may be repeated.
-    exclude
-        A regular expression that links must not match; may be repeated.
-    markers
-        Take links only from between two of these comments, such as '<!-- CONTENT -->'.
-    follow
-        The kinds of links to show, separated by commas, such as a,iframe,next; by default those
-        that a crawl follows.
-    allow_network
-        A private network, address, address:port or host that may be contacted; may be repeated.
-        GOSSAMER_ALLOW_NETWORK is read as well.
-    contact
-        How site owners can reach you; sent with each request. Default: GOSSAMER_CONTACT.
     """
     seed = parse_seed(url)
-    options = load({"follow": follow}, {}).options
-    networks = [*allow_network, *classic.listed_networks(os.environ)]
+    variables = ("GOSSAMER_ALLOW_NETWORK", "GOSSAMER_CONTACT")
+    environment = {name: os.environ[name] for name in variables if name in os.environ}
+    options = load(given, environment).options
     inspection = inspect_url(
         seed,
-        Scope.for_seeds(scope, [seed], include, exclude),
-        AddressPolicy.parse(networks).allowing_seed(seed),
-        contact=contact or os.environ.get("GOSSAMER_CONTACT") or None,
+        Scope.for_seeds(options.scope, [seed], options.include, options.exclude),
+        AddressPolicy.parse(options.allow_network).allowing_seed(seed),
+        contact=options.contact,
         rules=AnalysisRules(
-            markers=Markers.parse(markers) if markers else None,
+            markers=Markers.parse(options.markers) if options.markers else None,
             follow=kinds_to_follow(options.follow, PAGES),
         ),
     )
     report = asyncio.run(inspection)
-    put_found(report, report_lines, json=json)
+    put_record(report, report_lines, json=json)
     return 0 if report.hops[-1].outcome is Outcome.FETCHED else ExitCode.FAILED
 
 

@@ -1,27 +1,30 @@
-"""`gossamer config`, `gossamer modules`, `gossamer scorers`: the options and their choices."""
+"""The commands that list: `config`, `modules`, `scorers` and `crawls`."""
 
+import asyncio
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from gossamer.cli.crawl import with_options
-from gossamer.cli.output import put_json, put_table
-from gossamer.cli.parameters import JsonLines, option
-from gossamer.config import Loaded, describe, load
-from gossamer.config.host_rules import HostPattern
-from gossamer.config.host_table import shown_table
+from gossamer.cli.output import columns, put_json, put_lines, put_table
+from gossamer.cli.parameters import JsonLines, option, with_options
+from gossamer.config import Loaded, StoreAddress, describe, load
+from gossamer.config.host_rules import HostPattern, shown_table
 from gossamer.config.report import Setting
 from gossamer.config.values import NONE
 from gossamer.coordinator.plan import starts_of
 from gossamer.display import printable
+from gossamer.display.formatting import count, moment, size
 from gossamer.download.host_settings import HostSetting, HostSettings
 from gossamer.frontier.scorers import SCORERS, is_strict
 from gossamer.model import Url
+from gossamer.model.errors import UsageError
 from gossamer.modules.loading import MODULES, known_options
 from gossamer.urls import location, parse_seed
+from gossamer.views.crawls import CrawlEntry, crawls_below, crawls_in
 
 
 def describe_host(loaded: Loaded, host: str) -> list[Setting]:
@@ -32,8 +35,8 @@ def describe_host(loaded: Loaded, host: str) -> list[Setting]:
     seeds = starts_of(loaded.options)
     url = _url_of(host, seeds)
     return [
-        Setting(one.key.name, _shown(one), _source(one, loaded), one.key.help)
-        for one in HostSettings(loaded.options, seeds).explain(url)
+        Setting(item.key.name, _shown(item), _source(item, loaded), item.key.help)
+        for item in HostSettings(loaded.options, seeds).explain(url)
     ]
 
 
@@ -89,11 +92,11 @@ def config(
     """
     loaded = load({"seeds": seeds or None, **given}, os.environ, config)
     settings = describe(loaded) if host is None else describe_host(loaded, host)
-    rows = [[one.name, one.value_text, one.origin] for one in settings]
+    rows = [[item.name, item.value_text, item.origin] for item in settings]
     return _put(settings, [["option", "value", "from"], *rows], json=json)
 
 
-class _Listed(msgspec.Struct, frozen=True, omit_defaults=True):
+class PluginEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A module or a scorer in a list."""
 
     name: str
@@ -106,25 +109,27 @@ class _Listed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def modules(*, json: JsonLines = False) -> int:
     """List the modules that --module can name."""
-    listed = [
-        _Listed(one.name, one.origin, one.summary, options=known_options(one.found))
-        for one in MODULES.available()
+    entries = [
+        PluginEntry(item.name, item.origin, item.summary, options=known_options(item.found))
+        for item in MODULES.available()
     ]
-    rows = [[one.name, one.origin, ", ".join(one.options), one.summary] for one in listed]
-    return _put(listed, [["module", "from", "options", "what it does"], *rows], json=json)
+    rows = [
+        [entry.name, entry.origin, ", ".join(entry.options), entry.summary] for entry in entries
+    ]
+    return _put(entries, [["module", "from", "options", "what it does"], *rows], json=json)
 
 
 def scorers(*, json: JsonLines = False) -> int:
     """List the scorers that --scorer can name."""
-    listed = [
-        _Listed(one.name, one.origin, one.summary, is_strict(one.found))
-        for one in SCORERS.available()
+    entries = [
+        PluginEntry(item.name, item.origin, item.summary, is_strict(item.found))
+        for item in SCORERS.available()
     ]
     rows = [
-        [one.name, one.origin, "strict" if one.strict else "weighted random", one.summary]
-        for one in listed
+        [entry.name, entry.origin, "strict" if entry.strict else "weighted random", entry.summary]
+        for entry in entries
     ]
-    return _put(listed, [["scorer", "from", "order", "what it does"], *rows], json=json)
+    return _put(entries, [["scorer", "from", "order", "what it does"], *rows], json=json)
 
 
 def _put(records: Sequence[msgspec.Struct], rows: list[list[str]], *, json: bool) -> int:
@@ -133,3 +138,86 @@ def _put(records: Sequence[msgspec.Struct], rows: list[list[str]], *, json: bool
     else:
         put_table([[printable(cell) for cell in row] for row in rows])
     return 0
+
+
+EXIT_KEPT = 1
+CRAWL_STATES = {"interrupted": "stopped", "crashed": "killed", "outdated": "older version"}
+
+
+def crawls(
+    *,
+    directory: Annotated[
+        Path | None,
+        option("--dir", "List the crawls in this directory and right below; by default this one."),
+    ] = None,
+    store: Annotated[
+        str | None, option("--store", "List the crawls of a shared store: redis://HOST.")
+    ] = None,
+    delete: Annotated[
+        str | None, option("--delete", "Delete the crawl of this name from a shared store.")
+    ] = None,
+    yes: Annotated[bool, option("--yes", "Delete without asking.")] = False,
+    json: JsonLines = False,
+) -> int:
+    """List the crawls of a shared store or of a directory, or delete one from a shared store."""
+    address = load({"store": store}, {} if directory else os.environ).options.store
+    if delete is not None:
+        return _delete(address, delete, yes=yes)
+    if address.is_server:
+        entries, where = asyncio.run(crawls_in(address)), str(address)
+    else:
+        here = directory or Path()
+        if not here.is_dir():
+            raise UsageError(f"there is no directory {here}")
+        entries, where = asyncio.run(crawls_below(here)), str(here.resolve())
+    if json:
+        put_json(entries)
+    elif entries:
+        put_lines(_crawl_table(entries))
+    else:
+        put_lines([f"no crawls in {printable(where, 500)}"])
+    return 0
+
+
+def _crawl_table(crawls: Sequence[CrawlEntry]) -> Iterator[str]:
+    is_shared = crawls[0].disk is None
+    rows = [["crawl", "state", "URLs", "pages", "memory" if is_shared else "disk", "last request"]]
+    for crawl in crawls:
+        taken = crawl.memory if is_shared else crawl.disk
+        name, state = printable(crawl.name, 200), CRAWL_STATES.get(crawl.state, crawl.state)
+        room = "-" if taken is None else size(taken)
+        rows.append([name, state, count(crawl.urls), count(crawl.pages), room, _remark(crawl)])
+    yield from columns(rows, right=[2, 3, 4])
+
+
+def _remark(crawl: CrawlEntry) -> str:
+    if crawl.trouble is not None:
+        return printable(crawl.trouble, 500)
+    return "-" if crawl.last_at is None else moment(crawl.last_at)
+
+
+def _delete(address: StoreAddress, name: str, *, yes: bool) -> int:
+    if not address.is_server:
+        raise UsageError(
+            "--delete is for crawls in a shared store (--store redis://HOST): one in a directory "
+            "is deleted with its directory, in which your results are as well"
+        )
+    # Imported when it is needed: the Redis client takes a while to load.
+    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
+    from gossamer.stores.redis.crawls import check_deletable, delete_crawl  # noqa: PLC0415
+
+    server = parse_address(address.url)
+    check_deletable(server, name)
+    what = f"the crawl {printable(name, 200)} in {server}"
+    if not yes and not _confirm(f"Delete {what}, with all of its pages?"):
+        put_lines(["nothing was deleted"])
+        return EXIT_KEPT
+    delete_crawl(server, name)
+    put_lines([f"deleted {what}"])
+    return 0
+
+
+def _confirm(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("nobody can be asked here whether to delete it: add --yes")
+    return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from gossamer.model.errors import ExitCode, GossamerError, UsageError
-from gossamer.version import __version__
+from gossamer import __version__
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -19,19 +18,19 @@ COMMANDS = {
     "crawl": ("crawl:crawl", "Crawl from the seeds, politely: every page in scope once."),
     "resume": ("resume:resume", "Continue a crawl, as it was or with some options changed."),
     "retry": ("resume:retry", "Retry the failed URLs of a crawl, and continue it."),
-    "replay": ("resume:replay", "Show the kept pages of a crawl to a module."),
+    "replay": ("replay:replay", "Show the kept pages of a crawl to a module."),
     "status": ("status:status", "Show the state of a crawl, while it runs or afterwards."),
     "pages": ("pages:pages", "List the pages that a crawl kept, or every URL it knows."),
-    "export": ("export:export", "Write the results of a crawl to files: tables and more."),
+    "export": ("replay:export", "Write the results of a crawl to files: tables and more."),
     "explain": ("explain:explain", "Show why a URL was or was not fetched, or what it waits for."),
-    "crawls": ("crawls:crawls", "List the crawls of a store or a directory, or delete one."),
+    "crawls": ("listing:crawls", "List the crawls of a store or a directory, or delete one."),
     "frontier": ("roles:frontier", "Score the URLs of a shared crawl and assign them to workers."),
     "worker": ("roles:worker", "Fetch pages for a shared crawl, from any machine."),
     "health": (
         "roles:health",
         "Check that the store answers and a role of a shared crawl is alive.",
     ),
-    "verify": ("verify:verify", "Check the stored state of a crawl."),
+    "verify": ("status:verify", "Check the stored state of a crawl."),
     "config": ("listing:config", "Show each effective option and where it comes from."),
     "modules": ("listing:modules", "List the modules, which process pages."),
     "scorers": ("listing:scorers", "List the scorers, which decide the order of a crawl."),
@@ -51,6 +50,8 @@ def run() -> NoReturn:
     if sys.argv[1:] == ["--version"]:
         print(__version__)
         sys.exit()
+    from gossamer.model.errors import ExitCode, GossamerError, UsageError  # noqa: PLC0415
+
     gc.set_threshold(100_000, 20, 20)  # nothing that is loaded now is garbage: do not search it
     occupy_standard_streams()
     try:
@@ -66,16 +67,10 @@ def run() -> NoReturn:
 
 def run_command(words: Sequence[str]) -> int:
     """Run a subcommand and return its exit code."""
-    if words[:1] == ["crawl"]:
-        from gossamer.cli.plain import read_plainly  # noqa: PLC0415
-
-        if (given := read_plainly(words[1:])) is not None:
-            from gossamer.cli.crawl import crawl_from  # noqa: PLC0415
-
-            return crawl_from(given)
     from cyclopts import CycloptsError  # noqa: PLC0415
 
     from gossamer.cli.parameters import mistake  # noqa: PLC0415
+    from gossamer.model.errors import ExitCode  # noqa: PLC0415
 
     try:
         code: int = make_app(words)(

@@ -15,7 +15,7 @@ import msgspec
 from gossamer.display.outlet import printable, printable_json
 from gossamer.model.errors import CrawlError
 
-Found = TypeVar("Found", bound=msgspec.Struct)
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 def put(pieces: Iterable[bytes]) -> None:
@@ -69,9 +69,9 @@ def put_json(records: Iterable[msgspec.Struct]) -> None:
     put(map(as_json, records))
 
 
-def put_found(found: Found, lines_of: Callable[[Found], Iterable[str]], *, json: bool) -> None:
-    """Write what a command has found, as one JSON object or as lines for people."""
-    put([as_json(found)] if json else map(as_line, lines_of(found)))
+def put_record(record: Record, lines_of: Callable[[Record], Iterable[str]], *, json: bool) -> None:
+    """Write a record, as one JSON object or as lines for people."""
+    put([as_json(record)] if json else map(as_line, lines_of(record)))
 
 
 def put_table(rows: Sequence[Sequence[str]]) -> None:

@@ -8,14 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from gossamer.cli.output import as_json, as_line, put, put_stream
-from gossamer.cli.parameters import (
-    CrawlName,
-    Directory,
-    JsonLines,
-    StoreUrl,
-    crawl_to_read,
-    parse_outcome,
-)
+from gossamer.cli.parameters import JsonLines, parse_outcome, reads_crawl
 from gossamer.display import printable
 from gossamer.display.formatting import count
 from gossamer.model import Outcome
@@ -30,11 +23,10 @@ LONGEST = 10_000
 """More than the longest URL."""
 
 
+@reads_crawl
 def pages(
-    directory: Directory = None,
+    request: ReadRequest,
     *,
-    store: StoreUrl = None,
-    name: CrawlName = None,
     every: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
     state: StateName | None = None,
     outcome: str | None = None,
@@ -55,7 +47,6 @@ def pages(
         Write the body of the page with this number, byte for byte. In a terminal, control
         characters are escaped.
     """
-    request = crawl_to_read(directory, store, name)
     wanted = None if outcome is None else parse_outcome(outcome, [*Outcome])
     if cat is not None:
         if every or state or wanted or json:

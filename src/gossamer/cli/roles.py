@@ -5,13 +5,12 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
 import uvloop
 
 from gossamer.cli.output import put_lines
-from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, option
+from gossamer.cli.parameters import CrawlName, option, with_options
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
@@ -26,17 +25,20 @@ from gossamer.model.errors import ExitCode, UsageError
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.urls import shown
 
+JOINED = ("store", "insecure-store")
+"""The options of a crawl that each role takes, beside the name of the crawl."""
 
+
+@partial(with_options, only=JOINED)
 def health(
     *,
-    store: SharedStoreUrl = None,
-    crawl: CrawlName = None,
+    name: CrawlName = None,
     role: Literal["frontier", "worker"] | None = None,
     number: Annotated[
         int | None,
         option("--id", "The number of the worker that must be alive; without it, any worker."),
     ] = None,
-    insecure_store: Insecure = False,
+    **given: object,
 ) -> int:
     """Check that the store answers and that a process has the role; the exit code is 1 if not.
 
@@ -45,9 +47,8 @@ def health(
     role
         The role that must be alive; without it, only the store is checked.
     """
-    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    own = load(given, os.environ).options
-    put_lines([asyncio.run(check_health(own, role, number))])
+    options = load({**given, "name": name}, os.environ).options
+    put_lines([asyncio.run(check_health(options, role, number))])
     return 0
 
 
@@ -64,39 +65,21 @@ class Role(Protocol):
         """Return the counts of the modules that ran here."""
 
 
-WORKERS = or_none(integer(1, 1000), "auto")
-
-
-def frontier(
-    *,
-    store: SharedStoreUrl = None,
-    crawl: CrawlName = None,
-    pagerank_key: Annotated[
-        str | None,
-        option(
-            "--pagerank-key",
-            "The key for the PageRank service, if the crawl needs it; prefer the variable "
-            "GOSSAMER_PAGERANK_KEY, which other users of the machine cannot see.",
-        ),
-    ] = None,
-    insecure_store: Insecure = False,
-    quiet: Quiet = False,
-) -> int:
+@partial(with_options, only=(*JOINED, "pagerank-key", "quiet"))
+def frontier(*, name: CrawlName = None, **given: object) -> int:
     """Stand by for a shared crawl, and be its frontier while no gossamer crawl is.
 
     The frontier scores the URLs and assigns them to workers. One process leads at a time; when it
     dies, another one that stands by goes on within seconds.
     """
-    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    given |= {"pagerank_key": pagerank_key, "quiet": quiet or None}
-    options = load(given, os.environ).options
+    options = load({**given, "name": name}, os.environ).options
     return _run(options, lambda observer: StandbyFrontier(options, observer))
 
 
+@partial(with_options, only=(*JOINED, "dir", "quiet"))
 def worker(
     *,
-    store: SharedStoreUrl = None,
-    crawl: CrawlName = None,
+    name: CrawlName = None,
     number: Annotated[
         int | None, option("--id", "The number of this worker; by default the next free one.")
     ] = None,
@@ -108,12 +91,7 @@ def worker(
             "is work for them, up to the number of cores.",
         ),
     ] = None,
-    directory: Annotated[
-        Path | None,
-        option("--dir", "The directory for results; auto names it after the seed."),
-    ] = None,
-    insecure_store: Insecure = False,
-    quiet: Quiet = False,
+    **given: object,
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
@@ -127,9 +105,7 @@ def worker(
     count = _count(workers)
     if number is not None and count != 1:
         raise UsageError("--id is the number of one worker: leave it or --workers out")
-    given = {"store": store, "name": crawl, "insecure_store": insecure_store or None}
-    here = {"dir": directory and str(directory), "quiet": quiet or None}
-    options = load({**given, **here}, os.environ).options
+    options = load({**given, "name": name}, os.environ).options
     launcher = Launcher.fork()
     try:
         return _run(options, lambda log: JoiningCommand(options, log, launcher, count, number))
@@ -142,14 +118,14 @@ def _count(workers: str | None) -> int | None:
     if workers is None:
         return 1
     try:
-        return WORKERS.take(workers)
+        return or_none(integer(1, 1000), "auto").take(workers)
     except BadValueError as error:
         raise UsageError(f"--workers {shown(workers)}: {error}") from error
 
 
-def _run(own: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
+def _run(options: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
-    display = DisplayOptions(log_format=own.log_format, quiet=own.quiet)
+    display = DisplayOptions(log_format=options.log_format, quiet=options.quiet)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
         say = partial(observer.say, "info")
         role = make_role(observer)
@@ -159,6 +135,6 @@ def _run(own: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
             return ExitCode.INTERRUPTED
         say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
         failures = module_failures(role.report())
-        for words in failures:
-            observer.say("error", words)
+        for failure in failures:
+            observer.say("error", failure)
         return ExitCode.MODULE_FAILED if failures else ExitCode.DONE

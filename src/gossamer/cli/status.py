@@ -1,4 +1,4 @@
-"""`gossamer status`: how far a crawl is."""
+"""`gossamer status` and `gossamer verify`: how far a crawl is, and whether its state is sound."""
 
 import asyncio
 import os
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from gossamer.cli.output import columns, put_found, section
-from gossamer.cli.parameters import CrawlName, Directory, Json, StoreUrl, crawl_to_read
+from gossamer.cli.output import columns, put_record, section
+from gossamer.cli.parameters import Json, reads_crawl
 from gossamer.coordinator.continuing import directory_command, store_command
 from gossamer.display import printable
-from gossamer.display.formatting import count, counted, moment, size, span
+from gossamer.display.formatting import count, counted, moment, size, span, visited
 from gossamer.display.status import (
     WORKER_HEADING,
     first_workers,
@@ -29,9 +29,12 @@ from gossamer.display.summary import (
     sitemap_words,
 )
 from gossamer.model import Outcome
+from gossamer.model.errors import ExitCode
 from gossamer.stores.reading import CrawlReader, ReadRequest
 from gossamer.views.crawls import open_crawl
 from gossamer.views.status import CrawlStatus, crawl_status
+from gossamer.views.verify import Verification
+from gossamer.views.verify import verify as verified
 
 DEPTHS_SHOWN = 12
 WORKERS_SHOWN = 20
@@ -47,25 +50,19 @@ STATES = {
 RELAXING = "these may still decrease: a shorter path was found, and is being followed"
 
 
-def status(
-    directory: Directory = None,
-    *,
-    store: StoreUrl = None,
-    name: CrawlName = None,
-    json: Json = False,
-) -> int:
+@reads_crawl
+def status(request: ReadRequest, *, json: Json = False) -> int:
     """Show how far a crawl is, while it runs or afterwards."""
-    found = asyncio.run(_read(crawl_to_read(directory, store, name)))
-    put_found(found, status_lines, json=json)
+    put_record(asyncio.run(_read(request)), status_lines, json=json)
     return 0
 
 
 async def _read(request: ReadRequest) -> CrawlStatus:
     async with open_crawl(request) as crawl:
-        found = await crawl_status(crawl, time.time())
-        if found.state == "running" or not found.outcomes.get(Outcome.GAVE_UP):
-            return found
-        return msgspec.structs.replace(found, retry_with=_retry_with(request, crawl.reader))
+        status = await crawl_status(crawl, time.time())
+        if status.state == "running" or not status.outcomes.get(Outcome.GAVE_UP):
+            return status
+        return msgspec.structs.replace(status, retry_with=_retry_with(request, crawl.reader))
 
 
 def _retry_with(request: ReadRequest, reader: CrawlReader) -> str:
@@ -204,3 +201,37 @@ def _workers(status: CrawlStatus, here: str) -> Iterator[str]:
     yield from columns(rows, right=range(len(WORKER_HEADING)))
     if others:
         yield others
+
+
+@reads_crawl
+def verify(request: ReadRequest, *, json: Json = False) -> int:
+    """Check that a crawl lost nothing, did nothing twice and counted right.
+
+    It may be running: then a consistent snapshot is checked. The exit code is 1 if a check fails.
+    """
+    result = asyncio.run(verified(request, time.time()))
+    put_record(result, verification_lines, json=json)
+    return 0 if result.sound else ExitCode.FAILED
+
+
+def verification_lines(result: Verification) -> Iterator[str]:
+    """Yield the result for people: one line if all is well, else every check that failed."""
+    where, checks = printable(result.where), len(result.findings)
+    broken = [finding for finding in result.findings if finding.broken]
+    if not broken:
+        snapshot = ", in a consistent snapshot of the running crawl" if result.running else ""
+        pages = visited(result.pages, result.visits)
+        yield f"{where}: all {checks} checks passed on {pages}{snapshot}"
+        return
+    yield f"{where}: {len(broken)} of {checks} checks failed"
+    for finding in broken:
+        yield ""
+        yield f"  {finding.rule}: {finding.promise}"
+        for example in finding.examples:
+            yield f"    {printable(example, 10_000)}"
+        more = finding.broken - len(finding.examples)
+        if more:
+            yield f"    … and {count(more)} more"
+    if not result.complete:
+        yield ""
+        yield "  The other checks were not made: the crawl cannot be read any further."

@@ -1,16 +1,13 @@
 """The options of a crawl: their declaration, their sources and their validation.
 
-`options` declares each option once, with its kind of value (`kinds`, `quantities`, `texts`), its
-group and its help text; `keywords` has them typed for Python programs. `sources` collects values
-from the command line, the environment and a TOML file into `CrawlOptions`. `host_rules` declares
-what a rule can say about single hosts, and `host_table` finds the rules of a host. `report` lists
-the effective options and writes the table for the documentation.
+`options` declares each option once, with its kind of value (`values`) and its help text. `sources`
+collects values from the command line, the environment and a TOML file into `CrawlOptions`.
+`host_rules` are the rules of single hosts. `report` shows the options to people.
+
 """
 
-from gossamer.config.declaration import Group, Option
-from gossamer.config.host_rules import HostRules
-from gossamer.config.host_table import HostTable
-from gossamer.config.keywords import CrawlKeywords
+from gossamer.config.declaration import Option
+from gossamer.config.host_rules import HostRules, HostTable
 from gossamer.config.options import (
     OPTIONS,
     RETIRED,
@@ -33,9 +30,7 @@ __all__ = [
     "RETIRED",
     "STORED",
     "AutoDelay",
-    "CrawlKeywords",
     "CrawlOptions",
-    "Group",
     "HostRules",
     "HostTable",
     "Loaded",

@@ -1,13 +1,9 @@
 """Options as declared on a dataclass: their names, help texts and error messages."""
 
-import ast
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from enum import StrEnum
-from functools import cache
-from itertools import pairwise
-from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -19,19 +15,7 @@ from gossamer.model.errors import UsageError
 PREFIX = "GOSSAMER_"
 _FLAGS = {"seeds": "SEED", "seed-files": "--seeds"}
 """The flags that are not named as their options: seeds are arguments, or lines of files."""
-
-
-class Group(StrEnum):
-    """The groups of the help page, in their order."""
-
-    SCOPE = "Scope"
-    POLITENESS = "Politeness"
-    REQUESTS = "Requests"
-    LIMITS = "Limits"
-    FRONTIER = "Frontier"
-    STORAGE = "Storage"
-    OUTPUT = "Output"
-    ADVANCED = "Advanced"
+_HELP = re.compile(r"^(\w+): (.*(?:\n .*)*)", re.MULTILINE)
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -41,12 +25,13 @@ class Option(msgspec.Struct, frozen=True):
     """The attribute; its name ends with `_s` where the value is in seconds."""
     default: object
     kind: OptionKind[Any]
-    group: Group
+    group: str
+    """The group of the help page that lists it."""
+    help: str
     alias: str | None
     """The short flag, as in `-v`."""
     secret: bool
     """Whether the value is kept out of every message."""
-    owner: type
 
     @property
     def name(self) -> str:
@@ -56,9 +41,7 @@ class Option(msgspec.Struct, frozen=True):
     @property
     def flag(self) -> str:
         """The name on the command line: `--max-pages`."""
-        if self.is_table:
-            return self.name
-        return _FLAGS.get(self.name, f"--{self.name}")
+        return self.name if self.is_table else _FLAGS.get(self.name, f"--{self.name}")
 
     @property
     def is_table(self) -> bool:
@@ -69,11 +52,6 @@ class Option(msgspec.Struct, frozen=True):
     def variable(self) -> str:
         """The name in the environment: `GOSSAMER_MAX_PAGES`."""
         return PREFIX + self.name.upper().replace("-", "_")
-
-    @property
-    def help(self) -> str:
-        """The docstring of the field, on one line."""
-        return " ".join(_field_docstrings(self.owner).get(self.field, "").split())
 
     def show(self, value: object) -> str:
         """Return the value as it is written; a secret is masked."""
@@ -93,39 +71,28 @@ class Option(msgspec.Struct, frozen=True):
 
 
 def declared_options(owner: type) -> tuple[Option, ...]:
-    """Return the options that the fields of a dataclass declare.
+    """Return the options that the fields of a dataclass and of its bases declare, base by base.
 
-    Each is `Annotated[type, kind, group]`, perhaps with a short flag; `repr=False` makes a secret.
+    Each is `Annotated[type, kind]`, perhaps with a short flag; `repr=False` makes a secret. A base
+    `LimitsOptions` is the group `Limits`, and the docstring of a class has lines `field: help`.
     """
     hints = get_type_hints(owner, include_extras=True)
+    declared = {field.name: field for field in fields(owner)}
     options = []
-    for field in fields(owner):
-        _, kind, group, *alias = get_args(hints[field.name])
-        secret, short = not field.repr, alias[0] if alias else None
-        factory = field.default_factory
-        default = field.default if factory is MISSING else factory()
-        options.append(Option(field.name, default, kind, group, short, secret, owner))
+    for group in owner.__bases__ if owner.__bases__ != (object,) else (owner,):
+        texts = dict(_HELP.findall(inspect.cleandoc(group.__doc__ or "")))
+        for name in group.__annotations__:
+            field = declared[name]
+            _, kind, *alias = get_args(hints[name])
+            factory = field.default_factory
+            option = Option(
+                field=name,
+                default=field.default if factory is MISSING else factory(),
+                kind=kind,
+                group=group.__name__.removesuffix("Options"),
+                help=" ".join(texts.get(name, "").split()),
+                alias=alias[0] if alias else None,
+                secret=not field.repr,
+            )
+            options.append(option)
     return tuple(options)
-
-
-@cache
-def _field_docstrings(owner: type) -> dict[str, str]:
-    # Python keeps no docstrings of fields, so they are read from the source on demand.
-    try:
-        source = Path(inspect.getfile(owner)).read_text(encoding="utf-8")
-    except OSError:  # a frozen program has no source: no help texts
-        return {}
-    definition = next(
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and node.name == owner.__name__
-    )
-    found = {}
-    for before, after in pairwise(ast.iter_child_nodes(definition)):
-        match before, after:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(docstring))),
-            ):
-                found[name] = docstring
-    return found

@@ -1,80 +1,76 @@
-"""The options of a crawl, each declared once, in the order of the help page.
+"""The options of a crawl, each declared once, by the groups of the help page.
 
-The command line, the TOML keys, the environment variables and the documentation derive from it.
+The command line, the TOML keys, the environment variables and the documentation derive from it. The
+help text of an option stands in the docstring of its group.
 """
 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, TypeAlias
 
-from gossamer.config.declaration import Group, declared_options
-from gossamer.config.host_rules import request_conflicts
-from gossamer.config.host_table import HostTables, host_tables
+from gossamer.config.declaration import declared_options
+from gossamer.config.host_rules import HOST_TABLES, HostTables, request_conflicts
 from gossamer.config.request_values import (
-    header_fields,
-    header_variables,
-    named_file,
-    proxy_address,
-    variable_name,
+    HEADER_FIELDS,
+    NAMED_FILE,
+    PROXY,
+    SECRET,
+    SECRET_HEADERS,
 )
-from gossamer.config.store_address import IN_DIRECTORY, StoreAddress, store_address
+from gossamer.config.store_address import IN_DIRECTORY, STORE, StoreAddress
 from gossamer.config.values import (
+    BODY_PLACE,
     DELAY,
     DEPTH,
+    FOLDER,
     HOST_CONNECTIONS,
     HOUR_S,
     MANY,
     MAX_BYTES,
     MAX_PAGES,
     SCOPE,
+    SWITCH,
+    YEAR_S,
     AutoDelay,
     ScopeName,
-    body_place,
     choice,
     duration,
-    file_name,
-    folder,
     for_header,
     host_alone,
     integer,
     least_delay_s,
     many,
-    named,
     or_none,
     or_word,
     pattern,
     share,
     sitemap,
     size,
-    switch,
     text,
     web_address,
-    words,
 )
-from gossamer.model.content_kinds import ContentKind, LinkKind
 from gossamer.model.errors import UsageError
+from gossamer.model.names import ContentKind, LinkKind
 
 PAGE_FIELDS: Final = (
     *("url", "depth", "status", "title", "language", "fetched_at", "text"),
-    *("id", "content_type", "encoding", "bytes", "address", "referrer", "redirected_from"),
+    *("id", "content_type", "encoding", "bytes", "address", "found_on", "redirected_from"),
     *("main_text", "markdown", "links", "headers", "metadata"),
 )
 """All of them; `outputs.rows` says what each holds."""
-
 DEFAULT_FIELDS: Final = PAGE_FIELDS[:7]
 
-
+Texts: TypeAlias = tuple[str, ...]
 LogFormat = Literal["text", "json"]
-SimilarLinks = Literal["follow", "ignore"]
 OnOff = Literal["on", "off"]
 
 FOREVER: Final = "forever"
 ANY: Final = "any"
 """Every kind of content."""
+KEEP = or_word(duration(1.0, YEAR_S), FOREVER, FOREVER)
 ACCEPT_WORDS: Final = (*(kind for kind in ContentKind if kind is not ContentKind.OTHER), ANY)
-_YEAR_S = 8760 * HOUR_S
 
 
 class OptionConflictError(UsageError):
@@ -85,220 +81,277 @@ class OptionConflictError(UsageError):
         self.names = names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlOptions:
+@dataclass(frozen=True, kw_only=True)
+class ScopeOptions:
+    """Where a crawl starts, and which links it follows.
+
+    seeds: The URLs to start from.
+    seed_files: Read seeds from this file, or from standard input (-): one URL per line,
+        optionally followed by its depth and its score (0 first, 100 last); may be repeated.
+    sitemaps: Also crawl what sitemaps list: those that the robots.txt of a host in scope names
+        (auto), or the one at this URL; may be repeated.
+    profile: A named set of options: classic, focused, web, or one of your own from the TOML
+        file; options given beside it win.
+    scope: Which links to follow: to the seeds' hosts, to their registered domains with all
+        hosts, to URLs under a seed's directory (prefix), or any.
+    depth: Follow links up to this far from a seed; 0 fetches the seeds only.
+    include: Follow only URLs that match this regular expression; may be repeated, and one match
+        is enough. Seeds are fetched in any case.
+    exclude: Do not follow URLs that match this regular expression; may be repeated.
+    markers: Take links only from between two of these comments, such as `<!-- CONTENT -->`.
+    follow: The kinds of links to follow, separated by commas: a, area, frame, iframe, refresh,
+        next, prev, alternate, canonical, header, image, media, object, stylesheet, script,
+        font. auto: those that lead a reader to another page, and those that lead to the files
+        that --accept names.
+    accept: The kinds of content to keep, separated by commas: html, text, xml, json, csv, pdf,
+        office, image, audio, video, font, css, js, archive, or any. HTML is always kept, as it
+        leads to the others; what is neither HTML nor text is kept as it is, and not read.
+    """
+
+    seeds: Annotated[Texts, many(text())] = ()
+    seed_files: Annotated[Texts, many(text(), "FILE|-")] = ()
+    sitemaps: Annotated[Texts, many(text(sitemap), "auto|off|URL")] = ("off",)
+    profile: Annotated[str | None, or_none(text())] = None
+    scope: Annotated[ScopeName, SCOPE] = "host"
+    depth: Annotated[int | None, or_none(DEPTH)] = None
+    include: Annotated[Texts, many(text(pattern))] = ()
+    exclude: Annotated[Texts, many(text(pattern))] = ()
+    markers: Annotated[str | None, or_none(text())] = None
+    follow: Annotated[
+        Texts | None, or_none(many(choice(*LinkKind), "KINDS", commas=True), "auto")
+    ] = None
+    accept: Annotated[Texts, many(choice(*ACCEPT_WORDS), "KINDS", commas=True)] = ("html", "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolitenessOptions:
+    """How considerate a crawl is of the hosts it visits.
+
+    delay_s: The pause between two requests to a host; robots.txt or the server may ask for
+        more. auto asks a slow or busy host less often and a quick one more often, but leaves at
+        least 500ms, or the time after auto: as in auto:2s. Use 0s for your own servers only.
+    host_connections: How many requests to a host may run at once; above 1 only with --delay 0s.
+    address_connections: How many requests to one IP address may run at once, however many hosts
+        it serves; auto means 8, and no limit for an address that you allowed. Never less than
+        --host-connections.
+    user_agent: The User-Agent to send; auto names Gossamer, its version and the contact.
+    contact: A page or mail address where site owners can reach you, sent with every request.
+    ignore_robots: Ignore the robots.txt of this host, which must be your own; may be repeated.
+    allow_network: Allow requests to this private network, address, address:port or host name;
+        may be repeated.
+    """
+
+    delay_s: Annotated[float | AutoDelay, DELAY] = 1.0
+    host_connections: Annotated[int, HOST_CONNECTIONS] = 1
+    address_connections: Annotated[int | None, or_none(integer(1, 1000), "auto")] = None
+    user_agent: Annotated[str | None, or_none(text(for_header), "auto")] = None
+    contact: Annotated[str | None, or_none(text(for_header))] = None
+    ignore_robots: Annotated[Texts, many(text(host_alone), commas=True)] = ()
+    allow_network: Annotated[Texts, many(text(), commas=True)] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestsOptions:
+    """How requests are made, and what they carry.
+
+    cookies: Keep the cookies that pages set, and send them back, as browsers do: one jar for
+        the crawl, stored with it. They are never shown, and never sent when asking for
+        robots.txt.
+    header: A header field to send to the seeds' origins, such as 'X-Team: search'; may be
+        repeated. It is stored with the crawl: a secret needs --secret-header.
+    secret_header: A header field whose value is a secret, named as for --auth, such as 'X-Api-Key:
+        env:SITE_KEY', for the seeds' origins; may be repeated. The value is never stored or shown.
+    auth: Log in to the seeds' origins with what is in an environment variable (env:VARIABLE) or a
+        file (file:PATH): user:password, or a bearer token. It is never stored, shown, or sent to
+        another origin or for robots.txt.
+    client_cert: A client certificate (PEM) for the seeds' origins, perhaps with its key in the
+        same file.
+    client_key: The private key (PEM, not encrypted) of the client certificate.
+    ca_file: Certificates (PEM) to trust instead of the system's, for all hosts.
+    proxy: A proxy for all hosts: http://HOST:PORT, https://, socks5:// or socks5h://, where the
+        proxy looks up names. Proxies are never taken from the environment's http_proxy.
+    proxy_auth: Log in to the proxy with the user:password that is in env:VARIABLE or file:PATH.
+    http2: Speak HTTP/2 with https servers that offer it.
+    host: Rules for single hosts, as tables [host."PATTERN"] of a TOML file.
+    """
+
+    cookies: Annotated[bool, SWITCH] = False
+    header: Annotated[Texts, HEADER_FIELDS] = ()
+    secret_header: Annotated[Texts, SECRET_HEADERS] = ()
+    auth: Annotated[str | None, or_none(SECRET)] = None
+    client_cert: Annotated[str | None, or_none(NAMED_FILE)] = None
+    client_key: Annotated[str | None, or_none(NAMED_FILE)] = None
+    ca_file: Annotated[str | None, or_none(NAMED_FILE, "system")] = None
+    proxy: Annotated[str | None, or_none(PROXY)] = None
+    proxy_auth: Annotated[str | None, or_none(SECRET)] = None
+    http2: Annotated[bool, SWITCH] = False
+    host: Annotated[HostTables, HOST_TABLES] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitsOptions:
+    """When a crawl stops, and what it gives up.
+
+    max_pages: Stop after this many pages; with --revisit, each visit of a page counts.
+    max_bytes: Stop after this many bytes of answers, counted as they are sent (compressed):
+        pages, redirects, errors and robots.txt, whether they are kept or not.
+    max_time_s: Stop after this time, and finish what is in progress; gossamer resume continues
+        for as long again.
+    max_host_pages: Request nothing more from a host after this many pages; a rule for the host
+        may set another number.
+    max_host_urls: Keep at most this many URLs of a host; further links to it are counted and
+        left out.
+    traps: Recognise endless URLs that lead to nothing new, such as calendars and mazes: fetch
+        them after the other pages of their host, and after a while not at all. off fetches them
+        all.
+    max_page_bytes: Drop pages that are larger than this when decompressed, without downloading
+        the rest.
+    max_file_bytes: The same for files of other kinds, if --accept names any.
+    timeout_s: The time limit of one request, from connecting to the last byte.
+    retries: How often to retry a URL after a failure that may be temporary, such as a timeout
+        or a 503; a server that asks us to come back later is asked up to 4 times, unless this
+        is 0.
+    connections: How many requests may run at once, in total.
+    """
+
+    max_pages: Annotated[int, MAX_PAGES] = 10_000
+    max_bytes: Annotated[int, MAX_BYTES] = 1_000_000_000
+    max_time_s: Annotated[float | None, or_none(duration(0.001, YEAR_S))] = None
+    max_host_pages: Annotated[int | None, or_none(MAX_PAGES)] = None
+    max_host_urls: Annotated[int, integer(1, MANY)] = 1_000_000
+    traps: Annotated[OnOff, choice("on", "off")] = "on"
+    max_page_bytes: Annotated[int, size(1, 10**9)] = 10_000_000
+    max_file_bytes: Annotated[int, size(1, 10**9)] = 10_000_000
+    timeout_s: Annotated[float, duration(0.001, HOUR_S)] = 30.0
+    retries: Annotated[int, integer(0, 200)] = 1
+    connections: Annotated[int, integer(1, 10_000)] = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierOptions:
+    """Who does the work, and in which order.
+
+    workers: How many worker processes to run; auto starts one, and more while there is work for
+        them, up to the number of cores. With a shared store, 0 leaves the work to workers that
+        are started elsewhere.
+    scorer: The scorer that decides which URL comes first: a name, package.module:object or
+        ./file.py:object; auto chooses by the scope, and by whether there is a PageRank key.
+    pagerank_key: The key for the PageRank service; prefer the variable GOSSAMER_PAGERANK_KEY,
+        which other users of the machine cannot see. It is not stored: each frontier of a shared
+        crawl needs it.
+    """
+
+    workers: Annotated[int | None, or_none(integer(0, 1000), "auto")] = None
+    scorer: Annotated[str, text()] = "auto"
+    pagerank_key: Annotated[str | None, or_none(text(for_header))] = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorageOptions:
+    """Where a crawl is stored, and what is kept of it.
+
+    dir: The directory for the state and the results of the crawl; auto names it after the seed.
+    store: Where the state is kept: memory:, sqlite:PATH (without PATH, a file in the
+        directory), redis: (a Redis that the crawl starts for itself in the directory) or
+        redis://HOST (a server for workers on many machines); prefer the variable GOSSAMER_STORE
+        for passwords.
+    insecure_store: Accept a store on another machine without a password or TLS.
+    name: The name of the crawl in a shared store; auto names it after the seed.
+    fresh: Start over: remove the state that an earlier crawl left.
+    similarity: Drop pages that are at least this similar to an earlier one, in their whole text
+        and in their own content; 1 drops identical content only, and off keeps every page.
+    similar_links: What to do with the links of a page that is dropped because it is similar:
+        follow or ignore them. Those of identical content are never followed.
+    revisit_s: Fetch a URL again when a link to it is found this long after its last visit.
+        Pages that link to each other are then visited until a limit ends the crawl.
+    keep_s: How long to keep bodies, and what new pages are compared with; auto is forever in a
+        file or in memory, and 1h in a shared store.
+    bodies: Where to keep bodies: in the store, or in files of a directory that all machines of
+        the crawl share, or in an object store (s3://BUCKET/PREFIX), so that a server needs no
+        memory for them.
+    """
+
+    dir: Annotated[Path | None, or_none(FOLDER, "auto")] = None
+    store: Annotated[StoreAddress, STORE] = IN_DIRECTORY
+    insecure_store: Annotated[bool, SWITCH] = False
+    name: Annotated[str | None, or_none(text(), "auto")] = None
+    fresh: Annotated[bool, SWITCH] = False
+    similarity: Annotated[float | None, or_none(share(), "off")] = 0.9
+    similar_links: Annotated[Literal["follow", "ignore"], choice("follow", "ignore")] = "follow"
+    revisit_s: Annotated[float | None, or_none(duration(1.0, YEAR_S), "never")] = None
+    keep_s: Annotated[float | Literal["forever"] | None, or_none(KEEP, "auto")] = None
+    bodies: Annotated[str, BODY_PLACE] = "store"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What is done with pages, and what is shown.
+
+    module: A module that gets each page: a name, package.module:object or ./file.py:object,
+        perhaps with options of its own, as in save:folder=html; may be repeated.
+    output: Write what comes out of the crawl to this path too, in the format of its ending:
+        .jsonl, .jsonl.gz, .jsonl.zst, .csv, .parquet, .warc.gz, .md/ (a directory of Markdown),
+        .html/ (a mirror); may be repeated. A table holds the records of the modules, or one row
+        per page if there are none.
+    fields: Write one row per page with these fields, separated by commas, whatever the modules
+        do; by default url,depth,status,title,language,fetched_at,text.
+    csv_safe: Put a ' before the cells of a CSV file that a spreadsheet would take for formulas.
+    warc_size: Start a new file of a WARC archive before one grows larger than this.
+    log_format: Show progress as text for people, or as json for programs: one object per line.
+    verbose: Log every step.
+    quiet: Show errors only.
+    """
+
+    module: Annotated[Texts, many(text())] = ("noop",)
+    output: Annotated[Texts, many(text()), "-o"] = ()
+    fields: Annotated[Texts, many(choice(*PAGE_FIELDS), "FIELDS", commas=True)] = ()
+    csv_safe: Annotated[bool, SWITCH] = False
+    warc_size: Annotated[int, size(1, 10**15)] = 1_000_000_000
+    log_format: Annotated[LogFormat, choice("text", "json")] = "text"
+    verbose: Annotated[bool, SWITCH, "-v"] = False
+    quiet: Annotated[bool, SWITCH, "-q"] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdvancedOptions:
+    """What few crawls need to change.
+
+    queues: The number of priority queues for the scores from 0 to 100.
+    url_queue: While this many URLs wait for their score, no worker begins another page.
+    worker_queue: How many URLs may wait for one worker.
+    lease_s: How long a worker may be silent before others take over its URLs.
+    draw_seed: The seed of the weighted random choice of queues: the same number repeats the
+        choices.
+    pagerank_url: The URL of the PageRank service, with or without the path of its API; auto
+        takes the one that the key is for.
+    """
+
+    queues: Annotated[int, integer(1, 101)] = 10
+    url_queue: Annotated[int, integer(1, MANY)] = 10_000
+    worker_queue: Annotated[int, integer(1, MANY)] = 10_000
+    lease_s: Annotated[float, duration(1.0, HOUR_S)] = 30.0
+    draw_seed: Annotated[int, integer(0, 2**63 - 1)] = 0
+    pagerank_url: Annotated[str | None, or_none(text(web_address), "auto")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrawlOptions(
+    ScopeOptions,
+    PolitenessOptions,
+    RequestsOptions,
+    LimitsOptions,
+    FrontierOptions,
+    StorageOptions,
+    OutputOptions,
+    AdvancedOptions,
+):
     """The options of a crawl, checked: a wrong one is a `UsageError` that says how to fix it."""
 
-    seeds: Annotated[tuple[str, ...], many(text()), Group.SCOPE] = ()
-    """The URLs to start from."""
-    seed_files: Annotated[tuple[str, ...], many(file_name(), metavar="FILE|-"), Group.SCOPE] = ()
-    """Read seeds from this file, or from standard input (-): one URL per line, optionally followed
-    by its depth and its score (0 first, 100 last); may be repeated."""
-    sitemaps: Annotated[
-        tuple[str, ...], many(text(sitemap), metavar="auto|off|URL"), Group.SCOPE
-    ] = ("off",)
-    """Also crawl what sitemaps list: those that the robots.txt of a host in scope names (auto), or
-    the one at this URL; may be repeated."""
-    profile: Annotated[str | None, or_none(text()), Group.SCOPE] = None
-    """A named set of options: classic, focused, web, or one of your own from the TOML file; options
-    given beside it win."""
-    scope: Annotated[ScopeName, SCOPE, Group.SCOPE] = "host"
-    """Which links to follow: to the seeds' hosts, to their registered domains with all hosts,
-    to URLs under a seed's directory (prefix), or any."""
-    depth: Annotated[int | None, or_none(DEPTH), Group.SCOPE] = None
-    """Follow links up to this far from a seed; 0 fetches the seeds only."""
-    include: Annotated[tuple[str, ...], many(text(pattern)), Group.SCOPE] = ()
-    """Follow only URLs that match this regular expression; may be repeated, and one match is
-    enough. Seeds are fetched in any case."""
-    exclude: Annotated[tuple[str, ...], many(text(pattern)), Group.SCOPE] = ()
-    """Do not follow URLs that match this regular expression; may be repeated."""
-    markers: Annotated[str | None, or_none(text()), Group.SCOPE] = None
-    """Take links only from between two of these comments, such as `<!-- CONTENT -->`."""
-    follow: Annotated[tuple[str, ...] | None, or_none(words(*LinkKind), "auto"), Group.SCOPE] = None
-    """The kinds of links to follow, separated by commas: a, area, frame, iframe, refresh, next,
-    prev, alternate, canonical, header, image, media, object, stylesheet, script, font. auto: those
-    that lead a reader to another page, and those that lead to the files that --accept names."""
-    accept: Annotated[tuple[str, ...], words(*ACCEPT_WORDS), Group.SCOPE] = ("html", "text")
-    """The kinds of content to keep, separated by commas: html, text, xml, json, csv, pdf, office,
-    image, audio, video, font, css, js, archive, or any. HTML is always kept, as it leads to the
-    others; what is neither HTML nor text is kept as it is, and not read."""
-
-    delay_s: Annotated[float | AutoDelay, DELAY, Group.POLITENESS] = 1.0
-    """The pause between two requests to a host; robots.txt or the server may ask for more. auto
-    asks a slow or busy host less often and a quick one more often, but leaves at least 500ms, or
-    the time after auto: as in auto:2s. Use 0s for your own servers only."""
-    host_connections: Annotated[int, HOST_CONNECTIONS, Group.POLITENESS] = 1
-    """How many requests to a host may run at once; above 1 only with --delay 0s."""
-    address_connections: Annotated[
-        int | None, or_none(integer(1, 1000), "auto"), Group.POLITENESS
-    ] = None
-    """How many requests to one IP address may run at once, however many hosts it serves; auto means
-    8, and no limit for an address that you allowed. Never less than --host-connections."""
-    user_agent: Annotated[str | None, or_none(text(for_header), "auto"), Group.POLITENESS] = None
-    """The User-Agent to send; auto names Gossamer, its version and the contact."""
-    contact: Annotated[str | None, or_none(text(for_header)), Group.POLITENESS] = None
-    """A page or mail address where site owners can reach you, sent with every request."""
-    ignore_robots: Annotated[
-        tuple[str, ...], many(text(host_alone), commas=True), Group.POLITENESS
-    ] = ()
-    """Ignore the robots.txt of this host, which must be your own; may be repeated."""
-    allow_network: Annotated[tuple[str, ...], many(text(), commas=True), Group.POLITENESS] = ()
-    """Allow requests to this private network, address, address:port or host name; may be
-    repeated."""
-
-    cookies: Annotated[bool, switch(), Group.REQUESTS] = False
-    """Keep the cookies that pages set, and send them back, as browsers do: one jar for the crawl,
-    stored with it. They are never shown, and never sent when asking for robots.txt."""
-    header: Annotated[tuple[str, ...], header_fields(), Group.REQUESTS] = ()
-    """A header field to send to the seeds' origins, such as 'X-Team: search'; may be repeated. It
-    is stored with the crawl: a secret needs --header-env."""
-    header_env: Annotated[tuple[str, ...], header_variables(), Group.REQUESTS] = ()
-    """A header field whose value is in an environment variable, such as 'X-Api-Key: SITE_KEY', for
-    the seeds' origins; may be repeated. The value is never stored or shown."""
-    auth_env: Annotated[str | None, or_none(variable_name()), Group.REQUESTS] = None
-    """Log in to the seeds' origins with what is in this environment variable: user:password, or a
-    bearer token. It is never stored, shown, or sent to another origin or for robots.txt."""
-    auth_file: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
-    """Log in to the seeds' origins with what is in this file, as with --auth-env."""
-    client_cert: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
-    """A client certificate (PEM) for the seeds' origins, perhaps with its key in the same file."""
-    client_key: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
-    """The private key (PEM, not encrypted) of the client certificate."""
-    ca_file: Annotated[str | None, or_none(named_file(), "system"), Group.REQUESTS] = None
-    """Certificates (PEM) to trust instead of the system's, for all hosts."""
-    proxy: Annotated[str | None, or_none(proxy_address()), Group.REQUESTS] = None
-    """A proxy for all hosts: http://HOST:PORT, https://, socks5:// or socks5h://, where the proxy
-    looks up names. Proxies are never taken from the environment's http_proxy."""
-    proxy_auth_env: Annotated[str | None, or_none(variable_name()), Group.REQUESTS] = None
-    """Log in to the proxy with the user:password that is in this environment variable."""
-    proxy_auth_file: Annotated[str | None, or_none(named_file()), Group.REQUESTS] = None
-    """Log in to the proxy with the user:password that is in this file."""
-    http2: Annotated[bool, switch(), Group.REQUESTS] = False
-    """Speak HTTP/2 with https servers that offer it."""
-    host: Annotated[HostTables, host_tables(), Group.REQUESTS] = field(default_factory=dict)
-    """Rules for single hosts, as tables [host."PATTERN"] of a TOML file."""
-
-    max_pages: Annotated[int, MAX_PAGES, Group.LIMITS] = 10_000
-    """Stop after this many pages; with --revisit, each visit of a page counts."""
-    max_bytes: Annotated[int, MAX_BYTES, Group.LIMITS] = 1_000_000_000
-    """Stop after this many bytes of answers, counted as they are sent (compressed): pages,
-    redirects, errors and robots.txt, whether they are kept or not."""
-    max_time_s: Annotated[float | None, or_none(duration(0.001, _YEAR_S)), Group.LIMITS] = None
-    """Stop after this time, and finish what is in progress; gossamer resume continues for as long
-    again."""
-    max_host_pages: Annotated[int | None, or_none(MAX_PAGES), Group.LIMITS] = None
-    """Request nothing more from a host after this many pages; a rule for the host may set another
-    number."""
-    max_host_urls: Annotated[int, integer(1, MANY), Group.LIMITS] = 1_000_000
-    """Keep at most this many URLs of a host; further links to it are counted and left out."""
-    traps: Annotated[OnOff, choice(*get_args(OnOff)), Group.LIMITS] = "on"
-    """Recognise endless URLs that lead to nothing new, such as calendars and mazes: fetch them
-    after the other pages of their host, and after a while not at all. off fetches them all."""
-    max_page_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
-    """Drop pages that are larger than this when decompressed, without downloading the rest."""
-    max_file_bytes: Annotated[int, size(1, 10**9), Group.LIMITS] = 10_000_000
-    """The same for files of other kinds, if --accept names any."""
-    timeout_s: Annotated[float, duration(0.001, HOUR_S), Group.LIMITS] = 30.0
-    """The time limit of one request, from connecting to the last byte."""
-    retries: Annotated[int, integer(0, 200), Group.LIMITS] = 1
-    """How often to retry a URL after a failure that may be temporary, such as a timeout or a 503; a
-    server that asks us to come back later is asked up to 4 times, unless this is 0."""
-    connections: Annotated[int, integer(1, 10_000), Group.LIMITS] = 100
-    """How many requests may run at once, in total."""
-
-    workers: Annotated[int | None, or_none(integer(0, 1000), "auto"), Group.FRONTIER] = None
-    """How many worker processes to run; auto starts one, and more while there is work for them, up
-    to the number of cores. With a shared store, 0 leaves the work to workers that are started
-    elsewhere."""
-    scorer: Annotated[str, text(), Group.FRONTIER] = "auto"
-    """The scorer that decides which URL comes first: a name, package.module:object or
-    ./file.py:object; auto chooses by the scope, and by whether there is a PageRank key."""
-    pagerank_key: Annotated[str | None, or_none(text(for_header)), Group.FRONTIER] = field(
-        default=None, repr=False
-    )
-    """The key for the PageRank service; prefer the variable GOSSAMER_PAGERANK_KEY, which other
-    users of the machine cannot see. It is not stored: each frontier of a shared crawl needs it."""
-
-    dir: Annotated[Path | None, or_none(folder(), "auto"), Group.STORAGE] = None
-    """The directory for the state and the results of the crawl; auto names it after the seed."""
-    store: Annotated[StoreAddress, store_address(), Group.STORAGE] = IN_DIRECTORY
-    """Where the state is kept: memory:, sqlite:PATH (without PATH, a file in the directory), redis:
-    (a Redis that the crawl starts for itself in the directory) or redis://HOST (a server for
-    workers on many machines); prefer the variable GOSSAMER_STORE for passwords."""
-    insecure_store: Annotated[bool, switch(), Group.STORAGE] = False
-    """Accept a store on another machine without a password or TLS."""
-    name: Annotated[str | None, or_none(text(), "auto"), Group.STORAGE] = None
-    """The name of the crawl in a shared store; auto names it after the seed."""
-    fresh: Annotated[bool, switch(), Group.STORAGE] = False
-    """Start over: remove the state that an earlier crawl left."""
-    similarity: Annotated[float | None, or_none(share(), "off"), Group.STORAGE] = 0.9
-    """Drop pages that are at least this similar to an earlier one, in their whole text and in
-    their own content; 1 drops identical content only, and off keeps every page."""
-    similar_links: Annotated[SimilarLinks, choice(*get_args(SimilarLinks)), Group.STORAGE] = (
-        "follow"
-    )
-    """What to do with the links of a page that is dropped because it is similar: follow or ignore
-    them. Those of identical content are never followed."""
-    revisit_s: Annotated[float | None, or_none(duration(1.0, _YEAR_S), "never"), Group.STORAGE] = (
-        None
-    )
-    """Fetch a URL again when a link to it is found this long after its last visit. Pages that link
-    to each other are then visited until a limit ends the crawl."""
-    keep_s: Annotated[
-        float | Literal["forever"] | None,
-        or_none(or_word(duration(1.0, _YEAR_S), FOREVER), "auto"),
-        Group.STORAGE,
-    ] = None
-    """How long to keep bodies, and what new pages are compared with; auto is forever in a file or
-    in memory, and 1h in a shared store."""
-    bodies: Annotated[str, body_place(), Group.STORAGE] = "store"
-    """Where to keep bodies: in the store, or in files of a directory that all machines of the crawl
-    share, or in an object store (s3://BUCKET/PREFIX), so that a server needs no memory for them."""
-
-    module: Annotated[tuple[str, ...], many(text()), Group.OUTPUT] = ("noop",)
-    """A module that gets each page: a name, package.module:object or ./file.py:object, perhaps with
-    options of its own, as in save:folder=html; may be repeated."""
-    output: Annotated[tuple[str, ...], many(file_name()), Group.OUTPUT, "-o"] = ()
-    """Write what comes out of the crawl to this path too, in the format of its ending: .jsonl,
-    .jsonl.gz, .jsonl.zst, .csv, .parquet, .warc.gz, .md/ (a directory of Markdown), .html/ (a
-    mirror); may be repeated. A table holds the records of the modules, or one row per page if
-    there are none."""
-    fields: Annotated[
-        tuple[str, ...], many(named(choice(*PAGE_FIELDS), "FIELDS"), commas=True), Group.OUTPUT
-    ] = ()
-    """Write one row per page with these fields, separated by commas, whatever the modules do; by
-    default url,depth,status,title,language,fetched_at,text."""
-    csv_safe: Annotated[bool, switch(), Group.OUTPUT] = False
-    """Put a ' before the cells of a CSV file that a spreadsheet would take for formulas."""
-    warc_size: Annotated[int, size(1, 10**15), Group.OUTPUT] = 1_000_000_000
-    """Start a new file of a WARC archive before one grows larger than this."""
-    log_format: Annotated[LogFormat, choice(*get_args(LogFormat)), Group.OUTPUT] = "text"
-    """Show progress as text for people, or as json for programs: one object per line."""
-    verbose: Annotated[bool, switch(), Group.OUTPUT, "-v"] = False
-    """Log every step."""
-    quiet: Annotated[bool, switch(), Group.OUTPUT, "-q"] = False
-    """Show errors only."""
-
-    queues: Annotated[int, integer(1, 101), Group.ADVANCED] = 10
-    """The number of priority queues for the scores from 0 to 100."""
-    url_queue: Annotated[int, integer(1, MANY), Group.ADVANCED] = 10_000
-    """While this many URLs wait for their score, no worker begins another page."""
-    worker_queue: Annotated[int, integer(1, MANY), Group.ADVANCED] = 10_000
-    """How many URLs may wait for one worker."""
-    lease_s: Annotated[float, duration(1.0, HOUR_S), Group.ADVANCED] = 30.0
-    """How long a worker may be silent before others take over its URLs."""
-    draw_seed: Annotated[int, integer(0, 2**63 - 1), Group.ADVANCED] = 0
-    """The seed of the weighted random choice of queues: the same number repeats the choices."""
-    pagerank_url: Annotated[str | None, or_none(text(web_address), "auto"), Group.ADVANCED] = None
-    """The URL of the PageRank service, with or without the path of its API; auto takes the one that
-    the key is for."""
-
     def __post_init__(self) -> None:
-        """Check and convert every value, then check that they go together."""
         for option in OPTIONS:
             object.__setattr__(self, option.field, option.take(getattr(self, option.field)))
-        for conflict in _conflicts(self):
-            raise conflict
+        for names, sentence in _conflicts(self):
+            raise OptionConflictError(names, sentence)
 
     @property
     def max_body_bytes(self) -> int:
@@ -307,7 +360,7 @@ class CrawlOptions:
 
 
 OPTIONS = declared_options(CrawlOptions)
-"""The options in the order of their declaration."""
+"""The options in the order of the help page."""
 
 RETIRED = {
     "ttl": "--revisit TIME fetches a URL again if a link to it is found after that time, and "
@@ -318,10 +371,10 @@ RETIRED = {
 
 def accepted_kinds(accept: Iterable[str]) -> frozenset[ContentKind]:
     """Return the kinds of content that are kept; HTML is always one of them."""
-    given = set(accept)
-    if ANY in given:
+    words = set(accept)
+    if ANY in words:
         return frozenset(ContentKind)
-    return frozenset({ContentKind.HTML, *map(ContentKind, given)})
+    return frozenset({ContentKind.HTML, *map(ContentKind, words)})
 
 
 def largest_body(accept: Iterable[str], max_page_bytes: int, max_file_bytes: int) -> int:
@@ -337,43 +390,37 @@ def keep_seconds(keep: float | Literal["forever"] | None, *, shared: bool) -> fl
     return math.inf if keep == FOREVER else keep
 
 
-def _conflicts(options: CrawlOptions) -> Iterator[OptionConflictError]:
+def _conflicts(options: CrawlOptions) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the names of options that do not go together, and why."""
     if options.host_connections > 1 and least_delay_s(options.delay_s) > 0:
-        yield OptionConflictError(
+        yield (
             ("host-connections", "delay"),
             f"host-connections {options.host_connections} needs a delay of 0s, because requests "
             "at the same time leave no pause between them: give both for your own servers, or "
             "neither",
         )
     if options.workers == 0 and not options.store.is_shared:
-        yield OptionConflictError(
+        yield (
             ("workers", "store"),
             "workers 0 leaves the work to workers elsewhere, which needs a shared store: give at "
             "least 1, or a store such as redis://HOST",
         )
     if options.workers is not None and options.connections < options.workers:
-        yield OptionConflictError(
+        yield (
             ("connections", "workers"),
             f"connections {options.connections} cannot be shared by {options.workers} workers, "
             "each of which needs one: raise connections or lower workers",
         )
     if options.connections < options.host_connections:
-        yield OptionConflictError(
+        yield (
             ("connections", "host-connections"),
             f"connections {options.connections}, the total, is less than "
             f"host-connections {options.host_connections}: raise the one or lower the other",
         )
     if len(options.sitemaps) > 1 and "off" in options.sitemaps:
-        yield OptionConflictError(
-            ("sitemaps",), "sitemaps off excludes all others: leave it out, or the others"
-        )
+        yield (("sitemaps",), "sitemaps off excludes all others: leave it out, or the others")
     if options.seed_files.count("-") > 1:
-        yield OptionConflictError(
-            ("seed-files",), "standard input (-) can be read only once: give it once"
-        )
-    for names, sentence in request_conflicts(options):
-        yield OptionConflictError(names, sentence)
+        yield (("seed-files",), "standard input (-) can be read only once: give it once")
     if options.quiet and options.verbose:
-        yield OptionConflictError(
-            ("quiet", "verbose"), "quiet and verbose exclude each other: choose one"
-        )
+        yield ("quiet", "verbose"), "quiet and verbose exclude each other: choose one"
+    yield from request_conflicts(options)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.config.declaration import Group, Option
+from gossamer.config.declaration import Option
 from gossamer.config.options import OPTIONS
 from gossamer.config.sources import Loaded
 
@@ -34,8 +34,8 @@ def options_markdown() -> str:
     """Return the Markdown tables of all options, one per group, for the documentation."""
     head = "| option | default | TOML key | variable | meaning |\n|---|---|---|---|---|"
     lines = []
-    for group in Group:
-        rows = [_row(option) for option in OPTIONS if option.group is group]
+    for group in dict.fromkeys(option.group for option in OPTIONS):
+        rows = [_row(option) for option in OPTIONS if option.group == group]
         lines += [f"### {group}", "", head, *rows, ""]
     return "\n".join(lines)
 

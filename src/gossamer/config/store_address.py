@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.config.values import BadValueError, OptionKind, folder
+from gossamer.config.values import FOLDER, BadValueError, OptionKind
 
 _PASSWORD = re.compile(r"^([a-z+]+://[^:/@]*:).*(@)")
 """Greedy: an unescaped password may contain any character, and all of it is hidden."""
@@ -49,11 +49,6 @@ IN_DIRECTORY = StoreAddress("sqlite")
 OWN_REDIS = StoreAddress("own-redis")
 
 
-def store_address() -> OptionKind[StoreAddress]:
-    """Return the kind of addresses of stores."""
-    return OptionKind(_take, metavar="memory:|sqlite:PATH|redis:|redis://HOST")
-
-
 def _take(value: object) -> StoreAddress:
     if isinstance(value, StoreAddress):
         return value
@@ -63,7 +58,7 @@ def _take(value: object) -> StoreAddress:
             return StoreAddress("memory")
         # sqlite:///x would be relative to some and absolute to others.
         case "sqlite" if not path.startswith(("//", ":")):
-            return StoreAddress("sqlite", folder().take(path) if path else None)
+            return StoreAddress("sqlite", FOLDER.take(path) if path else None)
         case "redis" | "valkey" if not path:
             return OWN_REDIS
         case server if server in _SERVERS and path.startswith("//"):
@@ -71,3 +66,6 @@ def _take(value: object) -> StoreAddress:
     raise BadValueError(
         "is an unknown kind of store: write memory:, sqlite:PATH, redis: or redis://HOST"
     )
+
+
+STORE = OptionKind(_take, metavar="memory:|sqlite:PATH|redis:|redis://HOST")

@@ -1,7 +1,7 @@
-"""The kinds of values that an option of a crawl and a rule for a host share, declared once."""
+"""The kinds of values that options have: how each is read, checked and written."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, Generic, Literal, TypeVar, cast, get_args
@@ -9,7 +9,7 @@ from typing import Final, Generic, Literal, TypeVar, cast, get_args
 import msgspec
 
 T = TypeVar("T")
-W = TypeVar("W", bound=str)
+W = TypeVar("W")
 
 NONE = "none"
 """The word for an empty list, and for most options without a value."""
@@ -36,6 +36,19 @@ class OptionKind(msgspec.Struct, Generic[T], frozen=True):
     """The placeholder in the help: `--delay TIME`."""
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is probably meant; None if none is like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- takes a while to load, for mistakes
+
+    return next(iter(get_close_matches(name, list(known), n=1)), None)
+
+
+def quoted(value: object) -> str:
+    """Return the value for an error message: escaped, without passwords, and not too long."""
+    shown = _CREDENTIALS.sub("//…@", repr(value))
+    return shown if len(shown) <= 80 else f"{shown[:79]}…"
+
+
 def choice(*words: str) -> OptionKind[str]:
     """Return the kind of a fixed set of words."""
 
@@ -49,123 +62,76 @@ def choice(*words: str) -> OptionKind[str]:
     return OptionKind(take, metavar="|".join(words))
 
 
-def named(kind: OptionKind[T], metavar: str) -> OptionKind[T]:
-    """Return the kind with another placeholder in the help."""
-    return msgspec.structs.replace(kind, metavar=metavar)
+def _take_switch(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word in {"true", "yes", "on", "1"}:
+        return True
+    if word in {"false", "no", "off", "0"}:
+        return False
+    raise BadValueError("must be true or false")
 
 
-def words(*known: str) -> "OptionKind[tuple[str, ...]]":
-    """Return the kind of lists of such words; in one text, commas or spaces separate them."""
-    kind = many(choice(*known), commas=True)
-    return OptionKind(kind.take, lambda value: ",".join(value) or NONE, "KINDS")
+SWITCH = OptionKind(_take_switch, lambda value: str(value).lower())
 
 
-def switch() -> OptionKind[bool]:
-    """Return the kind of booleans, shown as in TOML."""
-
-    def take(value: object) -> bool:
-        said = str(value).strip().lower()
-        if said in {"true", "yes", "on", "1"}:
-            return True
-        if said in {"false", "no", "off", "0"}:
-            return False
-        raise BadValueError("must be true or false")
-
-    return OptionKind(take, lambda value: str(value).lower())
-
-
-def or_none(kind: OptionKind[T], word: str = NONE) -> OptionKind[T | None]:
-    """Return the kind that also accepts None, written as this word."""
-
-    def take(value: object) -> T | None:
-        if value is None or (isinstance(value, str) and value.strip() == word):
-            return None
-        try:
-            return kind.take(value)
-        except BadValueError as error:
-            raise _with_word(error, word) from error
-
-    return OptionKind(
-        take, lambda value: word if value is None else kind.show(value), f"{kind.metavar}|{word}"
-    )
-
-
-def or_word(kind: OptionKind[T], word: W) -> OptionKind[T | W]:
-    """Return the kind that also accepts this word, which stands for itself."""
+def or_word(kind: OptionKind[T], word: str, meaning: W) -> OptionKind[T | W]:
+    """Return the kind that also accepts this word, and the value that it means."""
 
     def take(value: object) -> T | W:
-        if isinstance(value, str) and value.strip() == word:
-            return word
+        if value is meaning or (isinstance(value, str) and value.strip() == word):
+            return meaning
         try:
             return kind.take(value)
         except BadValueError as error:
-            raise _with_word(error, word) from error
+            what, meant, near = str(error).partition(_MEANT)
+            raise type(error)(f"{what}, or {word}{meant}{near}") from error
 
     def show(value: T | W) -> str:
-        return word if value == word else kind.show(cast("T", value))
+        return word if value == meaning else kind.show(cast("T", value))
 
     return OptionKind(take, show, f"{kind.metavar}|{word}")
 
 
+def or_none(kind: OptionKind[T], word: str = NONE) -> OptionKind[T | None]:
+    """Return the kind that also accepts None, written as this word."""
+    return or_word(kind, word, None)
+
+
 def many(
-    kind: OptionKind[T], *, commas: bool = False, metavar: str | None = None
+    kind: OptionKind[T], metavar: str | None = None, *, commas: bool = False
 ) -> OptionKind[tuple[T, ...]]:
     """Return the kind of lists; in one text, spaces (and commas, if so) separate the values."""
 
-    def take_one(value: object) -> T:
+    def take_item(value: object) -> T:
         try:
             return kind.take(value)
         except BadValueError as error:
             raise BadValueError(f"has {quoted(value)}, which {error}") from error
 
     def take(value: object) -> tuple[T, ...]:
-        if isinstance(value, str):
-            value = _words_of(value.replace(",", " ") if commas else value)
-        elif isinstance(value, Path):
-            value = [value]
-        if not isinstance(value, list | tuple):
-            raise BadValueError('must be a list of strings, such as ["one", "two"]')
-        if list(value) == [NONE]:
-            return ()
-        if commas:
-            value = [part for item in value for part in _parts(item)]
-        return tuple(take_one(item) for item in value)
+        items = _items(value, commas=commas)
+        return () if items == [NONE] else tuple(map(take_item, items))
 
     def show(value: tuple[T, ...]) -> str:
-        return " ".join(kind.show(item) for item in value) or NONE
+        return ("," if commas else " ").join(map(kind.show, value)) or NONE
 
     return OptionKind(take, show, metavar or kind.metavar)
 
 
-def _with_word(error: BadValueError, word: str) -> BadValueError:
-    """Return the error, of its own class, of a value that could also have been this word."""
-    what, meant, near = str(error).partition(_MEANT)
-    return type(error)(f"{what}, or {word}{meant}{near}")
-
-
-def _words_of(value: str) -> list[str]:
-    """Return what spaces separate; a text without any word is a slip, not an empty list."""
-    if not (found := value.split()):
-        raise BadValueError(f"is empty: name at least one, or write {NONE}")
-    return found
-
-
-def _parts(value: object) -> list[object]:
-    """Return what commas separate in a text; anything else as it is."""
-    return [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is probably meant; None if none is like it."""
-    from difflib import get_close_matches  # noqa: PLC0415 -- takes a while to load, for mistakes
-
-    return next(iter(get_close_matches(name, list(known), n=1)), None)
-
-
-def quoted(value: object) -> str:
-    """Return the value for an error message: escaped, without passwords, and not too long."""
-    shown = _CREDENTIALS.sub("//…@", repr(value))
-    return shown if len(shown) <= 80 else f"{shown[:79]}…"
+def _items(value: object, *, commas: bool) -> list[object]:
+    if isinstance(value, str):
+        words: list[object] = [*(value.replace(",", " ") if commas else value).split()]
+        if not words:  # a slip, not an empty list
+            raise BadValueError(f"is empty: name at least one, or write {NONE}")
+        return words
+    if isinstance(value, Path):
+        return [value]
+    if not isinstance(value, list | tuple):
+        raise BadValueError('must be a list of strings, such as ["one", "two"]')
+    if not commas:
+        return list(value)
+    parts = (item.split(",") if isinstance(item, str) else [item] for item in value)
+    return [part.strip() if isinstance(part, str) else part for item in parts for part in item]
 
 
 _SECONDS = {"h": Decimal(3600), "m": Decimal(60), "s": Decimal(1), "ms": Decimal("0.001")}
@@ -279,12 +245,12 @@ def text(check: Callable[[str], str | None] = lambda _: None) -> OptionKind[str]
     """Return the kind of texts on one line; `check` returns what is wrong with one, or None."""
 
     def take(value: object) -> str:
-        given = value.strip() if isinstance(value, str) else ""
-        if not given or not given.isprintable():
+        line = str(value).strip() if isinstance(value, str | Path) else ""
+        if not line or not line.isprintable():
             raise BadValueError("must be one line of printable text")
-        if complaint := check(given):
+        if complaint := check(line):
             raise BadValueError(complaint)
-        return given
+        return line
 
     return OptionKind(take)
 
@@ -296,8 +262,8 @@ def for_header(value: str) -> str | None:
 
 def web_address(value: str) -> str | None:
     """Return why a text cannot be the URL of a service, or None."""
-    found = re.match(r"https?://[^\s/]", value)
-    return None if found else "is not a web address: it must start with https:// or http://"
+    match = re.match(r"https?://[^\s/]", value)
+    return None if match else "is not a web address: it must start with https:// or http://"
 
 
 def host_alone(value: str) -> str | None:
@@ -321,44 +287,33 @@ def pattern(value: str) -> str | None:
     return None
 
 
-def file_name() -> OptionKind[str]:
-    """Return the kind of texts that name a file; in Python it may be a path."""
-
-    def take(value: object) -> str:
-        return text().take(str(value) if isinstance(value, Path) else value)
-
-    return OptionKind(take)
-
-
-def folder() -> OptionKind[Path]:
-    """Return the kind of paths; ~ is the home directory."""
-
-    def take(value: object) -> Path:
-        path = value if isinstance(value, Path) else Path(text().take(value))
-        try:
-            return path.expanduser()
-        except RuntimeError as error:
-            raise BadValueError("is in the home directory of an unknown user") from error
-
-    return OptionKind(take, metavar="PATH")
+def _take_folder(value: object) -> Path:
+    path = value if isinstance(value, Path) else Path(text().take(value))
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise BadValueError("is in the home directory of an unknown user") from error
 
 
-def body_place() -> OptionKind[str]:
-    """Return the kind of places for bodies: the store, a directory or an object store."""
+FOLDER = OptionKind(_take_folder, metavar="PATH")
+"""Paths; ~ is the home directory."""
 
-    def take(value: object) -> str:
-        place = str(value) if isinstance(value, Path) else text().take(value)
-        if place.startswith("s3://"):
-            return place.rstrip("/")
-        if "://" in place or place.startswith("s3:"):
-            raise BadValueError("is neither store nor a directory nor s3://BUCKET/PREFIX")
-        return str(folder().take(place))
 
-    return OptionKind(take, metavar="store|DIR|s3://BUCKET/PREFIX")
+def _take_body_place(value: object) -> str:
+    place = str(value) if isinstance(value, Path) else text().take(value)
+    if place.startswith("s3://"):
+        return place.rstrip("/")
+    if "://" in place or place.startswith("s3:"):
+        raise BadValueError("is neither store nor a directory nor s3://BUCKET/PREFIX")
+    return str(FOLDER.take(place))
 
+
+BODY_PLACE = OptionKind(_take_body_place, metavar="store|DIR|s3://BUCKET/PREFIX")
+"""Places for bodies: the store, a directory or an object store."""
 
 AUTO: Final = "auto"
-_DAY_S = 86_400.0
+HOUR_S = 3600.0
+YEAR_S = 8760 * HOUR_S
 
 
 class AutoDelay(msgspec.Struct, frozen=True):
@@ -368,13 +323,23 @@ class AutoDelay(msgspec.Struct, frozen=True):
     """The least pause that a host gets, however quick it is."""
 
 
-_FIXED = duration(0.0, _DAY_S)
-_FLOOR = duration(0.001, _DAY_S)
+_DELAY_FLOOR = duration(0.001, 24 * HOUR_S)
+_PLAIN_DELAY = or_word(duration(0.0, 24 * HOUR_S), AUTO, AutoDelay())
 
 
-def delay() -> OptionKind[float | AutoDelay]:
-    """Return the kind of delays between two requests to a host."""
-    return OptionKind(_take, _show, f"{_FIXED.metavar}|{AUTO}|{AUTO}:{_FLOOR.metavar}")
+def _take_delay(value: object) -> float | AutoDelay:
+    match value:
+        case AutoDelay(floor_s=floor_s) | {"floor_s": floor_s}:  # a table, as it is stored
+            return AutoDelay(_DELAY_FLOOR.take(floor_s))
+        case str() if value.strip().startswith(f"{AUTO}:"):
+            return AutoDelay(_DELAY_FLOOR.take(value.strip().removeprefix(f"{AUTO}:")))
+    return _PLAIN_DELAY.take(value)
+
+
+def _show_delay(value: float | AutoDelay) -> str:
+    if isinstance(value, AutoDelay):
+        return f"{AUTO}:{format_duration(value.floor_s)}"
+    return format_duration(value)
 
 
 def least_delay_s(value: float | AutoDelay) -> float:
@@ -382,36 +347,12 @@ def least_delay_s(value: float | AutoDelay) -> float:
     return value.floor_s if isinstance(value, AutoDelay) else value
 
 
-def _take(value: object) -> float | AutoDelay:
-    match value:
-        case AutoDelay(floor_s=floor_s):
-            return AutoDelay(_FLOOR.take(floor_s))
-        case Mapping():  # as it is stored
-            return AutoDelay(_FLOOR.take(value.get("floor_s")))
-        case str() if value.strip() == AUTO:
-            return AutoDelay()
-        case str() if value.strip().startswith(f"{AUTO}:"):
-            return AutoDelay(_FLOOR.take(value.strip().removeprefix(f"{AUTO}:")))
-    try:
-        return _FIXED.take(value)
-    except BadValueError as error:
-        raise BadValueError(f"{error}, or {AUTO}") from error
-
-
-def _show(value: float | AutoDelay) -> str:
-    if isinstance(value, AutoDelay):
-        return f"{AUTO}:{format_duration(value.floor_s)}"
-    return format_duration(value)
-
-
 ScopeName = Literal["host", "domain", "prefix", "any"]
-
-HOUR_S = 3600.0
 MANY = 10**12
 
 SCOPE = choice(*get_args(ScopeName))
 DEPTH = integer(0, 1_000_000)
-DELAY = delay()
+DELAY = OptionKind(_take_delay, _show_delay, f"TIME|{AUTO}|{AUTO}:TIME")
 HOST_CONNECTIONS = integer(1, 1000)
 MAX_PAGES = integer(1, MANY)
 MAX_BYTES = size(1, 10**15)

@@ -29,8 +29,8 @@ from gossamer.content.parser_limits import (
     without_giant_tags,
 )
 from gossamer.content.sniff import ContentType
-from gossamer.model.content_kinds import LinkKind
-from gossamer.policy.directives import HYPERLINKS
+from gossamer.model.names import LinkKind
+from gossamer.policy.content_kinds import HYPERLINKS
 
 _NODE: Final = parse_fragment("")
 """Expressions are evaluated on a node, also those that are not about it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gossamer.content.page_parser import MAX_READ_BYTES
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Url
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.model.page import Metadata, Table, XPathResult
 from gossamer.urls import shown
 

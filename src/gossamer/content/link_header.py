@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from gossamer.model.content_kinds import LinkKind
+from gossamer.model.names import LinkKind
 
 _MAX_LENGTH: Final = 100
 

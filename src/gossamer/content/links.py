@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.content.link_header import header_links, kind_of_relation
 from gossamer.model import Headers, Url
-from gossamer.model.content_kinds import LinkKind
+from gossamer.model.names import LinkKind
 from gossamer.urls import MAX_URL_LENGTH, resolve, resolve_plain
 
 MAX_REDIRECT_S: Final = 5

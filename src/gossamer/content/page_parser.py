@@ -23,10 +23,8 @@ from gossamer.content.markers import Markers
 from gossamer.content.similarity import sketch, wording
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Url
-from gossamer.model.content_kinds import ContentKind, LinkKind
-from gossamer.policy.directives import HYPERLINKS
-from gossamer.policy.media_types import PAGES
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import ContentKind, LinkKind, Sketch
+from gossamer.policy.content_kinds import HYPERLINKS, PAGES
 from gossamer.urls import MAX_URL_LENGTH, resolve
 
 

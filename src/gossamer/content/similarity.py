@@ -34,8 +34,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Url
-from gossamer.model.content_kinds import ContentKind
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import ContentKind, Sketch
 
 MIN_WORDS: Final = 50
 """Pages with fewer are not compared: they may be just a menu, and differ in their links."""

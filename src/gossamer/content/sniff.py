@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from gossamer.model.content_kinds import ContentKind
-from gossamer.policy.media_types import BYTES, PAGES, UNLABELLED, kind_of_type
+from gossamer.model.names import ContentKind
+from gossamer.policy.content_kinds import BYTES, PAGES, UNLABELLED, kind_of_type
 
 
 class ContentType(NamedTuple):

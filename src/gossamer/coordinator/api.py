@@ -5,12 +5,13 @@ import atexit
 import threading
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from queue import SimpleQueue
-from typing import TypeAlias, Unpack
+from typing import TypeAlias
 
 import uvloop
 
-from gossamer.config import CrawlKeywords, CrawlOptions, load
+from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress, load
 from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import ObserverLike, as_observer
 from gossamer.coordinator.plan import Plan, check_given_fields
@@ -33,21 +34,22 @@ async def crawl(
     module: ModulesLike = (),
     observer: ObserverLike | None = None,
     dns: NameTable | None = None,
-    **options: Unpack[CrawlKeywords],
+    options: CrawlOptions | None = None,
+    **keywords: object,
 ) -> Summary:
     """Crawl from the seeds and return what came of it.
 
     `module` is a function that takes a `Page`, an object with hooks such as `page`, a name as on
     the command line, or several of these. Functions and objects are called in this process,
     those with a name in the worker processes. `observer` is a function that takes an `Event`, or an
-    `Observer`. The options are those of `gossamer crawl`, with underscores: `max_pages=100,
-    delay="0s"`. Without `dir` nothing is written to disk. Whether it went well is in the summary:
-    `seeds`, `modules`, and `exit_code`, which is 0 then.
+    `Observer`. The options are those of `gossamer crawl`: keywords with underscores, such as
+    `max_pages=100, delay="0s"`, or a `CrawlOptions`. Without `dir` nothing is written to disk.
+    Whether it went well is in the summary: `seeds`, `modules`, and `exit_code`, which is 0 then.
     """
-    listed = _listed(module)
-    plan = Plan(_options(seeds, options, listed))
+    checked = _options(seeds, options, keywords, module)
     check_names(dns or {})
-    return await Crawl(plan, _modules(listed), as_observer(observer), dns=dns).run()
+    modules = _modules(module, checked)
+    return await Crawl(Plan(checked), modules, as_observer(observer), dns=dns).run()
 
 
 async def pages(
@@ -55,7 +57,8 @@ async def pages(
     module: ModulesLike = (),
     observer: ObserverLike | None = None,
     dns: NameTable | None = None,
-    **options: Unpack[CrawlKeywords],
+    options: CrawlOptions | None = None,
+    **keywords: object,
 ) -> AsyncGenerator[Page, None]:
     """Crawl from the seeds and yield the pages as they come; the options are those of `crawl`.
 
@@ -80,11 +83,11 @@ async def pages(
     reader = Module(
         name="reader", page=hand_over, on_loop=True, in_coordinator=True, may_pause=True
     )
-    listed = _listed(module)
-    plan = Plan(_options(seeds, options, listed))
+    checked = _options(seeds, options, keywords, module)
     check_names(dns or {})
-    one = Crawl(plan, [reader, *_modules(listed)], as_observer(observer), dns=dns)
-    running = asyncio.ensure_future(one.run())
+    modules = [reader, *_modules(module, checked)]
+    crawling = Crawl(Plan(checked), modules, as_observer(observer), dns=dns)
+    running = asyncio.ensure_future(crawling.run())
     running.add_done_callback(lambda _: handed.put_nowait(None))
     try:
         while (next_one := await handed.get()) is not None:
@@ -105,34 +108,50 @@ async def pages(
 
 
 def _options(
-    seeds: Sequence[str], keywords: CrawlKeywords, modules: Sequence[ModuleLike | str]
+    seeds: Sequence[str],
+    options: CrawlOptions | None,
+    keywords: Mapping[str, object],
+    module: ModulesLike,
 ) -> CrawlOptions:
-    """Read the options as the command line does; the state is kept in memory without `dir`."""
-    given: Mapping[str, object] = keywords
-    if seeds and "seeds" in given:
-        raise UsageError("seeds are given both as arguments and as seeds=…: give all as arguments")
-    if not isinstance(given.get("scorer", ""), str):
+    """Check the options as the command line does; the state is kept in memory without `dir`."""
+    if options is not None and keywords:
         raise UsageError(
-            "scorer is given by name, so that whoever goes on with the crawl finds it: write "
-            "'./file.py:function' or 'package.module:object'"
+            f"options=… and {next(iter(keywords))}=… exclude each other: use "
+            "dataclasses.replace to change a CrawlOptions"
         )
-    if "dir" not in given and "store" not in given:
-        given = {**given, "store": "memory:"}
-    if names := [one for one in modules if isinstance(one, str)]:
-        given = {**given, "module": names}
-    named = {name.replace("_", "-"): value for name, value in given.items()}
-    options = load({"seeds": tuple(seeds), **named}, {}, None).options
-    check_seed_files(options.seed_files)
-    check_given_fields(given, options)
-    return options
+    if seeds and (keywords.get("seeds") or (options and options.seeds)):
+        raise UsageError("seeds are given both as arguments and as seeds=…: give all as arguments")
+    named = tuple(item for item in _listed(module) if isinstance(item, str))
+    if options is not None:
+        if options.dir is None and options.store == IN_DIRECTORY:
+            options = replace(options, store=StoreAddress("memory"))
+        if module:
+            options = replace(options, module=named or ("noop",))
+        checked = replace(options, seeds=tuple(seeds) or options.seeds)
+    else:
+        if not isinstance(keywords.get("scorer", ""), str):
+            raise UsageError(
+                "scorer is given by name, so that whoever goes on with the crawl finds it: write "
+                "'./file.py:function' or 'package.module:object'"
+            )
+        store = {} if {"dir", "store"} & keywords.keys() else {"store": "memory:"}
+        modules = {"module": named or None}
+        checked = load({"seeds": tuple(seeds), **store, **keywords, **modules}, {}).options
+        check_given_fields(keywords, checked)
+    check_seed_files(checked.seed_files)
+    return checked
 
 
-def _listed(given: ModulesLike) -> list[ModuleLike | str]:
-    return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+def _listed(module: ModulesLike) -> list[ModuleLike | str]:
+    if isinstance(module, str) or not isinstance(module, Sequence):
+        return [module]
+    return list(module)
 
 
-def _modules(listed: Sequence[ModuleLike | str]) -> list[Module]:
-    return [load_module(one) if isinstance(one, str) else as_module(one) for one in listed]
+def _modules(module: ModulesLike, options: CrawlOptions) -> list[Module]:
+    named = [name for name in options.module if name != "noop"]
+    listed = _listed(module) or named
+    return [load_module(item) if isinstance(item, str) else as_module(item) for item in listed]
 
 
 def crawl_sync(
@@ -140,14 +159,17 @@ def crawl_sync(
     module: ModulesLike = (),
     observer: ObserverLike | None = None,
     dns: NameTable | None = None,
-    **options: Unpack[CrawlKeywords],
+    options: CrawlOptions | None = None,
+    **keywords: object,
 ) -> Summary:
     """Crawl from the seeds and return what came of it, as `crawl` does.
 
     Ctrl-C gives back what is in progress and raises KeyboardInterrupt.
     """
     _refuse_inside_a_loop("crawl_sync", "await gossamer.crawl(…)")
-    return uvloop.run(crawl(*seeds, module=module, observer=observer, dns=dns, **options))
+    return uvloop.run(
+        crawl(*seeds, module=module, observer=observer, dns=dns, options=options, **keywords)
+    )
 
 
 def pages_sync(
@@ -155,7 +177,8 @@ def pages_sync(
     module: ModulesLike = (),
     observer: ObserverLike | None = None,
     dns: NameTable | None = None,
-    **options: Unpack[CrawlKeywords],
+    options: CrawlOptions | None = None,
+    **keywords: object,
 ) -> Generator[Page, None, None]:
     """Crawl from the seeds and yield the pages as they come, as `pages` does.
 
@@ -163,7 +186,9 @@ def pages_sync(
     presses Ctrl-C, ends it.
     """
     _refuse_inside_a_loop("pages_sync", "async for page in gossamer.pages(…)")
-    return _read(pages(*seeds, module=module, observer=observer, dns=dns, **options))
+    return _read(
+        pages(*seeds, module=module, observer=observer, dns=dns, options=options, **keywords)
+    )
 
 
 def _refuse_inside_a_loop(name: str, instead: str) -> None:

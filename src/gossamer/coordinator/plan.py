@@ -24,7 +24,7 @@ from gossamer.config import (
     largest_body,
     least_delay_s,
 )
-from gossamer.config.host_table import HostTables, shown_table
+from gossamer.config.host_rules import HostTables, shown_table
 from gossamer.content.markers import Markers
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.download.host_settings import HostSettings
@@ -39,7 +39,7 @@ from gossamer.outputs.registry import kind_of_output
 from gossamer.outputs.rows import FROM_STORE
 from gossamer.outputs.targets import OutputWishes
 from gossamer.policy import AddressPolicy
-from gossamer.policy.directives import kinds_to_follow
+from gossamer.policy.content_kinds import kinds_to_follow
 from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import name_for, name_for_file
 from gossamer.stores.rows import read_note

@@ -30,7 +30,7 @@ ADVICE: Mapping[Outcome, str] = MappingProxyType(
         Outcome.ROBOTS_DENIED: "begin at a page that the site lets crawlers have",
         Outcome.ROBOTS_UNREACHABLE: "nothing may be fetched until it answers: try again later",
         Outcome.OUT_OF_SCOPE: "begin at the page it leads to, or widen the scope",
-        Outcome.NOT_HTML: "begin at an HTML page",
+        Outcome.UNWANTED_TYPE: "begin at an HTML page",
         Outcome.SITEMAP: "begin at a page that it lists",
         Outcome.NOT_SITEMAP: "check what --sitemaps names, or begin at a page",
         Outcome.TOO_LARGE: "begin at a smaller page",
@@ -65,7 +65,7 @@ OPTIONS: Mapping[Outcome, str] = MappingProxyType(
         "rules for the host, then gossamer retry",
         Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
         Outcome.GAVE_UP: "gossamer retry asks again",
-        Outcome.NOT_HTML: "--accept keeps other types, and --exclude spares the requests",
+        Outcome.UNWANTED_TYPE: "--accept keeps other types, and --exclude spares the requests",
     }
 )
 """The option of a crawl that helps, for the outcomes that depend on one."""

@@ -44,7 +44,7 @@ OUTCOME_WORDS = {
     Outcome.ROBOTS_DENIED: "Forbidden",
     Outcome.ROBOTS_UNREACHABLE: "NoRobots",
     Outcome.OUT_OF_SCOPE: "IgnExtrn",
-    Outcome.NOT_HTML: "NotHtml",
+    Outcome.UNWANTED_TYPE: "NotHtml",
     Outcome.SITEMAP: "Sitemap",
     Outcome.NOT_SITEMAP: "NoSitemap",
     Outcome.TOO_LARGE: "TooLarge",

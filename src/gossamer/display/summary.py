@@ -20,7 +20,7 @@ from gossamer.stores.reading import HostView
 CAUSES_SHOWN = 3
 SEEDS_SHOWN = 10
 HOSTS_SHOWN = 3
-_PLAIN = frozenset({Outcome.NOT_FOUND, Outcome.GONE, Outcome.NOT_HTML})
+_PLAIN = frozenset({Outcome.NOT_FOUND, Outcome.GONE, Outcome.UNWANTED_TYPE})
 """The name of these says what happened."""
 _OPTIONS = {str(outcome): option for outcome, option in OPTIONS.items()}
 

@@ -10,15 +10,12 @@ from typing import Any, Final
 import msgspec
 
 from gossamer.config import OPTIONS, CrawlOptions, HostTable, Option
-from gossamer.config.host_rules import FAMILIES, HOST_KEYS, HostPattern
-from gossamer.config.host_table import AppliedRules
+from gossamer.config.host_rules import FAMILIES, HOST_KEYS, AppliedRules, HostPattern
 from gossamer.model import Url
 from gossamer.policy.addresses import port_of
 from gossamer.urls import authority, host_key
 
-FOR_SEEDS: Final = frozenset(
-    {"header", "header_env", "auth_env", "auth_file", "client_cert", "client_key"}
-)
+FOR_SEEDS: Final = frozenset({"header", "secret_header", "auth", "client_cert", "client_key"})
 """The options that apply to the origins of the seeds."""
 
 _OPTIONS = {option.field: option for option in OPTIONS}

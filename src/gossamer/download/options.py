@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.model.content_kinds import ContentKind
+from gossamer import __version__
 from gossamer.model.errors import UsageError
-from gossamer.policy.media_types import PAGES
-from gossamer.version import __version__
+from gossamer.model.names import ContentKind
+from gossamer.policy.content_kinds import PAGES
 
 PRODUCT = "Gossamer"
 """The product token: first in the User-Agent, and our name in robots.txt."""

@@ -16,6 +16,14 @@ MAX_SECRET_BYTES: Final = 16_384
 _BEARER = "bearer "
 
 
+def read_secret(source: str, what: str, environment: Mapping[str, str]) -> Secret:
+    """Return the secret that is in `env:VARIABLE` or `file:PATH`; `what` names who wants it."""
+    place, _, name = source.partition(":")
+    if place == "env":
+        return from_variable(name, what, environment)
+    return from_file(name, what)
+
+
 def from_variable(name: str, what: str, environment: Mapping[str, str]) -> Secret:
     """Return what is in a variable; `what` names who wants it."""
     found = environment.get(name, "")
@@ -107,17 +115,17 @@ class RequestRules:
     def __init__(self, settings: HostSettings, environment: Mapping[str, str]) -> None:
         """Read every secret; raise `UsageError` for one that is missing or unfit."""
         self._settings = settings
-        self._from_variables: dict[str, Secret] = {}
-        self._from_files: dict[str, Secret] = {}
+        self._secrets: dict[str, Secret] = {}
+        """By where they were found: `env:VARIABLE`, `file:PATH`."""
         for where, values in settings.sources():
             self._read(f" of {where}" if where else "", values, environment)
 
     def settings_for(self, url: Url) -> RequestSettings:
         """Return how a request for this URL is made."""
         values = self._settings.values(url)
-        secret_fields = dict(map(self._secret_field, values["header_env"] or ()))
-        if (login := self._login(values["auth_env"], values["auth_file"])) is not None:
-            secret_fields["Authorization"] = authorization(login, "the login")
+        secret_fields = dict(map(self._secret_field, values["secret_header"] or ()))
+        if (source := values["auth"]) is not None:
+            secret_fields["Authorization"] = authorization(self._secrets[source], "the login")
         return RequestSettings(
             connection=self._connection(values),
             user_agent=values["user_agent"],
@@ -127,10 +135,11 @@ class RequestRules:
 
     def _connection(self, values: Mapping[str, Any]) -> ConnectionSettings:
         proxy = None if values["proxy"] == DIRECT else values["proxy"]
-        login = self._login(values["proxy_auth_env"], values["proxy_auth_file"])
+        source = values["proxy_auth"]
+        login = None if source is None else proxy_login(self._secrets[source], "the proxy's login")
         return ConnectionSettings(
             proxy=proxy,
-            proxy_login=None if login is None else proxy_login(login, "the proxy's login"),
+            proxy_login=login,
             client_cert=values["client_cert"],
             client_key=values["client_key"],
             ca_file=values["ca_file"],
@@ -138,27 +147,18 @@ class RequestRules:
         )
 
     def _secret_field(self, written: str) -> tuple[str, Secret]:
-        name, variable = split_field(written)
-        return name, self._from_variables[variable]
-
-    def _login(self, variable: str | None, file: str | None) -> Secret | None:
-        if variable is not None:
-            return self._from_variables[variable]
-        return None if file is None else self._from_files[file]
+        name, source = split_field(written)
+        return name, self._secrets[source]
 
     def _read(self, where: str, values: Mapping[str, Any], environment: Mapping[str, str]) -> None:
-        for name in ("auth_env", "proxy_auth_env"):
-            if (variable := values.get(name)) is not None:
+        for name in ("auth", "proxy_auth"):
+            if (source := values.get(name)) is not None:
                 what = f"{name.replace('_', '-')}{where}"
-                self._from_variables[variable] = from_variable(variable, what, environment)
-        for name in ("auth_file", "proxy_auth_file"):
-            if (file := values.get(name)) is not None:
-                self._from_files[file] = from_file(file, f"{name.replace('_', '-')}{where}")
-        for written in values.get("header_env") or ():
-            field, variable = split_field(written)
-            what = f"header-env {field}{where}"
-            found = from_variable(variable, what, environment)
-            self._from_variables[variable] = for_field(found, what)
+                self._secrets[source] = read_secret(source, what, environment)
+        for written in values.get("secret_header") or ():
+            field, source = split_field(written)
+            what = f"secret-header {field}{where}"
+            self._secrets[source] = for_field(read_secret(source, what, environment), what)
         self._check(where, values)
 
     def _check(self, where: str, values: Mapping[str, Any]) -> None:
@@ -167,9 +167,8 @@ class RequestRules:
             check_certificate(cert, values.get("client_key"), f"client-cert{where}")
         if (file := values.get("ca_file")) is not None:
             check_authorities(file, f"ca-file{where}")
-        login = self._login(values.get("auth_env"), values.get("auth_file"))
-        if login is not None:
-            authorization(login, f"the token{where}")
-        login = self._login(values.get("proxy_auth_env"), values.get("proxy_auth_file"))
-        if login is not None:
-            proxy_login(login, f"the login of proxy{where} {values.get('proxy')}")
+        if (source := values.get("auth")) is not None:
+            authorization(self._secrets[source], f"the token{where}")
+        if (source := values.get("proxy_auth")) is not None:
+            what = f"the login of proxy{where} {values.get('proxy')}"
+            proxy_login(self._secrets[source], what)

@@ -14,8 +14,8 @@ import pycurl
 from gossamer.config.request_values import Secret
 from gossamer.download.body import ACCEPT_ENCODING
 from gossamer.model import Url
-from gossamer.model.content_kinds import ContentKind
-from gossamer.policy.media_types import accept_field
+from gossamer.model.names import ContentKind
+from gossamer.policy.content_kinds import accept_field
 
 SECRET_FIELDS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 """The fields whose values are never kept, in lower case."""

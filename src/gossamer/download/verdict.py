@@ -10,9 +10,9 @@ import msgspec
 from gossamer.download.body import Decoder, codings_in, decoders_of
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.model import Cause, Headers, Url
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
+from gossamer.policy.content_kinds import BYTES, ENDLESS, PAGES, kind_of_type
 from gossamer.policy.failures import REDIRECTS, cause_of_status
-from gossamer.policy.media_types import BYTES, ENDLESS, PAGES, kind_of_type
 from gossamer.policy.robots import MAX_ROBOTS_BYTES
 from gossamer.policy.size_limits import DRAIN_BYTES, MAX_SITEMAP_BYTES
 from gossamer.urls import resolve, shown
@@ -149,7 +149,7 @@ def _judge_type(headers: Headers, accept: Accept, options: FetchOptions) -> Head
     use = _use_of if len(content_type) <= _USUAL_TYPE_LENGTH else _use_of.__wrapped__
     is_wanted, is_page = use(content_type, options.accept)
     if not is_wanted:
-        return HeaderVerdict(BodyUse.REFUSE, Cause.NOT_HTML, shown(content_type))
+        return HeaderVerdict(BodyUse.REFUSE, Cause.UNWANTED_TYPE, shown(content_type))
     if is_page:
         return HeaderVerdict(BodyUse.KEEP, max_bytes=options.max_body_bytes)
     return HeaderVerdict(BodyUse.KEEP, max_bytes=options.max_file_bytes, is_file=True)

@@ -15,7 +15,7 @@ import msgspec
 from gossamer.frontier.contract import THIS_PAGE
 from gossamer.frontier.id_table import IdTable
 from gossamer.frontier.memory import CrawlMemory
-from gossamer.policy.similarity import Sketch, estimated_similarity
+from gossamer.model.names import Sketch, estimated_similarity
 
 
 class HeldClaim(msgspec.Struct):

@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from gossamer.channel.contract import Contract
-from gossamer.model import Candidate, Cause, HostKey, Outcome, Receipt, Snapshot, Url
+from gossamer.model import Candidate, Cause, HostKey, Outcome, ReturnedTask, Snapshot, Url
+from gossamer.model.names import Sketch
 from gossamer.policy.cookies import Cookie, CookieChanges
-from gossamer.policy.similarity import Sketch
 from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.url_record import Attempt, Record
 
@@ -391,7 +391,11 @@ class FrontierClient(Protocol):
         """Note that these depths were reported to the modules."""
 
     async def release(
-        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+        self,
+        task: Task,
+        feedback: HostFeedback | None,
+        now: float,
+        receipt: ReturnedTask | None = None,
     ) -> bool:
         """Give a task back unfinished; False if the lease is lost.
 

@@ -8,7 +8,12 @@ from gossamer.frontier.host_memory import HostMemory
 from gossamer.frontier.hosts import Domain, Host
 from gossamer.frontier.scheduler import Scheduler
 from gossamer.model import HostKey
-from gossamer.policy.backoff import FIRST_DELAY_S, auto_delay_s, longest_rest_s, rest_s
+from gossamer.policy.backoff import (
+    FIRST_DELAY_S,
+    auto_delay_s,
+    longest_pause_s,
+    pause_after_request_s,
+)
 from gossamer.stores.reading import HostView
 from gossamer.stores.rows import HostRow
 
@@ -59,7 +64,7 @@ class HostRegistry:
         host.crawl_delay_s = row.crawl_delay_s
         self._set_delay(host, row.delay_s or FIRST_DELAY_S)
         # A time later than any possible rest was written by a wrong clock.
-        latest = self._opened + longest_rest_s(host.delay_s)
+        latest = self._opened + longest_pause_s(host.delay_s)
         host.next_start = row.next_start if row.next_start <= latest else self._opened
         host.failures, host.unanswered = row.failures, row.unanswered
         host.requests, host.failed = row.requests, row.failed
@@ -85,7 +90,7 @@ class HostRegistry:
             self._set_delay(host, host.delay_s)
         self._adapt_delay(host, feedback)
         self._watch_slow(host)
-        pause_s = rest_s(
+        pause_s = pause_after_request_s(
             _least_delay_s(host),
             took_s=feedback.took_s,
             failures=host.failures,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gossamer.frontier.contract import KeptPage
 from gossamer.frontier.id_table import IdTable
 from gossamer.frontier.url_memory import Pending
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 from gossamer.stores.rows import KnownPage, PageRow, ResultRow, Rows, SketchRow
 from gossamer.stores.url_record import Record, pack_records
 

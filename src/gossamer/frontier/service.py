@@ -32,10 +32,10 @@ from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import ASK_AGAIN_S
 from gossamer.frontier.settling import add_slice, keep_page, settle
 from gossamer.frontier.state import FrontierState
-from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot
+from gossamer.model import Candidate, HostKey, Outcome, ReturnedTask, Snapshot
 from gossamer.model.errors import CrawlError
+from gossamer.model.names import Sketch
 from gossamer.policy.cookies import Cookie, CookieChanges
-from gossamer.policy.similarity import Sketch
 from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.rows import Rows
 from gossamer.stores.url_record import UrlRecord, UrlState
@@ -216,7 +216,9 @@ class Frontier:
         for lease in self._scheduler.leases.of(worker):
             part = min(received, lease.allowed)
             received -= part
-            self._state.take_back(lease, None, now, Receipt(part), died=lease.url_id in in_hand)
+            self._state.take_back(
+                lease, None, now, ReturnedTask(part), died=lease.url_id in in_hand
+            )
         for host, items in self._scheduler.dismiss(worker):
             self._state.enqueue(host, items)
         self._workers.forget_gone(now)
@@ -364,7 +366,11 @@ class Frontier:
 
     @atomic
     async def release(
-        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+        self,
+        task: Task,
+        feedback: HostFeedback | None,
+        now: float,
+        receipt: ReturnedTask | None = None,
     ) -> bool:
         """Give a task back unfinished; False if the lease is lost."""
         lease = self._scheduler.leases.find(task.url_id, task.lease)

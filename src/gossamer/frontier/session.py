@@ -14,7 +14,7 @@ from gossamer.channel.channel import methods_of
 from gossamer.frontier.contract import FrontierClient, HostFeedback, Leased, Settled, Settlement
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 
 LONGEST_WAIT_S = 1.0
 """How long a worker waits for a lease before it is told that there is none: often enough for it to

@@ -16,7 +16,7 @@ from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth
 from gossamer.frontier.rules import REPEATED
 from gossamer.frontier.state import FrontierState
 from gossamer.model import Outcome
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 
 
 def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: float) -> Growth:

@@ -31,7 +31,7 @@ from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.queues import MAX_SCORE, QueueTable
 from gossamer.frontier.rules import REPEATED, FrontierRules
 from gossamer.frontier.scheduler import Scheduler
-from gossamer.model import Candidate, Outcome, Receipt, Snapshot, Url
+from gossamer.model import Candidate, Outcome, ReturnedTask, Snapshot, Url
 from gossamer.policy.backoff import is_hopeless
 from gossamer.stores.counting import Reason, cause_counts, outcome_sums
 from gossamer.stores.rows import LeaseRow, UrlRow
@@ -381,7 +381,7 @@ class FrontierState:
         lease: Lease,
         feedback: HostFeedback | None,
         now: float,
-        receipt: Receipt | None = None,
+        receipt: ReturnedTask | None = None,
         *,
         died: bool = False,
     ) -> None:
@@ -395,7 +395,7 @@ class FrontierState:
         else:
             next_start = hosts.next_start_after(host, feedback)
         self.end_lease(lease, next_start, now)
-        receipt = receipt or Receipt()
+        receipt = receipt or ReturnedTask()
         hosts.count_received(host, min(receipt.received, lease.allowed))
         self.budget.use(lease.allowed, receipt.received, short=receipt.short)
         if died:

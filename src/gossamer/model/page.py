@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
-from gossamer.model.content_kinds import ContentKind
-from gossamer.model.names import Url
+from gossamer.model.names import ContentKind, Url
 from gossamer.model.response import Exchange, Headers
 
 if TYPE_CHECKING:
@@ -64,70 +63,38 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class PageDocument(Protocol):
-    """The document of a page: answers what the page says."""
+    """What a page says, read on demand; as it stands, it says nothing."""
 
     def text(self) -> str:
-        """Return the visible text."""
-
-    def main_text(self) -> str:
-        """Return the text of the main content."""
-
-    def markdown(self) -> str:
-        """Return the main content as Markdown."""
-
-    def metadata(self) -> Metadata:
-        """Return what the page says about itself."""
-
-    def tables(self) -> tuple[Table, ...]:
-        """Return the tables."""
-
-    def select(self, css: str) -> "list[Element]":
-        """Return the elements that a CSS selector matches."""
-
-    def select_one(self, css: str) -> "Element | None":
-        """Return the first element that a CSS selector matches."""
-
-    def xpath(self, expression: str) -> XPathResult:
-        """Return what an XPath expression yields."""
-
-
-class NoDocument:
-    """The document of a page that was made without one: it says nothing."""
-
-    def text(self) -> str:
-        """Return no text."""
         return ""
 
     def main_text(self) -> str:
-        """Return no text."""
         return ""
 
     def markdown(self) -> str:
-        """Return no text."""
         return ""
 
     def metadata(self) -> Metadata:
-        """Return nothing about the page."""
         return Metadata()
 
     def tables(self) -> tuple[Table, ...]:
-        """Return no tables."""
         return ()
 
     def select(self, css: str) -> "list[Element]":
-        """Return no elements."""
         del css
         return []
 
     def select_one(self, css: str) -> "Element | None":
-        """Return no element."""
         del css
         return None
 
     def xpath(self, expression: str) -> XPathResult:
-        """Return no nodes."""
         del expression
         return []
+
+
+class NoDocument(PageDocument):
+    """The document of a page that was made without one."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,11 +122,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Where its links lead, in their order: those of the kinds that `--follow` names."""
     fetched_at: float
     """Seconds since the epoch."""
-    again: bool = False
+    is_revisit: bool = False
     """Whether the page was kept before under this id, and has been visited again."""
     headers: Headers = Headers()
     """The header of the answer."""
-    referrer: Url | None = None
+    found_on: Url | None = None
     """The page, or the sitemap, before it on the shortest path from a seed; None: it is a seed."""
     redirected_from: tuple[Url, ...] = ()
     """The URLs that redirected here, in order, as far as they are known."""
@@ -173,8 +140,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     document: PageDocument = NoDocument()
     """Answers for the methods and properties below, which read the page on demand."""
 
-    def __repr__(self) -> str:
-        """Return what tells pages apart; a log or a debugger is no place for the body."""
+    def __repr__(self) -> str:  # a log or a debugger is no place for the body
         return (
             f"<Page {self.id} {self.url[:200]} {self.title[:60]!r}: depth {self.depth}, "
             f"{len(self.body):,} bytes, {len(self.links):,} links>"

@@ -121,7 +121,7 @@ class FinishedUrl(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     """The same in words, with what the server or the library said."""
     depth: int
-    referrer: Url | None = None
+    found_on: Url | None = None
     """The page, or the sitemap, in which it was found, on the shortest path; None: it is a seed."""
     redirected_to: Url | None = None
     """Where it redirects to, if that belongs to the crawl."""

@@ -57,7 +57,7 @@ def page_of(
         links=reading.links,
         fetched_at=record.fetched_at,
         headers=headers,
-        referrer=arrival.referrer,
+        found_on=arrival.found_on,
         redirected_from=arrival.redirected_from,
         exchange=exchange,
         coded_body=None if answer.wire_body is answer.body else answer.wire_body,

@@ -10,7 +10,7 @@ import msgspec
 from gossamer.channel import Contract
 from gossamer.content.lazy_document import LazyDocument
 from gossamer.model import Exchange, Headers, Page, Url
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
 
@@ -32,8 +32,8 @@ class PageMessage(msgspec.Struct, frozen=True, array_like=True):
     body: bytes
     links: tuple[Url, ...]
     fetched_at: float
-    again: bool
-    referrer: Url | None
+    is_revisit: bool
+    found_on: Url | None
     redirected_from: tuple[Url, ...]
     exchange: Exchange | None
     coded_body: bytes | None

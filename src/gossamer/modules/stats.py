@@ -80,7 +80,7 @@ class Stats:
 
         A page that is visited again stays as it was counted.
         """
-        if page.again:
+        if page.is_revisit:
             return
         if page.id in self._recent and self._recent[page.id] is None:
             return

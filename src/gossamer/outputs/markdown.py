@@ -12,7 +12,7 @@ import msgspec
 from gossamer.content.links import ResolvedLinks
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.directory import DirectoryOutput
 from gossamer.outputs.mirror import Replace, rewrite_html

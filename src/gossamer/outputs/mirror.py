@@ -15,7 +15,7 @@ from gossamer.content.html_tree import decode_markup
 from gossamer.content.links import ResolvedLinks, base_url
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.directory import DirectoryOutput
 from gossamer.outputs.page_paths import (

@@ -40,7 +40,7 @@ FIELDS: Mapping[str, Callable[[Page], object]] = MappingProxyType(
         "encoding": lambda page: page.encoding,
         "bytes": lambda page: len(page.body),
         "address": lambda page: page.address,
-        "referrer": lambda page: page.referrer,
+        "found_on": lambda page: page.found_on,
         "redirected_from": lambda page: page.redirected_from,
         "main_text": lambda page: page.main_text,
         "markdown": lambda page: page.markdown,
@@ -53,7 +53,7 @@ FIELDS: Mapping[str, Callable[[Page], object]] = MappingProxyType(
 
 LISTS = frozenset({"links", "redirected_from"})
 NESTED = LISTS | {"headers", "metadata"}
-FROM_STORE = frozenset({"referrer", "redirected_from"})
+FROM_STORE = frozenset({"found_on", "redirected_from"})
 """What only the store knows: such rows are made of kept pages, not where pages are fetched."""
 NUMBERS = frozenset({"id", "depth", "status", "bytes"})
 MOMENTS = frozenset({"fetched_at"})

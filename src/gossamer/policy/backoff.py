@@ -22,12 +22,14 @@ def is_hopeless(failures: int, unanswered: int) -> bool:
     return unanswered >= HOPELESS_AFTER or failures >= HOPELESS_AFTER_REFUSALS
 
 
-def longest_rest_s(delay_s: float) -> float:
-    """Return the longest pause that `rest_s` can return."""
+def longest_pause_s(delay_s: float) -> float:
+    """Return the longest pause that `pause_after_request_s` can return."""
     return max(delay_s, MAX_RETRY_AFTER_S, MAX_BACK_OFF_S)
 
 
-def rest_s(delay_s: float, *, took_s: float, failures: int, retry_after_s: float | None) -> float:
+def pause_after_request_s(
+    delay_s: float, *, took_s: float, failures: int, retry_after_s: float | None
+) -> float:
     """Return the pause after the end of a request.
 
     `delay_s` is the minimum: the configured delay, or the Crawl-delay. A slow host gets at least as

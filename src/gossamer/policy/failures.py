@@ -47,7 +47,7 @@ TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
         Cause.BODY_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
         Cause.FILE_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
         Cause.OVER_BUDGET: Treatment(Outcome.TOO_LARGE, False, False),
-        Cause.NOT_HTML: Treatment(Outcome.NOT_HTML, False, False),
+        Cause.UNWANTED_TYPE: Treatment(Outcome.UNWANTED_TYPE, False, False),
         Cause.REDIRECT_UNUSABLE: Treatment(Outcome.BAD_REDIRECT, False, False),
         Cause.REDIRECT_LOOP: Treatment(Outcome.BAD_REDIRECT, False, False),
         # An answer that says there is no page.

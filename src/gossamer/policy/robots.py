@@ -1,4 +1,4 @@
-"""The parser and matcher of robots.txt: RFC 9309, and common practice beside it.
+"""The rules for robots: robots.txt (RFC 9309 and common practice), and the directives of a page.
 
 The file is untrusted: whatever its bytes, parsing takes bounded time, raises nothing, and keeps
 only the rules for our agent. Common mistakes with a clear meaning are understood, as by Google's
@@ -10,7 +10,7 @@ which cannot be changed from outside.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -355,3 +355,59 @@ def _split(line: bytes) -> tuple[bytes, bytes]:
             return b"", b""
         name, value = words
     return name.strip().lower(), value.strip()
+
+
+# The robots directives of a page: X-Robots-Tag headers and robots meta elements. No standard has
+# their grammar. This follows what the large search engines document: lists of words separated by
+# commas, some with a value after a colon, and in the header an agent's name before a colon. Words
+# for all agents and words for us add up; nothing lifts a restriction.
+
+_RESTRICTIONS: Final = frozenset({"nofollow", "none"})
+
+_WITH_VALUE: Final = frozenset(
+    {"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"}
+)
+"""Words with a value after a colon: in a header the colon does not make them an agent's name."""
+
+_SEPARATOR = re.compile("[,;]")
+
+
+def may_follow(agent: str, header_values: Sequence[str], metas: Sequence[tuple[str, str]]) -> bool:
+    """Return whether an agent with this product token may follow the page's links.
+
+    `header_values` are the values of all X-Robots-Tag fields, `metas` the name and the content of
+    all meta elements that have both.
+    """
+    agent = agent.lower()
+    words = [word for value in header_values for word in _header_words(agent, value)]
+    for name, content in metas:
+        if name.strip().lower() in {"robots", agent}:
+            for part in _SEPARATOR.split(content.lower()):
+                words += _directive_words(part)
+    return _RESTRICTIONS.isdisjoint(words)
+
+
+def _header_words(agent: str, value: str) -> Iterator[str]:
+    """Yield the words of a header field that concern the agent.
+
+    A name is valid until the next one: in "noindex, otherbot: nofollow, noarchive" the last two
+    words are for otherbot alone.
+    """
+    concerned = True
+    for part in _SEPARATOR.split(value.lower()):
+        head, colon, tail = part.partition(":")
+        name = head.strip()
+        words = part
+        if colon and name not in _WITH_VALUE and len(name.split()) == 1:
+            concerned = name in {agent, "*"}
+            words = tail
+        if concerned:
+            yield from _directive_words(words)
+
+
+def _directive_words(part: str) -> list[str]:
+    """Return the words between two commas, without a word that has a value and that value."""
+    head, colon, tail = part.partition(":")
+    if not colon:
+        return head.split()
+    return head.split()[:-1] + tail.split()[1:]

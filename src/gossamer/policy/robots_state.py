@@ -15,7 +15,7 @@ more.
 
 import zlib
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -36,7 +36,7 @@ FIRST_NETWORK_RETRY_S: Final = 5.0
 MAX_RETRY_S: Final = 3600.0
 
 
-class RobotsState(msgspec.Struct, frozen=True, kw_only=True):
+class RobotsState(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What is known about the robots.txt of an authority."""
 
     rules: RobotsRules | None
@@ -118,59 +118,27 @@ def _trouble(response: Response) -> str:
     return f"robots.txt is unreachable: {response.cause or response.outcome}{detail}"
 
 
-_COMPRESSED: Final = b"z"
-_PLAIN: Final = b"p"
-_WORTH_COMPRESSING: Final = 200
+def _encode_rules(rules: object) -> object:
+    """Return what is stored of rules: the sitemaps of a file are read when it is fetched."""
+    assert isinstance(rules, RobotsRules)
+    return rules.crawl_delay_s, [(rule.allows, rule.written, rule.line) for rule in rules.rules]
 
 
-class _Packed(msgspec.Struct, frozen=True, array_like=True):
-    """A state without the sitemaps that the file announces: they are read when it is fetched."""
-
-    check_at: float
-    copied_at: float | None
-    failures: int
-    trouble: str
-    cause: str | None
-    crawl_delay_s: float | None
-    rules: list[tuple[bool, bytes, int]] | None
-    """Whether each allows, its path as written, and its line; None: the file is unreachable."""
+def _decode_rules(_: type, stored: Any) -> RobotsRules:  # noqa: ANN401
+    crawl_delay_s, lines = stored
+    rules = (read_rule(*line) for line in lines)
+    return RobotsRules([rule for rule in rules if rule], crawl_delay_s)
 
 
-_ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder(_Packed)
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_encode_rules)
+_DECODER: Final = msgspec.msgpack.Decoder(RobotsState, dec_hook=_decode_rules)
 
 
 def pack_state(state: RobotsState) -> bytes:
     """Return a state as bytes."""
-    rules = state.rules
-    packed = _Packed(
-        check_at=state.check_at,
-        copied_at=state.copied_at,
-        failures=state.failures,
-        trouble=state.trouble,
-        cause=state.cause.name if state.cause else None,
-        crawl_delay_s=rules.crawl_delay_s if rules else None,
-        rules=[(rule.allows, rule.written, rule.line) for rule in rules.rules] if rules else None,
-    )
-    encoded = _ENCODER.encode(packed)
-    if len(encoded) < _WORTH_COMPRESSING:
-        return _PLAIN + encoded
-    return _COMPRESSED + zlib.compress(encoded, 1)
+    return zlib.compress(_ENCODER.encode(state), 1)
 
 
 def unpack_state(packed: bytes) -> RobotsState:
     """Return the state again."""
-    encoded = packed[1:]
-    found = _DECODER.decode(zlib.decompress(encoded) if packed[:1] == _COMPRESSED else encoded)
-    rules = None
-    if found.rules is not None:
-        read = (read_rule(allows, written, line) for allows, written, line in found.rules)
-        rules = RobotsRules([rule for rule in read if rule], found.crawl_delay_s)
-    return RobotsState(
-        rules=rules,
-        check_at=found.check_at,
-        copied_at=found.copied_at,
-        failures=found.failures,
-        trouble=found.trouble,
-        cause=Cause[found.cause] if found.cause else None,
-    )
+    return _DECODER.decode(zlib.decompress(packed))

@@ -286,7 +286,7 @@ class Step(msgspec.Struct, frozen=True):
 class Arrival(msgspec.Struct, frozen=True):
     """How a crawl came to a page, over the shortest path."""
 
-    referrer: Url | None = None
+    found_on: Url | None = None
     """The page with the link, or the sitemap that lists it; None: a seed."""
     redirected_from: tuple[Url, ...] = ()
     """What redirected to it, in order."""

@@ -9,8 +9,8 @@ any      every http and https URL.
 Exclude and include patterns narrow each of these: a URL that matches an exclude pattern is out,
 and if there are include patterns, it must match one. Seeds, and what they redirect to, are exempt
 from the include patterns; a seed that matches an exclude pattern contradicts it, and is refused.
-URLs that a loop of links makes (`loops.py`) are out as well, unless traps are allowed.
-A URL on which a pattern takes too long (`patterns`) is out.
+URLs that a loop of links makes are out as well, unless traps are allowed, and so is a URL on which
+a pattern takes too long.
 """
 
 import sys
@@ -162,8 +162,6 @@ MAX_DIRECTORIES = 100
 """This many directories of a URL are looked up: a hostile one has a thousand."""
 
 ScopeKind = Literal["host", "domain", "prefix", "any"]
-_HOST, _DOMAIN, _PREFIX = "host ", "domain ", "prefix "
-"""What the keys of seeds begin with: rules for single hosts may have another kind of scope."""
 
 
 class ScopeDecision(msgspec.Struct, frozen=True):
@@ -282,11 +280,11 @@ def scope_key(kind: ScopeKind, seed: Url, domains: Domains) -> str:
     """Return the part of a seed that the scope of that kind goes by, with that kind."""
     match kind:
         case "host":
-            return _HOST + location(seed)
+            return f"host {location(seed)}"
         case "domain":
-            return _DOMAIN + domains.registered_domain(host_key(seed))
+            return f"domain {domains.registered_domain(host_key(seed))}"
         case _:
-            return _PREFIX + _directory(seed)
+            return f"prefix {_directory(seed)}"
 
 
 def scope_rule(
@@ -295,11 +293,21 @@ def scope_rule(
     """Return the rule of that kind around the seeds, and those of which `more` has the keys."""
     match kind:
         case "host":
-            return _host_rule(seeds, more)
+            accepted = ScopeDecision(True, "scope host", "is one of the seeds' hosts", location)
+            refused = ScopeDecision(False, "scope host", "is not one of the seeds' hosts", location)
+            return ScopeRule(_with_key("host", location, seeds, more), accepted, refused)
         case "domain":
-            return _domain_rule(seeds, domains or Domains(), more)
+            find = (domains or Domains()).registered_domain
+            accepted = ScopeDecision(
+                True, "scope domain", "belongs to one of the seeds' domains", host_key
+            )
+            refused = ScopeDecision(
+                False, "scope domain", "belongs to none of the seeds' domains", host_key
+            )
+            admits = _with_key("domain", lambda url: find(host_key(url)), seeds, more)
+            return ScopeRule(admits, accepted, refused)
         case "prefix":
-            return _prefix_rule([_directory(seed) for seed in seeds], more)
+            return _prefix_rule(map(_directory, seeds), more)
         case "any":
             accepted = ScopeDecision(
                 True, "scope any", "is accepted, as is every http and https URL"
@@ -311,28 +319,17 @@ def scope_rule(
             )
 
 
-def _host_rule(seeds: Iterable[Url], more: SeedKeys) -> ScopeRule:
-    locations = frozenset(location(seed) for seed in seeds)
-    return ScopeRule(
-        lambda url: location(url) in locations or (bool(more) and _HOST + location(url) in more),
-        ScopeDecision(True, "scope host", "is one of the seeds' hosts", location),
-        ScopeDecision(False, "scope host", "is not one of the seeds' hosts", location),
-    )
-
-
-def _domain_rule(seeds: Iterable[Url], domains: Domains, more: SeedKeys) -> ScopeRule:
-    registered_domain = domains.registered_domain
-    wanted = frozenset(registered_domain(host_key(seed)) for seed in seeds)
+def _with_key(
+    kind: str, key_of: Callable[[Url], str], seeds: Iterable[Url], more: SeedKeys
+) -> Callable[[Url], bool]:
+    """Return whether a URL has the key of a seed."""
+    keys = frozenset(map(key_of, seeds))
 
     def admits(url: Url) -> bool:
-        domain = registered_domain(host_key(url))
-        return domain in wanted or (bool(more) and _DOMAIN + domain in more)
+        key = key_of(url)
+        return key in keys or (bool(more) and f"{kind} {key}" in more)
 
-    return ScopeRule(
-        admits,
-        ScopeDecision(True, "scope domain", "belongs to one of the seeds' domains", host_key),
-        ScopeDecision(False, "scope domain", "belongs to none of the seeds' domains", host_key),
-    )
+    return admits
 
 
 def _prefix_rule(prefixes: Iterable[str], more: SeedKeys) -> ScopeRule:
@@ -342,7 +339,7 @@ def _prefix_rule(prefixes: Iterable[str], more: SeedKeys) -> ScopeRule:
     def admits(url: Url) -> bool:
         if url.startswith(wanted):
             return True
-        return bool(more) and any(_PREFIX + one in more for one in _directories(url))
+        return bool(more) and any(f"prefix {folder}" in more for folder in _directories(url))
 
     return ScopeRule(
         admits,

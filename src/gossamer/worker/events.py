@@ -6,7 +6,7 @@ from gossamer.content.links import FoundLink
 from gossamer.content.page_parser import Analysis
 from gossamer.frontier.contract import Settled, Settlement, Task
 from gossamer.model import Event, EventKind, Outcome
-from gossamer.policy.directives import HYPERLINKS
+from gossamer.policy.content_kinds import HYPERLINKS
 from gossamer.worker.link_filter import LinkFilter
 
 Watch = Callable[[Event], None]

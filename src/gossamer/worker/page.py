@@ -22,9 +22,9 @@ from gossamer.frontier.contract import (
     Task,
 )
 from gossamer.frontier.settling import as_claimed
-from gossamer.model import Cause, Event, EventKind, Outcome, Receipt, Response
+from gossamer.model import Cause, Event, EventKind, Outcome, Response, ReturnedTask
 from gossamer.model.errors import CrawlError
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 from gossamer.stores.bodies.content import read_content
 from gossamer.stores.bodies.places import BodyReader
 from gossamer.worker import settlements
@@ -74,7 +74,7 @@ class Settler:
     ) -> None:
         """Give a task back undone; `short`: what it was allowed to receive was too little."""
         # If others have a part of the budget, there may be enough of it the next time.
-        receipt = Receipt(guard.allowance.received, short and guard.task.is_last)
+        receipt = ReturnedTask(guard.allowance.received, short and guard.task.is_last)
         store, now = self._context.store, self._context.clock()
         await store.release(guard.task, feedback, now, receipt)
 

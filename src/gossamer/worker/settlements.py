@@ -10,7 +10,7 @@ from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
 from gossamer.content.page_parser import Analysis
 from gossamer.frontier.contract import HOST_FAILED, HostFeedback, Link, Settlement, Task
 from gossamer.model import Cause, HostKey, Outcome, Response
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.policy.failures import (
     RETRIES,
@@ -221,7 +221,7 @@ def unaccepted(
     words = f"of the kind {kind}, which is not" if is_known else "of no kind that is"
     return Settlement(
         task=task,
-        outcome=Outcome.NOT_HTML,
+        outcome=Outcome.UNWANTED_TYPE,
         detail=f"by its bytes it is {words} accepted",
         status=response.status,
         size=len(response.body),

@@ -21,14 +21,14 @@ delay = "5s"
 max-pages = 10
 header = ["X-Team: search"]
 proxy = "socks5://127.0.0.1:1080"
-proxy-auth-env = "PROXY_LOGIN"
+proxy-auth = "env:PROXY_LOGIN"
 
 [host."www.example.org"]
 delay = "2s"
 proxy = "none"
 
 [host."https://www.example.org:8443"]
-auth-env = "SITE_TOKEN"
+auth = "env:SITE_TOKEN"
 http2 = true
 """
 
@@ -56,8 +56,8 @@ def test_the_most_specific_rule_wins_key_by_key(tmp_path: Path) -> None:
         rules.rules_for("other.test"),
     )
     origin = rules.explain("www.example.org", "https", 8443)
-    assert (origin.rules.auth_env, origin.rules.http2, origin.rules.delay_s) == (
-        "SITE_TOKEN",
+    assert (origin.rules.auth, origin.rules.http2, origin.rules.delay_s) == (
+        "env:SITE_TOKEN",
         True,
         2.0,
     )
@@ -68,13 +68,13 @@ def test_what_belongs_together_comes_from_one_rule() -> None:
     """A proxy's password is not used with another proxy, nor with none."""
     rules = table(
         {
-            "*.a.test": {"proxy": "http://one.test:1", "proxy-auth-env": "ONE", "auth-env": "A"},
-            "b.a.test": {"proxy": "http://two.test:2", "auth-file": "/secret"},
+            "*.a.test": {"proxy": "http://one.test:1", "proxy-auth": "env:ONE", "auth": "env:A"},
+            "b.a.test": {"proxy": "http://two.test:2", "auth": "file:/secret"},
         }
     )
     found = rules.rules_for("b.a.test", "https", 443)
-    assert (found.proxy, found.proxy_auth_env) == ("http://two.test:2", None)
-    assert (found.auth_env, found.auth_file) == (None, "/secret")
+    assert (found.proxy, found.proxy_auth) == ("http://two.test:2", None)
+    assert found.auth == "file:/secret"
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,15 @@ def test_what_belongs_together_comes_from_one_rule() -> None:
     ],
 )
 def test_a_secret_is_for_an_origin(pattern: str, origin: tuple[str, int], gets: bool) -> None:
-    keys = {"auth-env": "TOKEN", "header-env": ["X-Key: KEY"], "client-cert": "/cert.pem"}
+    keys = {"auth": "env:TOKEN", "secret-header": ["X-Key: env:KEY"], "client-cert": "/cert.pem"}
     found = table({pattern: keys}).explain("a.test", *origin)
     rules = found.rules
-    secrets = (rules.auth_env, rules.header_env, rules.client_cert)
-    assert secrets == (("TOKEN", ("X-Key: KEY",), "/cert.pem") if gets else (None, None, None))
+    secrets = (rules.auth, rules.secret_header, rules.client_cert)
+    assert secrets == (
+        ("env:TOKEN", ("X-Key: env:KEY",), "/cert.pem") if gets else (None, None, None)
+    )
     host_only = table({pattern: keys}).rules_for("a.test")
-    assert host_only.auth_env is None
+    assert host_only.auth is None
 
 
 @pytest.mark.parametrize(
@@ -120,15 +122,15 @@ def test_a_secret_is_for_an_origin(pattern: str, origin: tuple[str, int], gets: 
         ({"a.test": "1s"}, "must be a table of keys"),
         ({"a.test": {}, "A.test.": {}}, '[host."a.test"] twice'),
         ({"a.test:81": {"delay": "1s"}}, 'all ports of a host: write it under [host."a.test"]'),
-        ({"*": {"auth-env": "TOKEN"}}, "a secret and not for every host"),
+        ({"*": {"auth": "env:TOKEN"}}, "a secret and not for every host"),
         ({"a.test": {"client-key": "/k"}}, "client-key needs the certificate"),
-        ({"a.test": {"auth-env": "A", "auth-file": "/b"}}, "exclude each other"),
-        ({"a.test": {"proxy-auth-env": "A"}}, "needs a proxy"),
-        ({"a.test": {"proxy": "none", "proxy-auth-env": "A"}}, "needs a proxy"),
+        ({"a.test": {"auth": "A"}}, "env:VARIABLE or file:PATH, and not the secret itself"),
+        ({"a.test": {"proxy-auth": "env:A"}}, "needs a proxy"),
+        ({"a.test": {"proxy": "none", "proxy-auth": "env:A"}}, "needs a proxy"),
         ({"a.test": {"proxy": "ftp://p.test:1"}}, "is not the address of a proxy"),
         ({"a.test": {"header": ["X: 1", "x: 2"]}}, "has x twice"),
-        ({"a.test": {"header": ["X: 1"], "header-env": ["x: A"]}}, "field x is given twice"),
-        ({"a.test": {"header-env": ["Authorization: A"], "auth-env": "B"}}, "given twice"),
+        ({"a.test": {"header": ["X: 1"], "secret-header": ["x: env:A"]}}, "field x is given twice"),
+        ({"a.test": {"secret-header": ["Authorization: env:A"], "auth": "env:B"}}, "given twice"),
         ({"a.test": {"header": ["No value"]}}, 'must be written as "Name: value"'),
         ("a.test", "must hold tables of rules"),
     ],
@@ -156,7 +158,7 @@ def test_a_header_cannot_be_broken_out_of(end: str) -> None:
         with pytest.raises(UsageError):
             load({"header": (field,)}, {})
         with pytest.raises(UsageError):
-            load({"header-env": (field,)}, {})
+            load({"secret-header": (field,)}, {})
 
 
 @pytest.mark.parametrize(
@@ -165,11 +167,11 @@ def test_a_header_cannot_be_broken_out_of(end: str) -> None:
         {"header": ("Authorization: Basic hunter2",)},
         {"header": ("Cookie: hunter2",)},
         {"header": ("X-Api-Key: hunter2",)},
-        {"header-env": ("X-Api-Key: hunter2!",)},
-        {"auth-env": "me:hunter2"},
+        {"secret-header": ("X-Api-Key: hunter2!",)},
+        {"auth": "me:hunter2"},
         {"proxy": "http://me:hunter2@proxy.test:3128"},
         {"proxy": "me:hunter2@proxy.test"},
-        {"proxy-auth-env": "me:hunter2"},
+        {"proxy-auth": "me:hunter2"},
         {"header": "Authorization: hunter2"},
     ],
 )

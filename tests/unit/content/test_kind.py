@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.content.sniff import ContentType, kind_of, parse_content_type
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 

@@ -8,7 +8,7 @@ from gossamer.content.html_tree import PageReader
 from gossamer.content.page_parser import ParsedPage, parse
 from gossamer.content.parser_limits import HARMLESS, PREFIX, as_written, rename_formatting
 from gossamer.model import Url
-from gossamer.policy.directives import USUAL
+from gossamer.policy.content_kinds import USUAL
 
 TREE_TESTS = Path(__file__).parents[2] / "spec/data/html/tree_construction.json"
 """The inputs of the tree construction tests of html5lib and the web platform."""

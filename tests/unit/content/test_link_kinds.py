@@ -5,8 +5,8 @@ import pytest
 from gossamer.content.markers import Markers
 from gossamer.content.page_parser import AnalysisRules, ParsedPage, parse
 from gossamer.model import Headers, Url
-from gossamer.model.content_kinds import LinkKind
-from gossamer.policy.directives import HYPERLINKS, USUAL
+from gossamer.model.names import LinkKind
+from gossamer.policy.content_kinds import HYPERLINKS, USUAL
 
 PAGE = Url("http://a.example/dir/page")
 EVERY = frozenset(LinkKind)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from gossamer.content.similarity import own_sample, own_text
-from gossamer.policy.similarity import estimated_similarity
+from gossamer.model.names import estimated_similarity
 
 SAID = " ".join(f"Here is sentence {n}, which says {n * 7}." for n in range(60))
 MENU = " ".join(f'<li><a href="{n}.html">Chapter {n} <b>on</b> matters</a></li>' for n in range(40))

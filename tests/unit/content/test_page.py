@@ -7,7 +7,7 @@ from gossamer.content.links import MAX_LINKS, FoundLink
 from gossamer.content.page_parser import MAX_READ_BYTES, ParsedPage, parse
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Url
-from gossamer.model.content_kinds import ContentKind, LinkKind
+from gossamer.model.names import ContentKind, LinkKind
 from gossamer.policy import may_follow
 
 PAGE = Url("http://a.example/dir/page?q")

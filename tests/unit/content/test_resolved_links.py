@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gossamer.content.links import FoundLink, PageLinks, ResolvedLinks, resolve_links
 from gossamer.model import Url
-from gossamer.model.content_kinds import LinkKind
+from gossamer.model.names import LinkKind
 from gossamer.urls import normalise, resolve
 
 

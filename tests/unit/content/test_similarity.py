@@ -14,7 +14,7 @@ from gossamer.content.similarity import (
     sketch,
     words_of,
 )
-from gossamer.policy.similarity import Sketch, estimated_similarity
+from gossamer.model.names import Sketch, estimated_similarity
 
 THRESHOLD = 0.9
 

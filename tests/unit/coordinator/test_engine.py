@@ -17,7 +17,7 @@ from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
 from gossamer.frontier.service import Frontier, FrontierRules
-from gossamer.model import Candidate, HostKey, Page, Receipt, Url
+from gossamer.model import Candidate, HostKey, Page, ReturnedTask, Url
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.stores.rows import Changes, HostRow, PageRow, UrlRow
@@ -53,7 +53,11 @@ class RecordingStore(Frontier):
         return await super().settle(settlement, now)
 
     async def release(
-        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+        self,
+        task: Task,
+        feedback: HostFeedback | None,
+        now: float,
+        receipt: ReturnedTask | None = None,
     ) -> bool:
         self._end(task)
         return await super().release(task, feedback, now, receipt)

@@ -7,10 +7,9 @@ import pytest
 
 from gossamer.config import load
 from gossamer.coordinator.plan import Plan, own_name, pack_options, read_options, starts_of
-from gossamer.model.content_kinds import LinkKind
 from gossamer.model.errors import UsageError
-from gossamer.policy.directives import HYPERLINKS, USUAL
-from gossamer.policy.media_types import PAGES, accept_field
+from gossamer.model.names import LinkKind
+from gossamer.policy.content_kinds import HYPERLINKS, PAGES, USUAL, accept_field
 
 
 def plan(*seeds: str, **options: object) -> Plan:

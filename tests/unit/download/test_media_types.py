@@ -1,7 +1,7 @@
 import pytest
 
 from gossamer.download.verdict import is_accepted, media_type_of
-from gossamer.policy.media_types import PAGES
+from gossamer.policy.content_kinds import PAGES
 
 
 @pytest.mark.req("D8")

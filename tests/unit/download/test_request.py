@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.download.request_settings import REMOVED, page_fields, request_bytes
 from gossamer.model import Url
-from gossamer.policy.media_types import PAGES
+from gossamer.policy.content_kinds import PAGES
 
 
 @pytest.mark.req("D10")

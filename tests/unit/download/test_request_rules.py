@@ -41,7 +41,7 @@ def test_without_rules_there_are_no_settings() -> None:
     ],
 )
 def test_a_login_is_basic_or_a_bearer_token(secret: str, sent: str) -> None:
-    found = settings(plan_of(auth_env="LOGIN"), SEED, LOGIN=secret)
+    found = settings(plan_of(auth="env:LOGIN"), SEED, LOGIN=secret)
     assert found.secret_fields == (("Authorization", Secret(sent)),)
 
 
@@ -50,7 +50,10 @@ def test_a_login_is_basic_or_a_bearer_token(secret: str, sent: str) -> None:
 )
 def test_options_that_say_who_we_are_are_for_the_seeds_origins(url: str) -> None:
     plan = plan_of(
-        auth_env="LOGIN", header=("X-A: b",), header_env=("X-K: KEY",), proxy="http://p.test:1"
+        auth="env:LOGIN",
+        header=("X-A: b",),
+        secret_header=("X-K: env:KEY",),
+        proxy="http://p.test:1",
     )
     secrets = {"LOGIN": "token", "KEY": "k"}
     assert len(settings(plan, f"{SEED}some/page?x=y", **secrets).secret_fields) == 2
@@ -61,9 +64,9 @@ def test_options_that_say_who_we_are_are_for_the_seeds_origins(url: str) -> None
 
 def test_a_rule_wins_over_an_option_with_all_of_its_family() -> None:
     plan = plan_of(
-        auth_env="LOGIN",
+        auth="env:LOGIN",
         proxy="http://p.test:1",
-        proxy_auth_env="PROXY",
+        proxy_auth="env:PROXY",
         header=("X-A: option", "X-B: option"),
         host={"a.test": {"proxy": "http://q.test:2", "header": ["X-A: rule"], "http2": "yes"}},
     )
@@ -79,20 +82,20 @@ def test_a_rule_wins_over_an_option_with_all_of_its_family() -> None:
 @pytest.mark.parametrize(
     ("given", "environment", "words"),
     [
-        ({"auth_env": "A"}, {}, "auth-env needs the environment variable A, which is not set"),
-        ({"auth_env": "A"}, {"A": " "}, "which is not set"),
-        ({"auth_env": "A"}, {"A": "s3cret\r\nX: y"}, "must hold one line of printable text"),
-        ({"auth_env": "A"}, {"A": "s3cretü"}, "its value must be ASCII"),
-        ({"header_env": ("X: A",)}, {"A": "s3cret\0"}, "one line of printable text"),
-        ({"header_env": ("X: A",)}, {"A": "s3cretü"}, "header-env X is sent in a header"),
-        ({"proxy": "http://p.test:1", "proxy_auth_env": "A"}, {"A": "s3cret"}, "user:password"),
-        ({"auth_file": "/nowhere/token"}, {}, "auth-file needs the file /nowhere/token: No such"),
+        ({"auth": "env:A"}, {}, "auth needs the environment variable A, which is not set"),
+        ({"auth": "env:A"}, {"A": " "}, "which is not set"),
+        ({"auth": "env:A"}, {"A": "s3cret\r\nX: y"}, "must hold one line of printable text"),
+        ({"auth": "env:A"}, {"A": "s3cretü"}, "its value must be ASCII"),
+        ({"secret_header": ("X: env:A",)}, {"A": "s3cret\0"}, "one line of printable text"),
+        ({"secret_header": ("X: env:A",)}, {"A": "s3cretü"}, "secret-header X is sent in a header"),
+        ({"proxy": "http://p.test:1", "proxy_auth": "env:A"}, {"A": "s3cret"}, "user:password"),
+        ({"auth": "file:/nowhere/token"}, {}, "auth needs the file /nowhere/token: No such"),
         ({"ca_file": "/nowhere/ca"}, {}, "ca-file /nowhere/ca: No such file"),
         ({"client_cert": "/nowhere/c"}, {}, "client-cert /nowhere/c, key /nowhere/c: No such"),
         (
-            {"host": {"b.test": {"auth-env": "B"}}},
+            {"host": {"b.test": {"auth": "env:B"}}},
             {},
-            'auth-env of [host."b.test"] needs the environment variable B',
+            'auth of [host."b.test"] needs the environment variable B',
         ),
     ],
 )
@@ -111,8 +114,8 @@ def test_files_that_are_no_secrets_or_certificates(tmp_path: Path) -> None:
     long.write_text("x" * 20_000, encoding="utf-8")
     binary.write_bytes(b"\xff\xfe\0")
     for file in (empty, long, binary):
-        with pytest.raises(UsageError, match="auth-file"):
-            plan_of(auth_file=str(file)).request_rules({})
+        with pytest.raises(UsageError, match=r"auth (needs|must hold)|for auth"):
+            plan_of(auth=f"file:{file}").request_rules({})
     with pytest.raises(UsageError, match="has no certificates in PEM form"):
         plan_of(ca_file=str(long)).request_rules({})
     with pytest.raises(UsageError, match="do not go together"):
@@ -138,7 +141,7 @@ def test_an_encrypted_key_is_refused_without_asking_for_its_password(tmp_path: P
 
 
 def test_a_secret_is_in_nothing_that_is_kept_or_shown() -> None:
-    plan = plan_of(auth_env="LOGIN")
+    plan = plan_of(auth="env:LOGIN")
     found = settings(plan, SEED, LOGIN="me:s3cret")
     assert "s3cret" not in f"{found!r} {found.secret_fields} {plan.options!r}"
     for encode in (msgspec.json.encode, msgspec.msgpack.encode):
@@ -146,4 +149,4 @@ def test_a_secret_is_in_nothing_that_is_kept_or_shown() -> None:
             encode(found)
     note = pack_options(plan.options)
     assert b"s3cret" not in note
-    assert unpack_options(note, CrawlOptions()).auth_env == "LOGIN"
+    assert unpack_options(note, CrawlOptions()).auth == "env:LOGIN"

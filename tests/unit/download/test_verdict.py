@@ -27,7 +27,7 @@ def test_a_page_is_kept() -> None:
 @pytest.mark.req("D8")
 def test_an_image_is_refused_by_its_type_however_small() -> None:
     found = verdict(200, ("content-type", "image/png"), ("content-length", "1"))
-    assert (found.use, found.cause) == (BodyUse.REFUSE, Cause.NOT_HTML)
+    assert (found.use, found.cause) == (BodyUse.REFUSE, Cause.UNWANTED_TYPE)
     assert "image/png" in found.detail
 
 

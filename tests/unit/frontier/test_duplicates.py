@@ -10,7 +10,7 @@ from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
-from gossamer.policy.similarity import Sketch
+from gossamer.model.names import Sketch
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlState
 

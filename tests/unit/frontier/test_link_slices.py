@@ -27,7 +27,7 @@ def link(number: int) -> Link:
 def settlement(task: Task) -> Settlement:
     links = [link(number) for number in (*range(1, MANY), 1, 0)]
     feedback = HostFeedback(ended=1.0, took_s=0.1)
-    return Settlement(task=task, outcome=Outcome.NOT_HTML, links=links, feedback=feedback)
+    return Settlement(task=task, outcome=Outcome.UNWANTED_TYPE, links=links, feedback=feedback)
 
 
 async def open_store(path: Path) -> tuple[Frontier, Task]:

@@ -60,7 +60,7 @@ def test_a_page_that_travels_has_the_same_fields_and_text(
         links=(Url("http://b.test/"), Url("http://c.test/")),
         fetched_at=1234.5,
         headers=Headers.read(head),
-        referrer=Url("http://a.test/"),
+        found_on=Url("http://a.test/"),
         redirected_from=(Url("http://a.test/old"),),
         exchange=Exchange(b"GET / HTTP/1.1\r\n\r\n", head, "::1"),
         coded_body=gzip.compress(body),

@@ -8,7 +8,7 @@ import pytest
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.download.request_settings import request_bytes
 from gossamer.model import Exchange, Page, Url
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.outputs.contract import Output, OutputSpec
 from gossamer.stores.url_record import Result
 
@@ -48,7 +48,7 @@ def make_page() -> MakePage:
             body=body,
             links=tuple(map(Url, links)),
             fetched_at=fetched_at,
-            referrer=Url("http://x.org/from"),
+            found_on=Url("http://x.org/from"),
             exchange=None if head is None else Exchange(request, head, "192.0.2.7"),
             coded_body=coded,
         )

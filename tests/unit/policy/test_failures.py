@@ -80,7 +80,7 @@ def test_what_may_pass_is_tried_again(cause: Cause) -> None:
         Cause.ADDRESS_REFUSED,
         Cause.BODY_TOO_LARGE,
         Cause.CERTIFICATE_INVALID,
-        Cause.NOT_HTML,
+        Cause.UNWANTED_TYPE,
         Cause.REDIRECT_LOOP,
         Cause.STATUS_NOT_FOUND,
         Cause.TOTAL_TIMEOUT,

@@ -17,10 +17,10 @@ from gossamer.frontier.contract import (
     Settlement,
     Task,
 )
-from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Receipt, Url
+from gossamer.model import Event, EventKind, HostKey, Outcome, Page, ReturnedTask, Url
+from gossamer.model.names import Sketch
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
-from gossamer.policy.similarity import Sketch
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.context import WorkerContext
@@ -40,7 +40,7 @@ class FakeStore:
         self._claim = claim
         self.settlements: list[Settlement] = []
         self.releases: list[HostFeedback | None] = []
-        self.receipts: list[Receipt | None] = []
+        self.receipts: list[ReturnedTask | None] = []
 
     async def note(self, _name: str) -> bytes | None:
         return None
@@ -59,7 +59,7 @@ class FakeStore:
         _task: Task,
         feedback: HostFeedback | None,
         _now: float,
-        receipt: Receipt | None = None,
+        receipt: ReturnedTask | None = None,
     ) -> bool:
         self.releases.append(feedback)
         self.receipts.append(receipt)

@@ -7,7 +7,7 @@ import pytest
 from gossamer.frontier.contract import Claim, HostFeedback, KeptPage, Link, Settlement, Task
 from gossamer.frontier.settling import as_claimed
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind
 from gossamer.policy import TREATMENTS, RobotsVerdict
 from gossamer.worker import settlements
 from gossamer.worker.settlements import MAX_REDIRECTS, HostFailure, HostFailures
@@ -46,7 +46,7 @@ class TestPace:
 
     @pytest.mark.parametrize("cause", list(Cause))
     def test_only_what_the_host_is_to_blame_for_counts_against_it(self, cause: Cause) -> None:
-        answered = cause.name.startswith("STATUS") or cause is Cause.NOT_HTML
+        answered = cause.name.startswith("STATUS") or cause is Cause.UNWANTED_TYPE
         failed = response(TREATMENTS[cause].outcome, cause, 500 if answered else None)
         feedback = settlements.feedback_of(failed, 100.0)
         assert feedback.failed is TREATMENTS[cause].host_level
@@ -189,7 +189,7 @@ class TestRefused:
 
 def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
     settled = settlements.unaccepted(task(), response(), ContentKind.PDF, FEEDBACK)
-    assert (settled.outcome, settled.size, settled.page) == (Outcome.NOT_HTML, 4, None)
+    assert (settled.outcome, settled.size, settled.page) == (Outcome.UNWANTED_TYPE, 4, None)
     assert settled.detail == "by its bytes it is of the kind pdf, which is not accepted"
 
 

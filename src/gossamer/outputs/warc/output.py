@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from gossamer import __version__
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
 from gossamer.outputs.append_file import AppendedFile
@@ -29,7 +30,6 @@ from gossamer.outputs.warc.records import (
 )
 from gossamer.stores.files import publish
 from gossamer.stores.url_record import Result
-from gossamer.version import __version__
 
 ENDING: Final = ".warc.gz"
 _START_BYTES: Final = 4096

@@ -152,8 +152,8 @@ def _others(page: Page, shared: list[tuple[str, str]]) -> Iterable[bytes]:
         headers = [*shared, ("Content-Type", _HTTP_REQUEST)]
         yield _member("request", _new_id(), headers, (exchange.request,))
     fields = [("outlink", str(url)) for url in dict.fromkeys(page.links)]
-    if page.referrer is not None:
-        fields.insert(0, ("via", page.referrer))
+    if page.found_on is not None:
+        fields.insert(0, ("via", page.found_on))
     if page.encoding:
         fields.insert(0, ("charset-detected", page.encoding))
     if exchange is None:

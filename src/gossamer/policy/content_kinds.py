@@ -1,11 +1,11 @@
-"""Media types: which kind of content each of them is, and how a request asks for some of them."""
+"""Kinds of content: their media types, how a request asks for them, which links are followed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from gossamer.model.content_kinds import ContentKind
+from gossamer.model.names import ContentKind, LinkKind
 
 PAGES: Final = frozenset({ContentKind.HTML, ContentKind.TEXT})
 """What is read."""
@@ -114,3 +114,39 @@ def accept_field(accepted: frozenset[ContentKind]) -> str:
         ranges = [_RANGES[kind] for kind in ContentKind if kind in accepted and kind in _RANGES]
         wanted = [*(f"{one};q=0.9" for one in ranges), "*/*;q=0.1"]
     return ",".join(["text/html", "application/xhtml+xml", *wanted])
+
+
+HYPERLINKS: Final = frozenset({LinkKind.A, LinkKind.AREA})
+"""What a reader clicks on."""
+
+USUAL: Final = HYPERLINKS | {
+    *(LinkKind.FRAME, LinkKind.IFRAME, LinkKind.REFRESH),
+    *(LinkKind.NEXT, LinkKind.PREV, LinkKind.HEADER),
+}
+"""Where a reader gets to. A canonical or an alternate is the same content once more: to follow them
+costs a request for nothing new."""
+
+_LEADING_TO: Final[Mapping[ContentKind, frozenset[LinkKind]]] = MappingProxyType(
+    {
+        ContentKind.IMAGE: frozenset({LinkKind.IMAGE}),
+        ContentKind.AUDIO: frozenset({LinkKind.MEDIA}),
+        ContentKind.VIDEO: frozenset({LinkKind.MEDIA}),
+        ContentKind.CSS: frozenset({LinkKind.STYLESHEET}),
+        ContentKind.JS: frozenset({LinkKind.SCRIPT}),
+        ContentKind.FONT: frozenset({LinkKind.FONT}),
+        ContentKind.PDF: frozenset({LinkKind.OBJECT}),
+        ContentKind.XML: frozenset({LinkKind.ALTERNATE}),
+        ContentKind.JSON: frozenset({LinkKind.ALTERNATE}),
+        ContentKind.OTHER: frozenset({LinkKind.OBJECT}),
+    }
+)
+"""For files that pages refer to by other links than those of a reader. Feeds are alternates."""
+
+
+def kinds_to_follow(
+    words: Iterable[str] | None, accepted: Collection[ContentKind]
+) -> frozenset[LinkKind]:
+    """Return what `--follow` means; None: the usual kinds, and what leads to what is accepted."""
+    if words is not None:
+        return frozenset(map(LinkKind, words))
+    return USUAL.union(*(_LEADING_TO.get(kind, frozenset()) for kind in accepted))
