@@ -12,10 +12,10 @@ from gossamer.coordinator.summary import Summary
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules.contract import ModuleLike
 from gossamer.stores.directory import CrawlDirectory
+from gossamer.stores.reader import RowLookup
 from gossamer.stores.reading import ANY_STATE
-from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.sqlite.file import reading
-from gossamer.stores.sqlite.row_reads import SqliteRowReads
+from gossamer.stores.sqlite.rows import ReadableSqliteRows
 from gossamer.stores.url_record import Result, UrlRecord
 from gossamer.testing.graph import GraphProcess
 from gossamer.testing.web import Web
@@ -99,10 +99,10 @@ def read_urls(directory: Path) -> dict[Url, UrlRecord]:
     """Return every URL of the crawl in that directory, in the order of discovery."""
     path = CrawlDirectory(directory).database
     with reading(path) as db:
-        lists = RowLookup(SqliteRowReads(db, path)).list_urls(ANY_STATE, None)
+        lists = RowLookup(ReadableSqliteRows(db, path)).list_urls(ANY_STATE, None)
         return {one.record.url: one.record for some in lists for one in some}
 
 
 def stored_results(connection: sqlite3.Connection) -> list[Result]:
     """Return the log of results in the file of a crawl."""
-    return RowLookup(SqliteRowReads(connection, Path())).results(0, 10**6)
+    return RowLookup(ReadableSqliteRows(connection, Path())).results(0, 10**6)

@@ -29,7 +29,8 @@ from gossamer.display.summary import (
     sitemap_words,
 )
 from gossamer.model import Outcome
-from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
 from gossamer.views.crawls import open_crawl
 from gossamer.views.status import CrawlStatus, crawl_status
 

@@ -110,7 +110,7 @@ class Frontier:
             self._state = FrontierState(memory, rules, now, lives=lives)
         except rows.errors as error:
             rows.close()
-            raise CrawlError(rows.complaint(error)) from error
+            raise CrawlError(rows.describe_error(error)) from error
         self._memory = memory
         self.is_lost: Callable[[], bool] = rows.is_lost
         """Tells whether steps have to wait, as the server of the rows is away."""
@@ -551,7 +551,7 @@ class Frontier:
             self.broken = self.broken or error
             raise
         except self.rows.errors as error:
-            self.broken = self.broken or CrawlError(self.rows.complaint(error))
+            self.broken = self.broken or CrawlError(self.rows.describe_error(error))
             raise self.broken from error
         except BaseException as error:
             if not is_durable:  # else whoever waited for it was cancelled

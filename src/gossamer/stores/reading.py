@@ -6,23 +6,19 @@ for it. What it reads of a file is one consistent snapshot; of a shared store, w
 meanwhile, the counters are, and each batch of a list.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.download.body import CodingError
 from gossamer.model import CauseCount, Exchange, HostKey, Outcome, Url
-from gossamer.model.errors import CrawlError
-from gossamer.stores.bodies.content import read_content
-from gossamer.stores.bodies.places import BodyReader
-from gossamer.stores.url_record import Attempt, PageRecord, Result, UrlRecord, UrlState
+from gossamer.stores.url_record import UrlRecord, UrlState
 
 BUSY_HOSTS_NAME: Final = "busy-hosts"
 """Under which name they are among the metadata of a crawl."""
-WORKERS_NOTE = "worker-views"
+WORKERS_NAME = "worker-views"
 """The note by which other processes know of the workers."""
 
 
@@ -120,7 +116,7 @@ def read_busy_hosts(packed: bytes | None) -> Sequence[BusyHost]:
     return () if packed is None else msgspec.msgpack.decode(packed, type=list[BusyHost])
 
 
-class WorkersNote(msgspec.Struct, frozen=True):
+class StoredWorkers(msgspec.Struct, frozen=True):
     """All workers, as they are noted for other processes."""
 
     written_at: float
@@ -129,7 +125,7 @@ class WorkersNote(msgspec.Struct, frozen=True):
 
 def read_workers(note: bytes, now: float) -> list[WorkerView]:
     """Return the workers of a note, which have been silent since it was written."""
-    found = msgspec.json.decode(note, type=WorkersNote)
+    found = msgspec.json.decode(note, type=StoredWorkers)
     passed_s = max(0.0, now - found.written_at)
     return [
         msgspec.structs.replace(
@@ -139,7 +135,7 @@ def read_workers(note: bytes, now: float) -> list[WorkerView]:
     ]
 
 
-class KeptAnswer(msgspec.Struct, frozen=True):
+class StoredResponse(msgspec.Struct, frozen=True):
     """The body of a page and its exchange."""
 
     body: bytes
@@ -147,16 +143,6 @@ class KeptAnswer(msgspec.Struct, frozen=True):
     wire_body: bytes
     """With its content codings, as it was received; the same if it had none."""
     exchange: Exchange | None
-
-
-async def read_answer(bodies: BodyReader, stored: bytes, number: int) -> KeptAnswer:
-    """Return what is kept of the answer for a page; CrawlError if it is damaged."""
-    try:
-        kept = read_content(await bodies.read(stored))
-        body = kept.body()
-        return KeptAnswer(body, kept.wire_body(body), kept.exchange())
-    except CodingError as error:
-        raise CrawlError(f"the stored body of page {number} is damaged: {error}") from error
 
 
 State = Literal["waiting", "in_progress", "finished", "too_deep"]
@@ -310,108 +296,3 @@ class HostTiming(msgspec.Struct, frozen=True, kw_only=True):
     """0: now."""
     failures: int
     """How many requests have failed in a row."""
-
-
-class CrawlReader(Protocol):
-    """Reads one crawl; whoever opened it closes it."""
-
-    @property
-    def where(self) -> str:
-        """What the crawl is called where it is shown."""
-
-    @property
-    def name(self) -> str | None:
-        """The name of the crawl in a shared store; None: it is the only one of its file."""
-
-    @property
-    def directory(self) -> Path | None:
-        """Where modules have written, as far as that is known."""
-
-    # -- the crawl -------------------------------------------------------------------------------
-
-    async def note(self, name: str) -> bytes | None:
-        """Return a note that is kept with the crawl."""
-
-    async def counts(self) -> CrawlCounts:
-        """Return the counters."""
-
-    async def hosts(self, limit: int, now: float) -> list[HostView]:
-        """Return the hosts with most to do."""
-
-    async def workers(self, now: float) -> list[WorkerView]:
-        """Return the workers that take part, by number; none if no process works on the crawl."""
-
-    # -- lists -----------------------------------------------------------------------------------
-
-    def urls(
-        self, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
-    ) -> AsyncIterator[ListedUrl]:
-        """Yield the URLs in one of the states, in the order of discovery.
-
-        With an outcome only those that ended so.
-        """
-
-    def pages(self) -> AsyncIterator[PageRecord]:
-        """Yield the kept pages in the order of their numbers."""
-
-    def depths(self) -> AsyncIterator[tuple[int, int]]:
-        """Yield the numbers of the kept pages, each with the depth of its page."""
-
-    def aliases(self) -> AsyncIterator[tuple[Url, int]]:
-        """Yield the URLs that lead to a page of another one, each with the number of that page.
-
-        They redirect to it, or to what repeats it, or repeat it themselves.
-        """
-
-    # -- the log of results ----------------------------------------------------------------------
-
-    async def results(self, after: int, limit: int) -> list[Result]:
-        """Return the first results of the log that come after a number, in their order."""
-
-    async def last_result(self) -> int:
-        """Return the number of the last result; 0 when there is none."""
-
-    # -- one page --------------------------------------------------------------------------------
-
-    async def last_page(self) -> int:
-        """Return the largest number of a page; 0 when there is none."""
-
-    async def page(self, number: int) -> PageRecord | None:
-        """Return a kept page; None if no page has that number."""
-
-    async def content(self, number: int) -> bytes | None:
-        """Return a page's body, decoded; None if it has expired."""
-
-    async def answer(self, number: int) -> KeptAnswer | None:
-        """Return what is kept of the answer for a page; None if it has expired."""
-
-    async def arrival(self, number: int) -> Arrival:
-        """Return how the crawl came to a page."""
-
-    # -- one URL ---------------------------------------------------------------------------------
-
-    async def url(self, key: bytes) -> UrlRecord | None:
-        """Return what is known of the URL filed under that key."""
-
-    async def ends(self, keys: Sequence[bytes]) -> list[UrlRecord | None]:
-        """Return for each key the URL filed under it, or where the redirects from there ended.
-
-        If they lead in a circle, that is one of them. None: the URL is not known.
-        """
-
-    async def attempts(self, url_id: int) -> list[Attempt]:
-        """Return the history of a URL."""
-
-    async def path(self, url_id: int) -> list[Step]:
-        """Return the shortest path from a seed to a URL, both included."""
-
-    async def timing(self, host: HostKey, now: float) -> HostTiming | None:
-        """Return when a host may be asked again; None if the host is not known."""
-
-    async def ahead_of(self, url: UrlRecord) -> int:
-        """Return how many URLs surely come before a waiting one.
-
-        Before one without a score: those that were queued for scoring earlier. Before one in a
-        priority queue: those of its host in the same queue with a better score, and what is
-        assigned or in progress at its host.
-        """

@@ -12,9 +12,10 @@ from gossamer.config import IN_DIRECTORY, StoreAddress
 from gossamer.coordinator.plan import StoredOptions, read_options
 from gossamer.model.errors import GossamerError, OlderFormatError
 from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
-from gossamer.stores.reading import CrawlCounts, CrawlReader, ReadRequest
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import CrawlCounts, ReadRequest
 from gossamer.stores.registry import open_for_reading
-from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.rows import OPTIONS_NAME
 
 CrawlState = Literal["running", "finished", "interrupted", "crashed"]
 BudgetName = Literal["max-pages", "max-bytes"]
@@ -57,7 +58,7 @@ class StoredCrawl(msgspec.Struct, frozen=True):
 async def open_crawl(request: ReadRequest) -> AsyncIterator[StoredCrawl]:
     """Open a crawl to read it, in whichever store it is."""
     async with open_for_reading(request) as reader:
-        note = await reader.note(OPTIONS_NOTE)
+        note = await reader.metadata(OPTIONS_NAME)
         yield StoredCrawl(reader, read_options(note, reader.where))
 
 

@@ -14,14 +14,8 @@ from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.resumable import OutputState, key_of, read_states
-from gossamer.stores.reading import (
-    CrawlCounts,
-    CrawlReader,
-    DepthCount,
-    HostView,
-    WorkerView,
-    state_of,
-)
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import CrawlCounts, DepthCount, HostView, WorkerView, state_of
 from gossamer.stores.url_record import UrlState
 from gossamer.urls import parse_seed
 from gossamer.views.crawls import CrawlState, StoredCrawl
@@ -159,7 +153,7 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         received=counts.received,
         max_pages=options.max_pages if options else None,
         max_bytes=options.max_bytes if options else None,
-        scorer=unpack_report(await crawl.reader.note(SCORER_NOTE)),
+        scorer=unpack_report(await crawl.reader.metadata(SCORER_NOTE)),
         outcomes=dict(outcomes),
         causes=counts.causes,
         seeds=await _seeds(crawl),

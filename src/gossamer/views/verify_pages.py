@@ -10,7 +10,7 @@ import xxhash
 from gossamer.coordinator.plan import StoredOptions
 from gossamer.download.body import CodingError
 from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
-from gossamer.stores.bodies.content import read_content
+from gossamer.stores.bodies import read_content
 from gossamer.views.verify_progress import Check, Facts, read_rules
 
 _RULES = read_rules("""

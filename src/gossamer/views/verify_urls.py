@@ -12,7 +12,7 @@ import msgspec
 
 from gossamer.coordinator.plan import StoredOptions
 from gossamer.frontier.queues import QueueTable
-from gossamer.stores.counting import REASONS_NOTE, Reason
+from gossamer.stores.counting import REASONS_NAME, Reason
 from gossamer.stores.sqlite.file import COUNT_REASONS
 from gossamer.urls import Scope, normalise, parse_seed
 from gossamer.views.verify_progress import Check, Facts, read_rules
@@ -74,7 +74,7 @@ _RULES = read_rules(f"""
         UNION ALL
         SELECT key, 0, value FROM json_each((
             SELECT CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END
-            FROM notes WHERE name = '{REASONS_NOTE}'
+            FROM notes WHERE name = '{REASONS_NAME}'
         ))
     ) GROUP BY reason HAVING sum(ended) <> sum(noted)
 -- parent: every URL but the seeds was found on one that has been visited

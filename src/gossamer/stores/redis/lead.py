@@ -18,11 +18,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import CrawlChangedError
-from gossamer.stores.redis.connection import BlockingLink, Command, pack
-from gossamer.stores.redis.no_answer import complaint
+from gossamer.stores.redis.connection import BlockingLink, Command, complaint, pack
 from gossamer.stores.redis.row_changes import PackedChanges
 from gossamer.stores.redis.row_keys import HOLD_S, WATCHED_S, RowKeys, pack_entry
+from gossamer.stores.rows import CrawlChangedError
 
 LEAD_S: Final = 5.0
 """How long nobody else may take the lead after the last word of the one that has it."""
@@ -113,7 +112,7 @@ class CrawlLead:
         (stored,) = self._link.ask(("GET", self._keys.lead))
         return read_holder(stored)
 
-    def taken_by(self, holder: LeadHolder | None) -> CrawlError:
+    def lead_taken(self, holder: LeadHolder | None) -> CrawlError:
         """Return the error of a lead that another process has."""
         return CrawlError(
             f"another process works on {self._where} ({holder or 'it has just ended'}): "

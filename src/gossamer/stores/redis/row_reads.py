@@ -14,17 +14,18 @@ from typing import Any, Final
 import msgspec
 
 from gossamer.model import HostKey
-from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connection import ERRORS, BlockingLink, Command, Nodes, Word
+from gossamer.stores.redis.connection import ERRORS, BlockingLink, Command, Nodes, Word, complaint
 from gossamer.stores.redis.crawls import require_crawl
 from gossamer.stores.redis.lead import LEAD_S, LeadHolder, ServerForgotError, read_holder
-from gossamer.stores.redis.no_answer import complaint
 from gossamer.stores.redis.row_changes import (
+    FETCHED_AT,
+    NO_QUEUE,
     PackedChanges,
     RowNumbers,
     decode_page,
     decode_url,
+    queue_where,
     read_attempt,
     read_sketch,
 )
@@ -59,7 +60,7 @@ _decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
 _decode_result: Final = msgspec.msgpack.Decoder(ResultRow).decode
 
 
-class RedisRowReads:
+class ReadableRedisRows:
     """The rows of one crawl, to be read, whoever has its lead."""
 
     def __init__(
@@ -101,7 +102,7 @@ class RedisRowReads:
         """The exceptions of the database."""
         return ERRORS
 
-    def complaint(self, error: Exception) -> str:
+    def describe_error(self, error: Exception) -> str:
         """Return a sentence for people about an error."""
         return complaint(error)
 
@@ -122,7 +123,7 @@ class RedisRowReads:
 
     def standbys(self) -> list[LeadHolder]:
         """Return the processes that stand by."""
-        stored, now = row_loading.read_fields(self._reading, self.keys.standby), self.server_time()
+        stored, now = read_fields(self._reading, self.keys.standby), self.server_time()
         found = [msgspec.json.decode(one, type=tuple[LeadHolder, float]) for one in stored.values()]
         return [one for one, said_at in found if said_at > now - LEAD_S]
 
@@ -139,38 +140,38 @@ class RedisRowReads:
 
     def metadata(self) -> dict[str, bytes]:
         """Return what is kept with the crawl as a whole, by name."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.metadata)
+        fields = read_fields(self._all_written(), self.keys.metadata)
         return {name.decode(): value for name, value in fields.items()}
 
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
-        return row_loading.load_urls(self._all_written(), self.keys, self._last().url)
+        return load_urls(self._all_written(), self.keys, self._last().url)
 
     def known_pages(self) -> Iterator[KnownPage]:
         """Yield what memory holds of every page, in the order of numbers."""
-        return row_loading.load_pages(self._all_written(), self.keys, self._last().page)
+        return load_pages(self._all_written(), self.keys, self._last().page)
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
-        return row_loading.load_bands(self._all_written(), self.keys, self._last().page, since)
+        return load_bands(self._all_written(), self.keys, self._last().page, since)
 
     def hosts(self) -> Iterator[HostRow]:
         """Yield all hosts, in the order of their ids, which are without gaps."""
-        return row_loading.load_hosts(self._all_written(), self.keys, self._last().host)
+        return load_hosts(self._all_written(), self.keys, self._last().host)
 
     def domains(self) -> Iterator[DomainRow]:
         """Yield all domains of which anything is stored."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.domains)
+        fields = read_fields(self._all_written(), self.keys.domains)
         return map(_decode_domain, fields.values())
 
     def relaxing(self) -> Iterator[RelaxingUrl]:
         """Yield the URLs whose links are still to be followed over a shorter path."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.relaxing)
+        fields = read_fields(self._all_written(), self.keys.relaxing)
         return map(_decode_relaxing, fields.values())
 
     def leases(self) -> Iterator[LeaseRow]:
         """Yield the leases."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.leases)
+        fields = read_fields(self._all_written(), self.keys.leases)
         return map(_decode_lease, fields.values())
 
     def last_url(self) -> int:
@@ -284,7 +285,7 @@ class RedisRowReads:
         rows = self._fields(self.keys.hosts, ids, self._pending.hosts)
         counts = self._fields(self.keys.host_urls, ids, self._pending.host_urls)
         return [
-            row_loading.read_host(self._there(packed), count)
+            read_host(self._there(packed), count)
             for packed, count in zip(rows, counts, strict=True)
         ]
 
@@ -428,3 +429,143 @@ def pairs(stored: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
 def scored(stored: list[bytes]) -> list[Item]:
     """Return what the server says of members that are numbers, and of their scores."""
     return [(float(score), number_of(packed)) for packed, score in pairs(stored)]
+
+
+AT_ONCE: Final = 8_000
+"""How many rows are read in one round trip; divisible by 8."""
+
+
+class _LoadedUrl(msgspec.Struct, array_like=True, gc=False):
+    """A `UrlRow` as far as it is loaded."""
+
+    id: int
+    url: object
+    key: bytes
+    host: int
+    state: int
+    depth: int
+    hops: int
+    parent: object
+    found_at: float
+    given_score: object
+    lastmod: object
+    priority: object
+    sitemap_of: str | None
+    score: object
+    queue: int | None
+    outcome: object
+    detail: object
+    page: int | None
+    duplicate_of: object
+    similarity: object
+    own_similarity: object
+    finished_at: float | None
+    attempts: int
+    deaths: int
+    redirect: bool
+
+
+_decode_url: Final = msgspec.msgpack.Decoder(_LoadedUrl).decode
+_decode_host: Final = msgspec.msgpack.Decoder(HostRow).decode
+
+
+def read_fields(link: BlockingLink, key: bytes) -> dict[bytes, bytes]:
+    """Return all fields of a hash."""
+    fields: dict[bytes, bytes] = {}
+    cursor = b"0"
+    while True:
+        ((cursor, stored),) = link.ask(("HSCAN", key, cursor, "COUNT", AT_ONCE))
+        fields.update(zip(stored[::2], stored[1::2], strict=True))
+        if cursor == b"0":
+            return fields
+
+
+def load_urls(
+    link: BlockingLink, keys: RowKeys, last: int, queue_of: "array[int] | None" = None
+) -> Iterator[KnownUrl]:
+    """Yield what memory holds of every URL; note in which queue each is stored."""
+    if queue_of is not None:
+        queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
+    for start in range(0, last + 1, AT_ONCE):
+        ids = range(start, min(start + AT_ONCE, last + 1))
+        stored, bits = link.ask(
+            ("HMGET", keys.urls, *ids),
+            ("GETRANGE", keys.linked, start // 8, (start + AT_ONCE) // 8 - 1),
+        )
+        with_links = _set_bits(bits, start)
+        for packed in stored:
+            if packed is None:
+                continue
+            row = _decode_url(packed)
+            if queue_of is not None:
+                queue_of[row.id] = queue_where(row.state, row.queue)
+            yield KnownUrl(
+                row.id,
+                row.key,
+                row.host,
+                row.state,
+                row.depth,
+                row.hops,
+                row.page,
+                row.finished_at,
+                row.id in with_links,
+                row.redirect,
+                row.queue,
+                row.sitemap_of,
+            )
+
+
+def _set_bits(bits: bytes, start: int) -> set[int]:
+    """Return the numbers of the bits that are set; the first byte has the bits from `start` on."""
+    return {
+        start + 8 * place + bit
+        for place, byte in enumerate(bits)
+        if byte
+        for bit in range(8)
+        if byte & 128 >> bit
+    }
+
+
+def load_pages(link: BlockingLink, keys: RowKeys, last: int) -> Iterator[KnownPage]:
+    """Yield what memory holds of every page."""
+    for _, packed in _numbered(link, keys.pages, last):
+        page = decode_page(packed)
+        yield KnownPage(page.number, page.url, page.digest, page.fetched_at, page.reported_depth)
+
+
+def load_bands(
+    link: BlockingLink, keys: RowKeys, last: int, since: float
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the pages that have a sketch and were fetched after a moment, with its bands."""
+    size = FETCHED_AT.size
+    for number, packed in _numbered(link, keys.bands, last):
+        (fetched_at,) = FETCHED_AT.unpack(packed[:size])
+        if fetched_at > since:
+            yield number, packed[size:]
+
+
+def load_hosts(link: BlockingLink, keys: RowKeys, last: int) -> Iterator[HostRow]:
+    """Yield all hosts."""
+    for start in range(1, last + 1, AT_ONCE):
+        ids = range(start, min(start + AT_ONCE, last + 1))
+        rows, counts = link.ask(("HMGET", keys.hosts, *ids), ("HMGET", keys.host_urls, *ids))
+        for packed, count in zip(rows, counts, strict=True):
+            if packed is not None:
+                yield read_host(packed, count)
+
+
+def read_host(packed: bytes, count: bytes | int | None) -> HostRow:
+    """Return a host as it was stored, with how many URLs of it are known by now."""
+    row = _decode_host(packed)
+    if count is not None:
+        row.urls = int(count)
+    return row
+
+
+def _numbered(link: BlockingLink, key: bytes, last: int) -> Iterator[tuple[int, bytes]]:
+    for start in range(1, last + 1, AT_ONCE):
+        numbers = range(start, min(start + AT_ONCE, last + 1))
+        (stored,) = link.ask(("HMGET", key, *numbers))
+        for number, packed in zip(numbers, stored, strict=True):
+            if packed is not None:
+                yield number, packed

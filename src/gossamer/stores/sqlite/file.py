@@ -131,7 +131,7 @@ def is_written(path: Path) -> bool:
     return False
 
 
-def read_saved_note(path: Path, name: str) -> bytes | None:
+def read_saved_metadata(path: Path, name: str) -> bytes | None:
     """Return a note of a crawl that is about to be replaced; None if it cannot be read."""
     if not path.exists():
         return None

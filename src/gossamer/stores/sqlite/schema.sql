@@ -117,7 +117,7 @@ CREATE INDEX pages_by_digest ON pages (digest);
 CREATE TABLE contents (
     page       INTEGER PRIMARY KEY,
     fetched_at REAL NOT NULL,
-    content    BLOB NOT NULL              -- body and exchange: gossamer.stores.bodies.content
+    content    BLOB NOT NULL              -- body and exchange: gossamer.stores.bodies
 );
 
 CREATE INDEX contents_by_age ON contents (fetched_at);

@@ -15,10 +15,9 @@ from tests.unit.stores.redis.row_stage import (
 )
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows
-from gossamer.stores.rows import Changes
+from gossamer.stores.rows import Changes, StoreAwayError
 
 if TYPE_CHECKING:
     from redis_servers import StartServer

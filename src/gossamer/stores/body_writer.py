@@ -18,11 +18,12 @@ from typing import Final
 import msgspec
 
 from gossamer.model.errors import CrawlError, GossamerError, UsageError
-from gossamer.stores.bodies.places import SPOOL, BodyPlace
-from gossamer.stores.bodies.segment import (
+from gossamer.stores.bodies import (
     ENDING,
     INDEX_ENDING,
     MARK,
+    SPOOL,
+    BodyPlace,
     BodyReference,
     SegmentIndex,
     file_head,
