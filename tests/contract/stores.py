@@ -21,7 +21,7 @@ from gossamer.frontier.waiting import HEAD
 from gossamer.model import Outcome
 from gossamer.stores.bodies import BodyReader
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.reader import RowLookup, read_response
+from gossamer.stores.reader import CrawlReader, read_response
 from gossamer.stores.reading import StoredResponse
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_reads import ReadableRedisRows
@@ -179,7 +179,7 @@ class EmbeddedSetup:
         return [one for one in [*stored, *collected] if one.number > after][:limit]
 
     def stored_results(self) -> list[Result]:
-        return RowLookup(self._store.rows).results(0, 10**6)
+        return run_at_once(CrawlReader(self._store.rows).results(0, 10**6))
 
     def last_result(self) -> int:
         return max((one.number for one in self.results(0, 10**9)), default=0)

@@ -28,7 +28,8 @@ from gossamer.stores.files import (
     new_identity,
     owner_of,
 )
-from gossamer.stores.reader import CrawlReader, Presence, explained
+from gossamer.stores.reader import CrawlReader, explained
+from gossamer.stores.reading import Presence
 from gossamer.stores.redis import own_server
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.crawls import register_name

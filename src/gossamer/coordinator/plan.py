@@ -42,7 +42,7 @@ from gossamer.policy import AddressPolicy
 from gossamer.policy.directives import kinds_to_follow
 from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import name_for, name_for_file
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 from gossamer.urls import (
     Domains,
     HostScopeFinder,
@@ -249,7 +249,7 @@ def may_keep_cookies(cookies: bool, hosts: HostTable) -> bool:
 
 def read_options(note: bytes | None, where: object) -> StoredOptions | None:
     """Return the options that were kept with a crawl, if they were."""
-    return read_note(note, StoredOptions, f"the options in {where} are")
+    return decode_metadata(note, StoredOptions, f"the options in {where} are")
 
 
 def pack_options(options: CrawlOptions) -> bytes:

@@ -20,7 +20,7 @@ from gossamer.stores.files import IDENTITY_NAME
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import kind_of, open_for_reading
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 from gossamer.stores.url_record import Record
 
 
@@ -128,7 +128,7 @@ class Replay:
         name = absolute_name(module.name, working_directory())
         note = f"replay:{name}"
         progress = ReplayProgress(crawl=counts.started_at or 0.0)
-        before = read_note(await reader.metadata(note), ReplayProgress, f"the note {note} is")
+        before = decode_metadata(await reader.metadata(note), ReplayProgress, f"the note {note} is")
         if before is not None and before.crawl == progress.crawl and not self._from_start:
             progress = before
         runner = ModuleRunner([module])

@@ -1,14 +1,20 @@
-"""The content of a page as it is kept in a store: its body and its exchange, in one record.
+"""The content of a page as it is stored: packed, in the store itself or in a segment outside of it.
 
-A body that was received with a content coding is kept as it was received: it is compressed already,
-and an archive of the crawl has the bytes of the server. Any other is compressed with Zstandard.
+A content is the body and the exchange in one record. A body that was received with a content coding
+is stored as it was received: it is compressed already, and an archive has the bytes of the server.
+Any other is compressed with Zstandard, and so is every exchange.
+
+A segment is a file of records that is only appended to (`body_writer.py`). It begins with the
+identity of its crawl; a record is a head of fixed size and a packed content. The store has then a
+reference in place of the content: in which segment it is, and where. It needs no column of its own:
+a packed content is an array of msgpack, and a reference begins with a byte that msgpack never uses.
 """
 
 import asyncio
 import os
 import re
 import struct
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -19,7 +25,7 @@ import zstandard
 from gossamer.download.body import Body, CodingError, decoders_of
 from gossamer.model import Exchange
 from gossamer.model.errors import UsageError
-from gossamer.stores.files import owner_of, write_file
+from gossamer.stores.files import owner_of
 from gossamer.stores.object_store import (
     S3_SCHEME,
     NoObjectError,
@@ -27,92 +33,23 @@ from gossamer.stores.object_store import (
     S3Address,
     parse_s3_address,
 )
-from gossamer.stores.rows import read_note
-
-MAX_EXCHANGE_BYTES: Final = 1_000_000
-"""More than the limits of URLs and headers allow together."""
-
-# Exchanges that are stored cannot be read with another text: a change is a new format of the store.
-_USUAL: Final = b"""\
-X-Powered-By: PHP/\r
-X-XSS-Protection: 1; mode=block\r
-Referrer-Policy: strict-origin-when-cross-origin\r
-X-Content-Type-Options: nosniff\r
-X-Frame-Options: SAMEORIGIN\r
-Strict-Transport-Security: max-age=31536000; includeSubDomains; preload\r
-Access-Control-Allow-Origin: *\r
-Link: <https://>; rel="\r
-Set-Cookie: ; path=/; Secure; HttpOnly; SameSite=Lax\r
-Age: 0\r
-Via: 1.1 varnish\r
-X-Cache: HIT\r
-Alt-Svc: h3=":443"; ma=86400\r
-Pragma: no-cache\r
-Expires: Thu, 19 Nov 1981 08:52:00 GMT\r
-Cache-Control: no-store, no-cache, must-revalidate, private, public, max-age=3600\r
-ETag: W/"\r
-Accept-Ranges: bytes\r
-Vary: Accept-Encoding\r
-Transfer-Encoding: chunked\r
-Connection: keep-alive\r
-Last-Modified: Mon, Tue, Wed, Thu, Fri, Sat, Sun, Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec GMT\r
-Content-Language: en\r
-Content-Encoding: gzip\r
-Content-Length: \r
-Content-Type: text/html; charset=UTF-8\r
-Content-Type: text/html; charset=utf-8\r
-Server: cloudflare Apache nginx/1.\r
-Date: \r
-HTTP/1.1 200 OK\r
-User-Agent: Gossamer/1.0.0 (+https://\r
-Accept: text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.1\r
-Accept-Encoding: gzip, deflate, br\r
-\r
-Host: www..html HTTP/1.1\r
-GET /"""  # noqa: E501 -- it is one line
-
-_LEVEL: Final = -1
-"""The fastest: 3 µs to a size of 210 bytes. zlib takes 15 µs to 170 bytes."""
-_DICTIONARY: Final = zstandard.ZstdCompressionDict(_USUAL, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-
-_encode_exchange = msgspec.msgpack.Encoder().encode
-_decode_exchange = msgspec.msgpack.Decoder(tuple[bytes, bytes, str | None]).decode
-
-
-class ExchangePacker:
-    """Packs exchanges as they are kept; for one thread."""
-
-    def __init__(self) -> None:
-        self._compress = zstandard.ZstdCompressor(
-            _LEVEL, dict_data=_DICTIONARY, write_content_size=False
-        ).compress
-
-    def pack(self, exchange: Exchange) -> bytes:
-        """Return an exchange as it is kept."""
-        return self._compress(_encode_exchange((exchange.request, exchange.head, exchange.address)))
-
-
-def read_exchange(packed: bytes) -> Exchange:
-    """Return a kept exchange; CodingError if it is damaged."""
-    decompressor = zstandard.ZstdDecompressor(dict_data=_DICTIONARY)
-    try:
-        with decompressor.stream_reader(packed) as reader:
-            return Exchange(*_decode_exchange(reader.read(MAX_EXCHANGE_BYTES)))
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
-        raise CodingError(f"the exchange cannot be read: {error}") from error
-
+from gossamer.stores.rows import decode_metadata
 
 PACKING_LEVEL: Final = 1
 """The fastest level that is worth it: docs/content-storage.md."""
-
+MAX_EXCHANGE_BYTES: Final = 1_000_000
+"""More than the limits of URLs and headers allow together."""
 MAX_CODED_BYTES: Final = 1_000_000_000
 """A forged body that comes to nothing in the end is not decoded any further."""
-
 _PIECE_BYTES: Final = 64 * 1024
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+# -- a packed content ----------------------------------------------------------------------------
 
 
 class PageContent(msgspec.Struct, frozen=True, array_like=True):
-    """The content of a page, as it lies in a store."""
+    """The content of a page, as it is stored."""
 
     coding: str
     """The content codings of the body as it was received; empty: it had none, and is compressed
@@ -134,40 +71,37 @@ class PageContent(msgspec.Struct, frozen=True, array_like=True):
 
     def first(self, limit: int) -> bytes:
         """Return the body, decoded, or as much of it as a limit allows; CodingError."""
-        if self.coding:
-            return self._decoded(limit)
-        try:
-            with zstandard.ZstdDecompressor().stream_reader(self.packed) as reader:
-                return reader.read(limit)
-        except zstandard.ZstdError as error:
-            raise CodingError(str(error)) from error
-
-    def wire_body(self, body: bytes) -> bytes:
-        """Return the body as it was received, given the decoded one."""
-        return self.packed if self.coding else body
-
-    def exchange(self) -> Exchange | None:
-        """Return the exchange; None if none was kept; CodingError if it is damaged."""
-        return read_exchange(self.packed_exchange) if self.packed_exchange else None
-
-    def _decoded(self, limit: int) -> bytes:
+        if not self.coding:
+            return _decompress(self.packed, limit)
         decoders = decoders_of(self.coding.split(", "))
         if decoders is None:
             raise CodingError(f"its coding {self.coding!r} is unknown")
         body = Body(decoders, limit, MAX_CODED_BYTES)
         cause = None
         for start in range(0, len(self.packed), _PIECE_BYTES):
-            cause = body.feed(self.packed[start : start + _PIECE_BYTES])
-            if cause is not None:
+            if cause := body.feed(self.packed[start : start + _PIECE_BYTES]):
                 break
         content = body.content()
         if len(content) < limit and (cause or body.finish()) is not None:
             raise CodingError(f"it is not what its coding {self.coding!r} says")
         return content
 
+    def wire_body(self, body: bytes) -> bytes:
+        """Return the body as it was received, given the decoded one."""
+        return self.packed if self.coding else body
 
-_encode_content = msgspec.msgpack.Encoder().encode
-_decode_content = msgspec.msgpack.Decoder(PageContent).decode
+    def exchange(self) -> Exchange | None:
+        """Return the exchange; None if none was stored; CodingError if it is damaged."""
+        if not self.packed_exchange:
+            return None
+        exchange = _decompress(self.packed_exchange, MAX_EXCHANGE_BYTES)
+        try:
+            return msgspec.msgpack.decode(exchange, type=Exchange)
+        except msgspec.MsgspecError as error:
+            raise CodingError(f"the exchange cannot be read: {error}") from error
+
+
+_decode_content: Final = msgspec.msgpack.Decoder(PageContent).decode
 
 
 class ContentPacker:
@@ -175,7 +109,6 @@ class ContentPacker:
 
     def __init__(self) -> None:
         self._compress = zstandard.ZstdCompressor(level=PACKING_LEVEL).compress
-        self._exchanges = ExchangePacker()
 
     def pack(
         self,
@@ -185,32 +118,40 @@ class ContentPacker:
         coding: str = "",
         wire_body: bytes = b"",
     ) -> bytes:
-        """Return the content of a page as a store keeps it.
+        """Return the content of a page as a store has it.
 
         `wire_body` is the body as it was received, where it had a coding.
         """
         packed = wire_body if coding else self._compress(body)
-        packed_exchange = self._exchanges.pack(exchange) if exchange else b""
-        return _encode_content(PageContent(coding, len(body), packed, packed_exchange))
+        packed_exchange = self._compress(_encode(exchange)) if exchange else b""
+        return _encode(PageContent(coding, len(body), packed, packed_exchange))
 
 
 def read_content(packed: bytes) -> PageContent:
-    """Return the content of a kept page; CodingError if it is damaged."""
+    """Return the content of a page that was packed; CodingError if it is damaged."""
     try:
         return _decode_content(packed)
     except msgspec.MsgspecError as error:
         raise CodingError(f"it is no record of a content: {error}") from error
 
 
+def _decompress(packed: bytes, limit: int) -> bytes:
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+            return reader.read(limit)
+    except zstandard.ZstdError as error:
+        raise CodingError(str(error)) from error
+
+
+# -- a record of a segment -----------------------------------------------------------------------
+
 ENDING, INDEX_ENDING = ".bodies", ".index"
-MARK: Final = b"\xc1"
+REFERENCE: Final = b"\xc1"
+"""How a reference begins."""
+RECORD: Final = struct.Struct(">4sIQd16sQ")
+RECORD_MAGIC: Final = b"page"
 _NAME: Final = re.compile(r"[0-9]+-[0-9a-f]{12}-[0-9]+")
 """Of a segment: the number of its worker, a word that is drawn at its start, and a number."""
-
-_MAGIC: Final = b"gossamer bodies 1\n"
-_RECORD: Final = struct.Struct(">4sIQd16sQ")
-_RECORD_MAGIC: Final = b"page"
-HEAD_BYTES: Final = _RECORD.size
 
 
 class RecordHead(NamedTuple):
@@ -239,41 +180,28 @@ class BodyReference(msgspec.Struct, frozen=True, array_like=True):
 
     def pack(self) -> bytes:
         """Return the reference as it is stored."""
-        return MARK + msgspec.msgpack.encode(self)
+        return REFERENCE + _encode(self)
 
     @classmethod
     def unpack(cls, stored: bytes) -> Self | None:
         """Return the reference that is stored; None: it is the content itself; CodingError."""
-        if not stored.startswith(MARK):
+        if not stored.startswith(REFERENCE):
             return None
         try:
-            return msgspec.msgpack.decode(stored[len(MARK) :], type=cls)
+            return msgspec.msgpack.decode(stored[len(REFERENCE) :], type=cls)
         except msgspec.MsgspecError as error:
             raise CodingError(f"it is no reference to a body: {error}") from error
 
-
-class SegmentIndex(msgspec.Struct, frozen=True, array_like=True):
-    """What lies beside a finished segment."""
-
-    identity: str
-    """Of the crawl that it belongs to (`stores/files.py`)."""
-    end: int
-    """Where its last record ends: anything behind that is torn."""
-    newest: float
-    """When the last of its pages was fetched."""
-
-    def write(self, segment: Path) -> None:
-        """Write the index of a segment, which is finished then."""
-        name = f"{segment.stem}{INDEX_ENDING}"
-        write_file(str(segment.parent), name, (msgspec.msgpack.encode(self),), durable=True)
-
-
-def read_index(packed: bytes) -> SegmentIndex | None:
-    """Return an index; None if it is none of ours."""
-    try:
-        return msgspec.msgpack.decode(packed, type=SegmentIndex)
-    except msgspec.MsgspecError:
-        return None
+    def content_of(self, record: bytes) -> bytes:
+        """Return the content in the bytes of a record; CodingError if it is another one."""
+        if len(record) < RECORD.size + self.length:
+            raise CodingError(f"segment {self.segment} ends before it")
+        head = RecordHead._make(RECORD.unpack_from(record))
+        content = record[RECORD.size : RECORD.size + self.length]
+        is_same = head.magic == RECORD_MAGIC and head.length == self.length
+        if not is_same or not head.checksum == self.checksum == xxhash.xxh3_64_intdigest(content):
+            raise CodingError(f"segment {self.segment} has something else in its place")
+        return content
 
 
 def is_segment_name(name: str) -> bool:
@@ -281,58 +209,10 @@ def is_segment_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def file_head(identity: str) -> bytes:
-    """Return the first bytes of a segment."""
-    return _MAGIC + identity.encode() + b"\n"
-
-
-def make_record(content: bytes, url_id: int, fetched_at: float, digest: bytes) -> tuple[bytes, int]:
-    """Return the head of a record, and the checksum of its content."""
-    checksum = xxhash.xxh3_64_intdigest(content)
-    head = RecordHead(_RECORD_MAGIC, len(content), url_id, fetched_at, digest, checksum)
-    return _RECORD.pack(*head), checksum
-
-
-def content_of(record: bytes, reference: BodyReference) -> bytes:
-    """Return the content in the bytes of a record; CodingError if it is not what was written."""
-    if len(record) < HEAD_BYTES + reference.length:
-        raise CodingError(f"segment {reference.segment} ends before it")
-    head = RecordHead._make(_RECORD.unpack_from(record))
-    content = record[HEAD_BYTES : HEAD_BYTES + reference.length]
-    is_same = head.magic == _RECORD_MAGIC and head.length == reference.length
-    if not is_same or not head.checksum == reference.checksum == xxhash.xxh3_64_intdigest(content):
-        raise CodingError(f"segment {reference.segment} has something else in its place")
-    return content
-
-
-def scan(path: Path) -> SegmentIndex | None:
-    """Return the index of a segment, made from its whole records; None if it is none of ours."""
-    with path.open("rb") as file:
-        identity = file.readline() == _MAGIC and file.readline().strip().decode("ascii", "replace")
-        if not identity:
-            return None
-        end, newest, size = file.tell(), 0.0, os.fstat(file.fileno()).st_size
-        while (head := file.read(HEAD_BYTES)) and len(head) == HEAD_BYTES:
-            found = RecordHead._make(_RECORD.unpack(head))
-            behind = file.seek(found.length, os.SEEK_CUR)
-            if found.magic != _RECORD_MAGIC or behind > size:
-                break
-            end, newest = behind, max(newest, found.fetched_at)
-    return SegmentIndex(identity, end, newest)
-
-
-def own_segments(folder: Path, identity: str) -> Iterator[Path]:
-    """Yield the segments in a folder that are this crawl's."""
-    head = file_head(identity)
-    for path in sorted(folder.glob(f"*{ENDING}")):
-        if is_segment_name(path.stem) and not path.is_symlink():
-            with path.open("rb") as file:
-                found = file.read(len(head))
-            if found == head:
-                yield path
-
+# -- where segments are --------------------------------------------------------------------------
 
 BODIES_NAME: Final = "bodies"
+"""Where the place of the bodies is among the metadata of a crawl."""
 IN_STORE: Final = "store"
 SPOOL: Final = "bodies"
 """The folder in the crawl's directory for segments that are not uploaded yet."""
@@ -351,17 +231,12 @@ class BodyPlace(msgspec.Struct, frozen=True):
         return self.bucket or self.folder
 
     @property
-    def path(self) -> Path:
-        """The folder."""
-        return Path(self.folder)
-
-    @property
     def address(self) -> S3Address | None:
         """The object store; None: there is none."""
         return parse_s3_address(self.bucket) if self.bucket else None
 
     def pack(self) -> bytes:
-        """Return the note."""
+        """Return the place as it is stored."""
         return msgspec.json.encode(self)
 
 
@@ -375,9 +250,9 @@ def place_of(option: str, directory: Path) -> BodyPlace | None:
     return BodyPlace(os.path.abspath(Path(option).expanduser()))  # noqa: PTH100 -- no links followed
 
 
-def read_place(note: bytes | None) -> BodyPlace | None:
+def read_place(stored: bytes | None) -> BodyPlace | None:
     """Return where the bodies of a crawl are; None: in the store."""
-    return read_note(note, BodyPlace, "the note of where the bodies are is")
+    return decode_metadata(stored, BodyPlace, "the place of the bodies in the store is")
 
 
 def check_change(before: BodyPlace | None, wanted: BodyPlace | None, identity: str) -> None:
@@ -388,13 +263,16 @@ def check_change(before: BodyPlace | None, wanted: BodyPlace | None, identity: s
     if before is None or (wanted is not None and str(wanted) == str(before)):
         return
     if wanted is not None and not wanted.bucket and not before.bucket:
-        owner = owner_of(wanted.path)
+        owner = owner_of(Path(wanted.folder))
         if owner is not None and owner.identity == identity:
             return
     raise UsageError(
         f"the bodies of this crawl are in {before}, and its pages refer to them: continue with "
         f"--bodies {before}; if you have moved that directory, name it where it is now"
     )
+
+
+# -- reading -------------------------------------------------------------------------------------
 
 
 class SegmentReader:
@@ -413,30 +291,25 @@ class SegmentReader:
             return stored
         if not is_segment_name(reference.segment):
             raise CodingError(f"it refers to {reference.segment!r}, which is no segment")
-        record = self._from_folder(reference)
-        return content_of(self._from_bucket(reference) if record is None else record, reference)
-
-    def _from_folder(self, reference: BodyReference) -> bytes | None:
-        path = f"{self._place.folder}/{reference.segment}{ENDING}"
+        name, length = f"{reference.segment}{ENDING}", RECORD.size + reference.length
+        path = f"{self._place.folder}/{name}"
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             with os.fdopen(descriptor, "rb"):
-                return os.pread(descriptor, HEAD_BYTES + reference.length, reference.offset)
+                record = os.pread(descriptor, length, reference.offset)
         except FileNotFoundError:
-            return None
+            record = self._from_bucket(name, reference.offset, length)
         except OSError as error:
             raise CodingError(f"{path} cannot be read: {error.strerror}") from error
+        return reference.content_of(record)
 
-    def _from_bucket(self, reference: BodyReference) -> bytes:
+    def _from_bucket(self, name: str, offset: int, length: int) -> bytes:
         address = self._place.address
-        name = f"{reference.segment}{ENDING}"
         if address is None:
             raise CodingError(f"segment {name} is not in {self._place}")
-        if self._objects is None:
-            self._objects = ObjectStore(address.bucket)
-        length = HEAD_BYTES + reference.length
+        self._objects = self._objects or ObjectStore(address.bucket)
         try:
-            return self._objects.read_part(f"{address.key}/{name}", reference.offset, length)
+            return self._objects.read_part(f"{address.key}/{name}", offset, length)
         except NoObjectError:
             raise CodingError(
                 f"segment {name} is not in {self._place}: the worker that writes it has it still"
@@ -446,13 +319,13 @@ class SegmentReader:
 class BodyReader:
     """Reads the bodies of one crawl; where they are is asked for when the first is not at hand."""
 
-    def __init__(self, note: Callable[[str], Awaitable[bytes | None]]) -> None:
-        self._note = note
+    def __init__(self, metadata: Callable[[str], Awaitable[bytes | None]]) -> None:
+        self._metadata = metadata
         self._segments: SegmentReader | None = None
 
     async def read(self, stored: bytes) -> bytes:
         """Return the content that a store has, or that it refers to; CodingError."""
-        if not stored.startswith(MARK):
+        if not stored.startswith(REFERENCE):
             return stored
         segments = await self.segments()
         if segments.are_far:  # others have their turn meanwhile
@@ -462,6 +335,6 @@ class BodyReader:
     async def segments(self) -> SegmentReader:
         """Return the reader of the segments."""
         if self._segments is None:
-            place = read_place(await self._note(BODIES_NAME))
+            place = read_place(await self._metadata(BODIES_NAME))
             self._segments = SegmentReader(place or BodyPlace(os.devnull))
         return self._segments

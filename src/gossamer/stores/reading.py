@@ -1,12 +1,6 @@
-"""The reading contract: what every store tells about a crawl, without changing it.
+"""What a reader tells about a crawl, and what processes store for it to tell: see `reader.py`."""
 
-`Store` is for processes that work on a crawl; a `CrawlReader` is for people and programs that want
-to know how far it is. It reads a crawl that is running, has ended or was killed, and nobody waits
-for it. What it reads of a file is one consistent snapshot; of a shared store, where others go on
-meanwhile, the counters are, and each batch of a list.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
@@ -17,9 +11,9 @@ from gossamer.model import CauseCount, Exchange, HostKey, Outcome, Url
 from gossamer.stores.url_record import UrlRecord, UrlState
 
 BUSY_HOSTS_NAME: Final = "busy-hosts"
-"""Under which name they are among the metadata of a crawl."""
+"""Where the busiest hosts are among the metadata of a crawl."""
 WORKERS_NAME = "worker-views"
-"""The note by which other processes know of the workers."""
+"""Where the workers are among the metadata of a crawl, for other processes."""
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +71,7 @@ class Numbering(msgspec.Struct, frozen=True):
 
 
 class Counters(msgspec.Struct):
-    """The counters of a crawl that are stored as notes, each under its name."""
+    """The counters of a crawl that are among its metadata, each under its name."""
 
     visits: int = 0
     """How often a page was fetched and kept."""
@@ -97,9 +91,9 @@ class Counters(msgspec.Struct):
     """How many URLs have waited for their score at most."""
 
 
-def read_counters(note: Callable[[str], bytes | None]) -> Counters:
-    """Read the counters from their notes."""
-    return Counters(**{name: int(note(name) or b"0") for name in Counters.__struct_fields__})
+def read_counters(metadata: Callable[[str], bytes | None]) -> Counters:
+    """Read the counters from the metadata of a crawl."""
+    return Counters(**{name: int(metadata(name) or b"0") for name in Counters.__struct_fields__})
 
 
 class BusyHost(NamedTuple):
@@ -117,26 +111,26 @@ def read_busy_hosts(packed: bytes | None) -> Sequence[BusyHost]:
 
 
 class StoredWorkers(msgspec.Struct, frozen=True):
-    """All workers, as they are noted for other processes."""
+    """All workers, as they are stored for other processes."""
 
     written_at: float
     workers: list[WorkerView]
 
 
-def read_workers(note: bytes, now: float) -> list[WorkerView]:
-    """Return the workers of a note, which have been silent since it was written."""
-    found = msgspec.json.decode(note, type=StoredWorkers)
-    passed_s = max(0.0, now - found.written_at)
+def read_workers(packed: bytes, now: float) -> list[WorkerView]:
+    """Return stored workers, which have been silent since then."""
+    stored = msgspec.json.decode(packed, type=StoredWorkers)
+    passed_s = max(0.0, now - stored.written_at)
     return [
         msgspec.structs.replace(
-            one, silent_s=one.silent_s + passed_s, dead_in_s=one.dead_in_s - passed_s
+            worker, silent_s=worker.silent_s + passed_s, dead_in_s=worker.dead_in_s - passed_s
         )
-        for one in found.workers
+        for worker in stored.workers
     ]
 
 
 class StoredResponse(msgspec.Struct, frozen=True):
-    """The body of a page and its exchange."""
+    """The body of a page and its exchange, as they are read from the store."""
 
     body: bytes
     """Decoded."""
@@ -153,15 +147,14 @@ ANY_STATE = frozenset(UrlState)
 
 def state_of(state: UrlState) -> State:
     """Return what a state is called when shown to people."""
-    match state:
-        case UrlState.LEASED:
-            return "in_progress"
-        case UrlState.DONE:
-            return "finished"
-        case UrlState.TOO_DEEP:
-            return "too_deep"
-        case _:
-            return "waiting"
+    return _STATES.get(state, "waiting")
+
+
+_STATES: Final[Mapping[UrlState, State]] = {
+    UrlState.LEASED: "in_progress",
+    UrlState.DONE: "finished",
+    UrlState.TOO_DEEP: "too_deep",
+}
 
 
 class ReadRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,8 +177,25 @@ class DepthCount(msgspec.Struct, frozen=True, kw_only=True):
     """How many of them have a page."""
 
 
-class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The counters of a crawl, a consistent snapshot."""
+class Presence(msgspec.Struct, frozen=True, kw_only=True):
+    """Who works on a crawl."""
+
+    running: bool = False
+    """Whether a process works on it."""
+    closed: bool = False
+    """Whether the last process that worked on it ended in order."""
+    led_by: str | None = None
+    """Which process has the lead of a shared crawl, and since when."""
+    standbys: tuple[str, ...] = ()
+    """Which processes stand by to take it over."""
+    now: float | None = None
+    """The time by the clock of the crawl; None: it goes by that of this machine."""
+    resting_s: float = 0.0
+    """How long no host is asked yet, because the server of the store was restarted or replaced."""
+
+
+class CrawlCounts(Counters, kw_only=True):
+    """The counters of a crawl, a consistent snapshot; with those that are stored by name."""
 
     states: dict[UrlState, int]
     """How many URLs are in each state; every state is there."""
@@ -198,40 +208,19 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     queues: dict[int, int]
     """How many URLs with a score wait, by priority queue."""
     pages: int
-    visits: int
-    """How often a page was fetched and kept."""
-    bytes: int
-    """The size of the pages that were read, decoded."""
-    received: int = 0
-    """How many bytes of bodies were received, as they were sent."""
-    short_at: int = 0
-    """Under which limit of bytes the rest was too little for a task; 0: under none."""
-    reading: int = 0
-    """1 while seeds are still to be added."""
-    listed: int = 0
-    """How many URLs were found in sitemaps."""
-    over_host_urls: int = 0
-    """How many links were left out, because their host has as many URLs as it may have."""
-    url_queue_peak: int = 0
-    """How many URLs have waited for their score at most."""
     hosts: int
     started_at: float | None
     """When the first attempt ended; None: there was none."""
     last_at: float | None
     """When the last attempt ended."""
-    running: bool
-    """Whether a process works on the crawl."""
-    closed: bool
-    """Whether the last process that worked on it ended in order."""
-    led_by: str | None = None
-    """Which process has the lead of a shared crawl, and since when; None: nobody, or no other may.
-    """
     relaxing: bool = False
     """Whether a shorter path was found that is not followed to its end: depths may decrease."""
+    running: bool
+    """This and what follows: as in `Presence`."""
+    closed: bool
+    led_by: str | None = None
     standbys: tuple[str, ...] = ()
-    """Which processes stand by to take the lead over."""
     resting_s: float = 0.0
-    """How long no host is asked yet, because the server of the store was restarted or replaced."""
 
     @property
     def urls(self) -> int:
@@ -241,7 +230,7 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unfinished(self) -> int:
         """How many URLs wait or are in progress."""
-        return sum(self.states[one] for one in UrlState if one < UrlState.DONE)
+        return sum(self.states[state] for state in UrlState if state < UrlState.DONE)
 
 
 class ListedUrl(msgspec.Struct, frozen=True):

@@ -401,7 +401,7 @@ PAUSED_UNTIL_NAME: Final = "rests_until"
 T = TypeVar("T")
 
 
-def read_note(note: bytes | None, kind: type[T], what: str) -> T | None:
+def decode_metadata(note: bytes | None, kind: type[T], what: str) -> T | None:
     """Return what a note says; None: there is none. A damaged one is a `CrawlError`.
 
     `what` begins its sentence: "the origin of the crawl is".

@@ -18,7 +18,7 @@ from gossamer.model.errors import CrawlError
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest
 from gossamer.stores.rows import OPTIONS_NAME
-from gossamer.stores.sqlite.file import read_note
+from gossamer.stores.sqlite.file import read_metadata
 from gossamer.stores.sqlite.rows import SqliteReader
 from gossamer.views.crawls import StoredCrawl, open_crawl
 from gossamer.views.verify_depths import depth_checks
@@ -123,7 +123,7 @@ async def _open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
         assert isinstance(reader, CrawlReader), "all crawls are read over their rows"
         assert isinstance(reader.rows, ReadableRedisRows), "no other kind of store is shared"
         with copy_crawl(reader.rows.address, reader.rows.crawl) as copy:
-            closed = read_note(copy.connection, "closed") == b"yes"
+            closed = read_metadata(copy.connection, "closed") == b"yes"
             tables = SqliteReader(
                 copy.connection,
                 copy.where,

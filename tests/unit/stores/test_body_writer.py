@@ -18,7 +18,6 @@ from gossamer.stores.bodies import (
     ContentPacker,
     SegmentReader,
     read_content,
-    read_index,
 )
 from gossamer.stores.body_writer import (
     SEGMENT_BYTES,
@@ -26,6 +25,7 @@ from gossamer.stores.body_writer import (
     BodyWriter,
     SegmentUpkeep,
     WriterRules,
+    read_index,
 )
 
 MINE, OTHER = "a" * 32, "b" * 32

@@ -14,7 +14,7 @@ from gossamer.stores.redis.connection import BlockingLink, linked
 from gossamer.stores.redis.lead import CrawlLead, read_holder
 from gossamer.stores.redis.row_keys import NAMES, REGISTRY, RowKeys
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The number of the format that this version writes."""
 DELETED_AT_ONCE: Final = 1_000
 DELETING_S: Final = 30.0

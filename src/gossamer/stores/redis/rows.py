@@ -20,8 +20,8 @@ import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError, UsageError
-from gossamer.stores.reader import CrawlReader, Presence, explained
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.reader import CrawlReader, explained
+from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import check, require
 from gossamer.stores.redis.connection import ERRORS, BlockingLink, Nodes

@@ -32,7 +32,7 @@ COUNT_REASONS = f"""
 """How many URLs are finished, by the reason."""
 
 
-def read_note(db: sqlite3.Connection, name: str) -> bytes | None:
+def read_metadata(db: sqlite3.Connection, name: str) -> bytes | None:
     """Return a note."""
     found = db.execute("SELECT CAST(value AS BLOB) FROM notes WHERE name = ?", (name,)).fetchone()
     return None if found is None else bytes(found[0])
@@ -48,7 +48,7 @@ def read_reasons(db: sqlite3.Connection) -> dict[Reason, int]:
 
 APPLICATION_ID = 0x476F7373
 """Identifies our files in their header; `schema.sql` writes it there."""
-VERSION = 9
+VERSION = 10
 """The version of the schema."""
 MAGIC: Final = b"SQLite format 3\0"
 ID_AT: Final = slice(68, 72)

@@ -15,8 +15,8 @@ from msgspec.structs import astuple
 from gossamer.model import Cause, HostKey
 from gossamer.model.errors import UsageError
 from gossamer.stores.directory import DATABASE, find_crawl, is_locked
-from gossamer.stores.reader import CrawlReader, Presence
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.rows import (
     Changes,
     DomainRow,
@@ -31,7 +31,14 @@ from gossamer.stores.rows import (
     SketchRow,
     UrlRow,
 )
-from gossamer.stores.sqlite.file import begin, explain, open_file, open_second, read_note, reading
+from gossamer.stores.sqlite.file import (
+    begin,
+    explain,
+    open_file,
+    open_second,
+    read_metadata,
+    reading,
+)
 from gossamer.stores.url_record import Attempt, UrlState
 
 _URL_COLUMNS = """
@@ -324,7 +331,7 @@ async def open_sqlite_reader(request: ReadRequest) -> AsyncIterator["SqliteReade
 
 def _status(connection: sqlite3.Connection, directory: Path) -> tuple[bool, bool]:
     """Return whether the crawl was closed, and whether a process works on it."""
-    closed = read_note(connection, "closed") == b"yes"
+    closed = read_metadata(connection, "closed") == b"yes"
     return closed, not closed and is_locked(directory)
 
 
