@@ -251,12 +251,12 @@ class RedisSetup(EmbeddedSetup):
 
     def crash(self) -> None:
         assert self._rows is not None
-        self._rows.resign()  # as if its time were over
+        self._rows.lead.resign()  # as if its time were over
         self._rows.close()
 
     def close(self) -> None:
         assert self._rows is not None
-        self._rows.resign()
+        self._rows.lead.resign()
         self._rows.take_lead(fresh=True)  # which deletes what is there
         self._rows.close()
 

@@ -322,7 +322,7 @@ class TestRedis:
         setup = crawl.driver.setup
         assert isinstance(setup, RedisSetup)
         assert setup._rows is not None
-        setup._rows.resign()
+        setup._rows.lead.resign()
 
         async def read() -> CrawlCounts:
             async with crawl.open() as reader:

@@ -376,7 +376,7 @@ async def open_to_lead(
 async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> None:
     """Take the lead; one that was killed is waited out, one that stands in gives it back."""
     give_up_at, is_said = time.monotonic() + LEAD_S + 1.0, False
-    while not await asyncio.to_thread(rows.try_to_lead):
+    while not await asyncio.to_thread(rows.lead.try_to_take):
         holder = await asyncio.to_thread(rows.holder)
         if time.monotonic() >= give_up_at:
             raise _lead_taken(holder, rows, request)
@@ -392,7 +392,7 @@ def _lead_taken(
     holder: LeadHolder | None, rows: RedisRows, request: OpenRequest | IdleRequest
 ) -> CrawlError:
     if isinstance(request, IdleRequest):
-        return rows.lead_taken(holder)
+        return rows.lead.taken_by(holder)
     return CrawlError(
         f"another process coordinates the crawl {request.name} ({holder or 'just now'}): more "
         f"workers join it with gossamer worker --name {request.name}"

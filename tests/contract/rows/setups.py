@@ -50,7 +50,7 @@ class RedisRowsSetup:
 
     def close(self) -> None:
         if self._rows is not None:
-            self._rows.resign()
+            self._rows.lead.resign()
             self._rows.close()
             self._rows = None
 

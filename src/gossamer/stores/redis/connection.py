@@ -61,7 +61,7 @@ def in_words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def complaint(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return a sentence about an error in the middle of a crawl."""
     words = " ".join(str(error).split())[:300]
     if isinstance(error, exceptions.OutOfMemoryError):
@@ -75,7 +75,7 @@ def complaint(error: Exception) -> str:
 
 def crawl_error(error: Exception) -> CrawlError:
     """Return an error in the middle of a crawl for whoever asked; a StoreAwayError passes."""
-    words = complaint(error)
+    words = describe_error(error)
     return StoreAwayError(words, in_words(error)) if is_passing(error) else CrawlError(words)
 
 
@@ -302,9 +302,10 @@ Command: TypeAlias = Sequence[Word]
 Result = TypeVar("Result")
 
 
-def pack(*commands: Command) -> bytes:
-    """Return commands as they are sent."""
-    return b"".join(map(hiredis.pack_command, map(tuple, commands)))  # type: ignore[arg-type]
+def pack(command: Command) -> bytes:
+    """Return a command as it is sent."""
+    packed: bytes = hiredis.pack_command(tuple(command))  # type: ignore[arg-type]
+    return packed
 
 
 class Backoff:
@@ -416,9 +417,17 @@ class BlockingLink:
                 self._backoff.reset()
                 return result
 
+    def ask_one(self, *command: Word) -> Any:  # noqa: ANN401
+        """Return the answer of a command that may be carried out twice."""
+        return self.ask(command)[0]
+
     def send(self, *commands: Command, same: bool = False) -> list[Any]:
         """Send commands and return their answers; raise the first that is an error."""
-        answers = self.answers(pack(*commands), len(commands), same=same)
+        return self.send_packed([*map(pack, commands)], same=same)
+
+    def send_packed(self, commands: Sequence[bytes], *, same: bool = False) -> list[Any]:
+        """Do the same with commands that are packed."""
+        answers = self.answers(commands, same=same)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
@@ -435,8 +444,8 @@ class BlockingLink:
                 raise answer
         return None if executed is None else [*executed]
 
-    def answers(self, packed: bytes, count: int, *, same: bool = False) -> list[Any]:
-        """Send commands and return their answers, errors as well, but for those that pass.
+    def answers(self, commands: Sequence[bytes], *, same: bool = False) -> list[Any]:
+        """Send packed commands and return their answers, errors as well, but for those that pass.
 
         The same connection is one on which something was said before that still counts.
         """
@@ -450,8 +459,8 @@ class BlockingLink:
         self._asked_at = time.monotonic()
         answers: list[Any] = []
         try:
-            connection.send_packed_command([packed])  # type: ignore[no-untyped-call]
-            while len(answers) < count:
+            connection.send_packed_command([b"".join(commands)])  # type: ignore[no-untyped-call]
+            while len(answers) < len(commands):
                 try:
                     answer: Any = connection.read_response(disable_decoding=True)
                 except exceptions.ResponseError as error:

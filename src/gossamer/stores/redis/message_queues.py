@@ -91,7 +91,7 @@ class AsyncLink:
         try:
             connection = self._connection or await self._connect()
             async with asyncio.timeout(ANSWER_S):
-                await connection.send_packed_command([pack(*commands)])
+                await connection.send_packed_command([*map(pack, commands)])
                 answers = [await connection.read_response(disable_decoding=True) for _ in commands]
             is_done = True
         except ERRORS as error:

@@ -24,11 +24,12 @@ from gossamer.stores.reader import CrawlReader, explained
 from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import check, require
-from gossamer.stores.redis.connection import ERRORS, BlockingLink, Nodes
+from gossamer.stores.redis.connection import ERRORS, BlockingLink, Nodes, linked
 from gossamer.stores.redis.crawls import check_format, delete_rows, find_crawl_name, store_format
-from gossamer.stores.redis.lead import LEAD_S, CrawlLead, LeadHolder
+from gossamer.stores.redis.lead import LEAD_S, CrawlLead
 from gossamer.stores.redis.row_changes import PackedChanges, RowNumbers
-from gossamer.stores.redis.row_reads import ReadableRedisRows, load_urls
+from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.row_reads import ReadableRedisRows
 from gossamer.stores.rows import (
     PAUSED_UNTIL_NAME,
     Changes,
@@ -40,6 +41,15 @@ from gossamer.stores.rows import (
 
 log = logging.getLogger("gossamer.store")
 
+Say = Callable[[Literal["info", "warning"], str], None]
+
+
+JOINED_NAME: Final = "joined"
+"""Where those who have joined are among the metadata: a process's name -> its worker's number."""
+CLOCK_QUESTIONS: Final = 5
+"""How often a server is asked for the time: the quickest answer counts."""
+CHECK_EVERY_S: Final = 0.1
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 WANTED_MS: Final = 2_000
 TRY_EVERY_S: Final = 0.1
 RENEW_EVERY_S: Final = 1.0
@@ -68,7 +78,7 @@ class RedisRows(ReadableRedisRows):
         """
         super().__init__(address, crawl, tell=tell, clock=clock)
         self._writing = BlockingLink(address, self.keys.prefix.decode(), self._say, clock)
-        self._lead = CrawlLead(self._writing, self.keys, lead_s, role)
+        self.lead = CrawlLead(self._writing, self.keys, lead_s, role)
         self._numbers = RowNumbers()
         self._queue_of = array("b")
         self._is_loaded = False
@@ -79,10 +89,10 @@ class RedisRows(ReadableRedisRows):
             self.close()
             raise
 
-    def _say(self, words: str) -> None:
+    def _say(self, message: str) -> None:
         """Tell that the server is away; the second connection that notices it says no more."""
         if not (self._reading.is_away and self._writing.is_away):
-            self._tell(words)
+            self._tell(message)
 
     # -- the lead --------------------------------------------------------------------------------
 
@@ -94,9 +104,9 @@ class RedisRows(ReadableRedisRows):
         if not fresh:
             self.exists()
         give_up_at = time.monotonic() + patience_s
-        while not self.try_to_lead():
+        while not self.lead.try_to_take():
             if time.monotonic() >= give_up_at:
-                raise self.lead_taken(self.holder())
+                raise self.lead.taken_by(self.holder())
             time.sleep(TRY_EVERY_S)
         self.prepare(fresh=fresh)
 
@@ -104,60 +114,44 @@ class RedisRows(ReadableRedisRows):
         """Tell whether there is a crawl; refuse one that another version has begun."""
         return check_format(self._reading, self.keys)
 
-    def try_to_lead(self) -> bool:
-        """Take the lead if nobody has it; then `prepare` is to be called before anything else."""
-        return self._lead.try_to_take()
-
     def prepare(self, *, fresh: bool = False) -> None:
         """Learn how far the rows go, under the lead; `fresh` deletes what is there."""
         if fresh:
-            delete_rows(self._writing, self.keys, self._lead.renew)
+            delete_rows(self._writing, self.keys, self.lead.renew)
         store_format(self._writing, self.keys)
         self._numbers = super()._last()
         self._queue_of = array("b")
         self._is_loaded = self._numbers.url == 0
 
-    def put_metadata(self, name: str, value: bytes) -> None:
-        """Store a note that whoever leads the crawl never writes."""
-        self._reading.ask(("HSET", self.keys.metadata, name, value))
-
     def want_lead(self) -> None:
         """Ask whoever stands in for a coordinator to give the lead back, for a moment."""
-        self._reading.ask(("SET", self.keys.wanted, 1, "PX", WANTED_MS))
+        self._reading.ask_one("SET", self.keys.wanted, 1, "PX", WANTED_MS)
 
     def is_lead_wanted(self) -> bool:
         """Tell whether a coordinator wants the lead; it has the connection of `renew_lead`."""
-        return bool(self._writing.ask(("EXISTS", self.keys.wanted))[0])
-
-    def lead_taken(self, holder: LeadHolder | None) -> CrawlError:
-        """Return the error of a lead that another process has."""
-        return self._lead.lead_taken(holder)
+        return bool(self._writing.ask_one("EXISTS", self.keys.wanted))
 
     def stand_by(self, since: float) -> None:
         """Say that this process stands by to take the lead over, since then; to be said again."""
-        packed = msgspec.json.encode((self._lead.myself(since), self.server_time()))
-        self._reading.ask(("HSET", self.keys.standby, self._lead.token, packed))
+        packed = msgspec.json.encode((self.lead.myself(since), self.server_time()))
+        self._reading.ask_one("HSET", self.keys.standby, self.lead.token, packed)
 
     def end_stand_by(self) -> None:
         """Say that it does so no more."""
-        self._reading.ask(("HDEL", self.keys.standby, self._lead.token))
+        self._reading.ask_one("HDEL", self.keys.standby, self.lead.token)
 
     def renew_lead(self) -> None:
         """Keep the lead when there is nothing to write; raises as what `write` returns does.
 
         It has the same connection: they are called one after the other, in whatever thread.
         """
-        self._lead.renew()
-
-    def resign(self) -> None:
-        """Let another process take the lead at once."""
-        self._lead.resign()
+        self.lead.renew()
 
     # -- the server ------------------------------------------------------------------------------
 
     def server_id(self) -> bytes:
         """Return what tells the server, from one start to its end, from others."""
-        (info,) = self._reading.ask(("INFO", "server"))
+        info = self._reading.ask_one("INFO", "server")
         lines = info.split(b"\r\n")
         return next((line.partition(b":")[2] for line in lines if line.startswith(b"run_id:")), b"")
 
@@ -174,7 +168,7 @@ class RedisRows(ReadableRedisRows):
 
     def reconnect(self) -> None:
         """Wait until the server answers whoever reads; a CrawlError after a while."""
-        self._reading.ask(("PING",))
+        self._reading.ask_one("PING")
 
     def give_up(self) -> None:
         """Have what waits for the server give up."""
@@ -185,8 +179,7 @@ class RedisRows(ReadableRedisRows):
 
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
-        link, last = self._all_written(), self._numbers.url
-        yield from self._led(load_urls(link, self.keys, last, self._queue_of))
+        yield from self._led(self._load_urls(self._queue_of))
         self._is_loaded = True
 
     def known_pages(self) -> Iterator[KnownPage]:
@@ -199,7 +192,7 @@ class RedisRows(ReadableRedisRows):
         for number, row in enumerate(rows):
             yield row
             if number % 1_000 == 0 and time.monotonic() >= renew_at:
-                self._lead.renew()
+                self.lead.renew()
                 renew_at = time.monotonic() + RENEW_EVERY_S
 
     def _last(self) -> RowNumbers:
@@ -220,7 +213,7 @@ class RedisRows(ReadableRedisRows):
         self._pending = pending
 
         def send() -> None:
-            self._lead.commit(pending)
+            self.lead.commit(pending)
             pending.end()
             self._pending = self._nothing
 
@@ -229,19 +222,9 @@ class RedisRows(ReadableRedisRows):
     def close(self) -> None:
         """Let go of it, and of the lead; what was written and not made durable is lost."""
         with suppress(*ERRORS, CrawlError):  # it runs out by itself
-            self._lead.resign_at_once()
+            self.lead.resign_at_once()
         self._reading.close()
         self._writing.close()
-
-
-Say = Callable[[Literal["info", "warning"], str], None]
-
-JOINED_NAME: Final = "joined"
-"""The note of who has joined: what a process is called in queues -> the number of its worker."""
-CLOCK_QUESTIONS: Final = 5
-"""How often a server is asked for the time: the quickest answer counts."""
-CHECK_EVERY_S: Final = 0.1
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 async def _reached(attempt: Callable[[], T], say: Say) -> T:
@@ -292,12 +275,14 @@ async def open_rows(
 
 
 async def put_metadata(store: StoreAddress, crawl: str, name: str, value: bytes) -> None:
-    """Store a note that the frontier of a crawl never writes, whoever that is."""
-    rows = await asyncio.to_thread(RedisRows, parse_address(store.url), crawl)
-    try:
-        await asyncio.to_thread(rows.put_metadata, name, value)
-    finally:
-        rows.close()
+    """Store metadata of a crawl that its frontier never writes, whoever that is."""
+    keys = RowKeys(crawl)
+
+    def put() -> None:
+        with linked(parse_address(store.url), keys.prefix.decode()) as link:
+            link.ask_one("HSET", keys.metadata, name, value)
+
+    await asyncio.to_thread(put)
 
 
 def clock_offset_s(rows: RedisRows, *, leads: bool) -> float:
@@ -315,9 +300,9 @@ def clock_offset_s(rows: RedisRows, *, leads: bool) -> float:
     return min(offsets)[1]
 
 
-def read_joined(note: bytes | None) -> dict[str, int | None]:
-    """Return who has joined, as it is noted."""
-    return {} if note is None else msgspec.msgpack.decode(note, type=dict[str, int | None])
+def read_joined(packed: bytes | None) -> dict[str, int | None]:
+    """Return who has joined, as it is stored."""
+    return {} if packed is None else msgspec.msgpack.decode(packed, type=dict[str, int | None])
 
 
 # -- to stand by for its lead --------------------------------------------------------------------
@@ -337,7 +322,7 @@ async def _await_lead(rows: RedisRows, stopped: asyncio.Event) -> bool:
     try:
         while not stopped.is_set():
             wanted = await asyncio.to_thread(rows.is_lead_wanted)
-            if not wanted and await asyncio.to_thread(rows.try_to_lead):
+            if not wanted and await asyncio.to_thread(rows.lead.try_to_take):
                 return True
             if time.monotonic() >= say_at:
                 await asyncio.to_thread(rows.stand_by, since)

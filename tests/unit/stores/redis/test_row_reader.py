@@ -75,7 +75,7 @@ def test_it_takes_no_lead_and_writes_nothing(stage: RowStage) -> None:
             await reader.hosts(5, 0.0)
 
     rows = stage.begin()
-    rows.resign()
+    rows.lead.resign()
     before = stage.dump()
     asyncio.run(story())
     assert stage.dump() == before
