@@ -24,8 +24,7 @@ from benchmarks.redis_figures import bytes_by_kind, commands, used_bytes, used_c
 from redis.asyncio import Redis
 
 from gossamer.frontier.service import Frontier
-from gossamer.stores.bodies.content import ContentPacker
-from gossamer.stores.bodies.segment import BodyReference
+from gossamer.stores.bodies import BodyReference, ContentPacker
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows
 

@@ -27,7 +27,7 @@ from benchmarks.peers.sites import manual_folder
 from benchmarks.written_page import write_part
 
 from gossamer.frontier.service import Frontier
-from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.bodies import ContentPacker
 from gossamer.stores.sqlite.rows import SqliteRows
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)

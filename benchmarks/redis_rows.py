@@ -135,7 +135,7 @@ def main() -> None:
         for pages in (1, 10, 100, 1000):
             print(measure(server, rows, crawl, pages))
         fill(rows, crawl, urls)
-        rows.resign()
+        rows.lead.resign()
         rows.close()
         rows = RedisRows(address, "bench")
         rows.take_lead()
@@ -152,7 +152,7 @@ def main() -> None:
         for one in ids:
             rows.read_queue(one % HOSTS + 1, one % 10, (50.0, one), 64)
         print(f"read_queue: {1e6 * (time.process_time() - cpu) / len(ids):.0f} µs of CPU")
-        rows.resign()
+        rows.lead.resign()
         rows.close()
 
 

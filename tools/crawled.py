@@ -1,9 +1,9 @@
 """Crawls of a simulated web, and their results for assertions."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 from tests.webs.graph import GraphProcess
@@ -13,12 +13,13 @@ from gossamer.coordinator.summary import Summary
 from gossamer.model import Outcome, Page, Url
 from gossamer.modules.contract import ModuleLike
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.reading import ANY_STATE
-from gossamer.stores.row_lookup import RowLookup
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.sqlite.file import reading
-from gossamer.stores.sqlite.row_reads import SqliteRowReads
+from gossamer.stores.sqlite.rows import ReadableSqliteRows
 from gossamer.stores.url_record import Result, UrlRecord
 from gossamer.testing.web import Web
+
+T = TypeVar("T")
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,10 +100,23 @@ def read_urls(directory: Path) -> dict[Url, UrlRecord]:
     """Return every URL of the crawl in that directory, in the order of discovery."""
     path = CrawlDirectory(directory).database
     with reading(path) as db:
-        lists = RowLookup(SqliteRowReads(db, path)).list_urls(ANY_STATE, None)
-        return {one.record.url: one.record for some in lists for one in some}
+        return _at_once(_urls(CrawlReader(ReadableSqliteRows(db, path))))
+
+
+async def _urls(reader: CrawlReader) -> dict[Url, UrlRecord]:
+    return {entry.record.url: entry.record async for entry in reader.urls()}
 
 
 def stored_results(connection: sqlite3.Connection) -> list[Result]:
     """Return the log of results in the file of a crawl."""
-    return RowLookup(SqliteRowReads(connection, Path())).results(0, 10**6)
+    reader = CrawlReader(ReadableSqliteRows(connection, Path()))
+    return _at_once(reader.results(0, 10**6))
+
+
+def _at_once(reading: Coroutine[Any, Any, T]) -> T:
+    """Return what comes of reading a file, which waits for nothing; the loop may be running."""
+    try:
+        reading.send(None)
+    except StopIteration as end:
+        return cast("T", end.value)
+    raise AssertionError("it waits")

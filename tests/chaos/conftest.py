@@ -18,7 +18,7 @@ from crawled import read_urls, stored_results
 from process_tree import children, workers_of
 from tests.chaos import scraper
 
-from gossamer.stores.bodies.content import read_content
+from gossamer.stores.bodies import read_content
 from gossamer.stores.url_record import UrlState
 from gossamer.testing import Pause, Raw, RawStep, Reply, Web
 from gossamer.testing.traffic import traffic_of

@@ -36,7 +36,8 @@ from gossamer.frontier.url_memory import UrlMemory
 from gossamer.frontier.waiting import WaitingUrls
 from gossamer.modules.runner import ModuleRunner
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.sqlite.rows import Checkpoints, SqliteRows
+from gossamer.stores.sqlite.file import Checkpoints
+from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.worker.robots import PoliteRobots
 
 OWNERS: dict[str, object] = {

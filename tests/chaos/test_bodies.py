@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gossamer.stores.bodies.segment import ENDING, INDEX_ENDING, read_index
+from gossamer.stores.bodies import ENDING, INDEX_ENDING
+from gossamer.stores.body_writer import read_index
 from gossamer.testing import Web
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from redis_servers import wait_until
 from s3_server import BUCKET, s3_server
 from tests.cli.conftest import name_crawl
 
-from gossamer.stores.bodies.segment import ENDING, INDEX_ENDING
+from gossamer.stores.bodies import ENDING, INDEX_ENDING
 from gossamer.testing import Web
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from gossamer.frontier.contract import (
 from gossamer.frontier.rules import FrontierRules
 from gossamer.model import Candidate, HostKey, Outcome, ReturnedTask, Snapshot, Url
 from gossamer.model.names import Sketch
-from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.bodies import ContentPacker
 from gossamer.stores.reading import HostView, WorkerReport, WorkerView
 from gossamer.stores.url_record import Record, Result, UrlRecord, UrlState
 

@@ -19,16 +19,15 @@ from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
 from gossamer.frontier.waiting import HEAD
 from gossamer.model import Outcome
-from gossamer.stores.bodies.places import BodyReader
+from gossamer.stores.bodies import BodyReader
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.reading import KeptAnswer, read_answer
+from gossamer.stores.reader import CrawlReader, read_response
+from gossamer.stores.reading import StoredResponse
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.row_reads import RedisRowReads
+from gossamer.stores.redis.row_reads import ReadableRedisRows
 from gossamer.stores.redis.rows import RedisRows
-from gossamer.stores.row_lookup import RowLookup
 from gossamer.stores.rows import ReadableRows, ResultRow, Rows
-from gossamer.stores.sqlite.row_reads import SqliteRowReads
-from gossamer.stores.sqlite.rows import SqliteRows
+from gossamer.stores.sqlite.rows import ReadableSqliteRows, SqliteRows
 from gossamer.stores.url_record import Attempt, PageRecord, Result, UrlRecord, unpack_records
 
 T = TypeVar("T")
@@ -68,7 +67,7 @@ class StoreSetup(Protocol):
     def set_attempts(self, url_id: int, count: int) -> None:
         """Pretend that a URL was tried so often, as the last time."""
 
-    def answer(self, page_id: int) -> KeptAnswer | None:
+    def answer(self, page_id: int) -> StoredResponse | None:
         """Return what is kept of the answer for a page."""
 
     def results(self, after: int, limit: int) -> list[Result]:
@@ -158,10 +157,10 @@ class EmbeddedSetup:
     def set_attempts(self, url_id: int, count: int) -> None:
         self.memory.urls.change(url_id).attempts = count
 
-    def answer(self, page_id: int) -> KeptAnswer | None:
+    def answer(self, page_id: int) -> StoredResponse | None:
         stored, _ = self.memory.pages.content(page_id)
         bodies = BodyReader(self._store.note)
-        return None if stored is None else run_at_once(read_answer(bodies, stored, page_id))
+        return None if stored is None else run_at_once(read_response(bodies, stored, page_id))
 
     def results(self, after: int, limit: int) -> list[Result]:
         changes = self.memory.pending.now
@@ -180,7 +179,7 @@ class EmbeddedSetup:
         return [one for one in [*stored, *collected] if one.number > after][:limit]
 
     def stored_results(self) -> list[Result]:
-        return RowLookup(self._store.rows).results(0, 10**6)
+        return run_at_once(CrawlReader(self._store.rows).results(0, 10**6))
 
     def last_result(self) -> int:
         return max((one.number for one in self.results(0, 10**9)), default=0)
@@ -218,7 +217,7 @@ class SqliteSetup(EmbeddedSetup):
 
     def open_to_read(self) -> ReadableRows | None:
         connection = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True)
-        return SqliteRowReads(connection, self._path)
+        return ReadableSqliteRows(connection, self._path)
 
     def crash(self) -> None:
         before, self._path = self._path, self._next_path()
@@ -242,7 +241,7 @@ class RedisSetup(EmbeddedSetup):
         return self._rows
 
     def open_to_read(self) -> ReadableRows | None:
-        reads = RedisRowReads(parse_address(self._url), self._crawl)
+        reads = ReadableRedisRows(parse_address(self._url), self._crawl)
         reads.open()
         return reads
 
@@ -252,12 +251,12 @@ class RedisSetup(EmbeddedSetup):
 
     def crash(self) -> None:
         assert self._rows is not None
-        self._rows.resign()  # as if its time were over
+        self._rows.lead.resign()  # as if its time were over
         self._rows.close()
 
     def close(self) -> None:
         assert self._rows is not None
-        self._rows.resign()
+        self._rows.lead.resign()
         self._rows.take_lead(fresh=True)  # which deletes what is there
         self._rows.close()
 

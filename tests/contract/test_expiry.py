@@ -6,8 +6,8 @@ import pytest
 from tests.contract.driver import OpenStore
 
 from gossamer.model import Exchange
-from gossamer.stores.bodies.content import ContentPacker
-from gossamer.stores.reading import KeptAnswer
+from gossamer.stores.bodies import ContentPacker
+from gossamer.stores.reading import StoredResponse
 
 pytestmark = pytest.mark.req("D10")
 
@@ -77,7 +77,7 @@ def test_the_exchange_and_the_body_as_received_are_kept_as_long_as_the_body(
     packed = ContentPacker().pack(body, exchange, coding="gzip", wire_body=coded)
     driver.keep(driver.take_one("a/1"), packed=packed)
     driver.commit()
-    assert driver.setup.answer(1) == KeptAnswer(body, coded, exchange)
+    assert driver.setup.answer(1) == StoredResponse(body, coded, exchange)
     driver.now += 100
     driver.expire()
     assert driver.setup.answer(1) is None

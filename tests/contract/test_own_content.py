@@ -11,7 +11,7 @@ from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Settlemen
 from gossamer.frontier.settling import as_claimed
 from gossamer.model import Outcome
 from gossamer.model.names import Sketch
-from gossamer.stores.bodies.content import read_content
+from gossamer.stores.bodies import read_content
 
 pytestmark = pytest.mark.req("D9", "D10", "B8")
 

@@ -16,10 +16,10 @@ from gossamer.frontier.contract import HostFeedback
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome
 from gossamer.model.errors import CrawlError, UsageError
-from gossamer.stores.reader import RowsReader
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest, Step
-from gossamer.stores.redis.connect import open_redis_reader, reopening_redis_reader
-from gossamer.stores.sqlite.row_reads import open_sqlite_reader
+from gossamer.stores.redis.rows import open_redis_reader, reopening_redis_reader
+from gossamer.stores.sqlite.rows import open_sqlite_reader
 from gossamer.stores.url_record import Record, UrlState
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Readable:
     def __init__(self, driver: StoreDriver) -> None:
         self.driver = driver
 
-    def open(self) -> AbstractAsyncContextManager[RowsReader]:
+    def open(self) -> AbstractAsyncContextManager[CrawlReader]:
         """Open it as another process does."""
         setup = self.driver.setup
         if isinstance(setup, RedisSetup):
@@ -44,7 +44,7 @@ class Readable:
         assert isinstance(setup, SqliteSetup)
         return open_sqlite_reader(ReadRequest(address=StoreAddress("sqlite", path=setup._path)))
 
-    def read(self, question: Callable[[RowsReader], Awaitable[T]]) -> T:
+    def read(self, question: Callable[[CrawlReader], Awaitable[T]]) -> T:
         """Return the answer of a reader, after a commit."""
         self.driver.commit()
 
@@ -182,7 +182,7 @@ def test_more_urls_than_are_read_at_once(crawl: Readable) -> None:
     crawl.driver.add_seeds(*names)
     urls = crawl.read(lambda reader: all_of(reader.urls()))
     assert [crawl.driver.name_of(one.record.url) for one in urls] == ["a/", "b/", *names]
-    found = crawl.read(lambda reader: reader.ends([link(name).key for name in names]))
+    found = crawl.read(lambda reader: reader.resolve_redirects([link(name).key for name in names]))
     assert [one and one.id for one in found] == [*range(3, 1203)]
 
 
@@ -196,7 +196,7 @@ def test_where_redirects_end(crawl: Readable) -> None:
     keys = [link(name).key for name in ("b/", "a/", "c/", "nobody/")]
 
     def ends() -> list[str | None]:
-        found = crawl.read(lambda reader: reader.ends(keys))
+        found = crawl.read(lambda reader: reader.resolve_redirects(keys))
         return [None if one is None else driver.name_of(one.url) for one in found]
 
     assert ends() == ["c/", "c/", "c/", None]
@@ -235,7 +235,7 @@ def test_what_comes_before_a_url_that_waits(crawl: Readable) -> None:
     driver.add_seeds(*names)
 
     def ahead() -> list[int]:
-        async def ask(reader: RowsReader) -> list[int]:
+        async def ask(reader: CrawlReader) -> list[int]:
             urls = [await reader.url(link(name).key) for name in names]
             return [await reader.ahead_of(url) for url in urls if url is not None]
 
@@ -322,7 +322,7 @@ class TestRedis:
         setup = crawl.driver.setup
         assert isinstance(setup, RedisSetup)
         assert setup._rows is not None
-        setup._rows.resign()
+        setup._rows.lead.resign()
 
         async def read() -> CrawlCounts:
             async with crawl.open() as reader:

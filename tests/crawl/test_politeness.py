@@ -9,8 +9,8 @@ from crawled import Crawled
 from tests.chaos.conftest import Withheld
 
 from gossamer.frontier.contract import HostFeedback, Settlement, Task
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Outcome, Url
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import Raw, Reply, Reset, Web, most_at_once, traffic_of

@@ -8,7 +8,7 @@ from redis_servers import RedisServer, redis_program, wait_until
 
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.checks import check
-from gossamer.stores.redis.no_answer import ServerFinding
+from gossamer.stores.redis.connection import ServerFinding
 
 PASSWORD = "0123abcd"  # noqa: S105 - the tests' own
 Tree = dict[str, Any]

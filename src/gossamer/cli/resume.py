@@ -25,7 +25,7 @@ from gossamer.model.errors import UsageError
 from gossamer.policy.failures import FAILED, MAY_PASS
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import address_in, open_for_reading
-from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.rows import OPTIONS_NAME
 from gossamer.urls import host_key, parse_seed
 
 UNCHANGEABLE = frozenset({*FIXED, "fresh"})
@@ -60,7 +60,7 @@ def request_for(directory: Path | None, given: Mapping[str, object]) -> ReadRequ
 async def read_crawl(request: ReadRequest) -> CrawlToContinue:
     """Return what is stored of a crawl that is to be continued."""
     async with open_for_reading(request) as reader:
-        note = await reader.note(OPTIONS_NOTE)
+        note = await reader.metadata(OPTIONS_NAME)
         if note is None:
             raise UsageError(f"{reader.where} has not begun: start it with 'gossamer crawl'")
         address, directory = request.address, reader.directory
@@ -71,7 +71,7 @@ async def read_crawl(request: ReadRequest) -> CrawlToContinue:
             name=reader.name,
             directory=directory,
             options=note,
-            origin=read_origin(await reader.note(ORIGIN_NOTE)),
+            origin=read_origin(await reader.metadata(ORIGIN_NOTE)),
         )
 
 

@@ -30,7 +30,8 @@ from gossamer.display.summary import (
 )
 from gossamer.model import Outcome
 from gossamer.model.errors import ExitCode
-from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
 from gossamer.views.crawls import open_crawl
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.verify import Verification

@@ -14,9 +14,9 @@ from gossamer.coordinator.plan import FIXED, Plan, check_given_fields, stored_va
 from gossamer.model import Outcome, Snapshot
 from gossamer.model.errors import UsageError
 from gossamer.modules.plugin_loading import absolute_name, file_of
-from gossamer.stores.bodies.places import IN_STORE
+from gossamer.stores.bodies import IN_STORE
 from gossamer.stores.object_store import S3_SCHEME
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 
 ORIGIN_NOTE = "origin"
 
@@ -53,7 +53,7 @@ def origin_of(options: CrawlOptions, directory: Path) -> Origin:
 
 def read_origin(note: bytes | None) -> Origin | None:
     """Return the origin that was kept with a crawl, if it was."""
-    return read_note(note, Origin, "the origin of the crawl in the store is")
+    return decode_metadata(note, Origin, "the origin of the crawl in the store is")
 
 
 def working_directory() -> Path:

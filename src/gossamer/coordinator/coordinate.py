@@ -22,29 +22,30 @@ from gossamer.frontier.service import Frontier
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.stores.directory import CrawlDirectory, is_own_redis
 from gossamer.stores.files import (
-    IDENTITY_NOTE,
+    IDENTITY_NAME,
     CrawlOwner,
     is_starting_over,
     new_identity,
     owner_of,
 )
-from gossamer.stores.reader import Presence, RowsReader, explained
+from gossamer.stores.reader import CrawlReader, explained
+from gossamer.stores.reading import Presence
 from gossamer.stores.redis import own_server
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.connect import (
+from gossamer.stores.redis.crawls import register_name
+from gossamer.stores.redis.lead import LEAD_S, LeadHolder
+from gossamer.stores.redis.message_queues import FrontierQueues, heartbeat
+from gossamer.stores.redis.rows import (
     CHECK_EVERY_S,
-    JOINED_NOTE,
+    JOINED_NAME,
+    RedisRows,
     checked_address,
     clock_offset_s,
     open_rows,
     read_joined,
 )
-from gossamer.stores.redis.crawls import register_name
-from gossamer.stores.redis.lead import LEAD_S, LeadHolder
-from gossamer.stores.redis.message_queues import FrontierQueues, alive
-from gossamer.stores.redis.rows import RedisRows
-from gossamer.stores.rows import OPTIONS_NOTE, RESTS_NOTE, Changes, ResultRow, Rows
-from gossamer.stores.sqlite.file import check_own, read_saved_note
+from gossamer.stores.rows import OPTIONS_NAME, PAUSED_UNTIL_NAME, Changes, ResultRow, Rows
+from gossamer.stores.sqlite.file import check_own, read_saved_metadata
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import Record, pack_records
 
@@ -94,12 +95,12 @@ class LedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """A descriptor that workers on this machine keep: while one has it, nobody else begins."""
 
     @asynccontextmanager
-    async def reader(self) -> AsyncIterator[RowsReader]:
+    async def reader(self) -> AsyncIterator[CrawlReader]:
         """Open the crawl to read it, as it is now."""
         await self.frontier.written()
         presence = Presence(running=True, closed=False)
         with explained(self.rows, self.where):
-            yield RowsReader(self.rows, lambda: presence, where=self.where, name=self.name)
+            yield CrawlReader(self.rows, lambda: presence, where=self.where, name=self.name)
 
     async def new_worker(self) -> int:
         """Return a number for a worker that no other has."""
@@ -151,7 +152,7 @@ class IdleCrawl:
                 finish = begin_writing(rows, metadata=metadata, results=results)
                 await asyncio.to_thread(finish)
             except rows.errors as error:
-                raise CrawlError(rows.complaint(error)) from error
+                raise CrawlError(rows.describe_error(error)) from error
 
 
 def begin_writing(
@@ -210,9 +211,9 @@ async def open_embedded_crawl(request: OpenRequest, *, in_memory: bool) -> Async
         rows = SqliteRows(path)
         try:
             notes = rows.metadata()
-            if (note := notes.get(OPTIONS_NOTE)) is not None:
+            if (note := notes.get(OPTIONS_NAME)) is not None:
                 request.check(note)
-            owner = _noted(owner, rows, notes.get(IDENTITY_NOTE))
+            owner = _noted(owner, rows, notes.get(IDENTITY_NAME))
             directory.mark(owner)
         except BaseException:
             rows.close()
@@ -252,7 +253,7 @@ def _identity(path: Path | None, directory: CrawlDirectory) -> str:
     if path is None:
         return new_identity()
     check_own(path)
-    if (known := read_saved_note(path, IDENTITY_NOTE)) is not None:
+    if (known := read_saved_metadata(path, IDENTITY_NAME)) is not None:
         return known.decode()
     has_file = path == directory.database and path.exists() and path.stat().st_size > 0
     owner = owner_of(directory.path) if has_file or is_starting_over(directory.path) else None
@@ -263,7 +264,7 @@ def _noted(owner: CrawlOwner, rows: SqliteRows, known: bytes | None) -> CrawlOwn
     """Return the owner as the store has it from now on: durable, before anything is marked."""
     if known is not None:
         return msgspec.structs.replace(owner, identity=known.decode())
-    begin_writing(rows, metadata={IDENTITY_NOTE: owner.identity.encode()})()
+    begin_writing(rows, metadata={IDENTITY_NAME: owner.identity.encode()})()
     return owner
 
 
@@ -284,7 +285,7 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
     )
     async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
         await _take_lead(rows, request)
-        if request.must_exist and not await asyncio.to_thread(rows.is_there):
+        if request.must_exist and not await asyncio.to_thread(rows.exists):
             raise CrawlError(
                 f"the crawl {request.name} in {address} is not there any more: it was deleted, or "
                 "the server has lost its data"
@@ -335,10 +336,10 @@ async def open_to_lead(
     """Load a crawl of which this process has the lead now."""
     await asyncio.to_thread(rows.prepare)
     metadata = await asyncio.to_thread(rows.metadata)
-    note = metadata.get(OPTIONS_NOTE)
+    note = metadata.get(OPTIONS_NAME)
     if note is not None:
         request.check(note)
-    identity = metadata.get(IDENTITY_NOTE) or new_identity().encode()
+    identity = metadata.get(IDENTITY_NAME) or new_identity().encode()
     await asyncio.to_thread(register_name, address, request.name)
     request.set_clock(await asyncio.to_thread(clock_offset_s, rows, leads=True))
     lives = _who_lives(metadata)
@@ -346,14 +347,14 @@ async def open_to_lead(
     is_other = metadata.get(SERVER_NOTE, server) != server
     # Whoever has joined may work on what this server has forgotten.
     rests_until = now
-    if is_other and metadata.get("closed") == b"no" and metadata.get(JOINED_NOTE):
+    if is_other and metadata.get("closed") == b"no" and metadata.get(JOINED_NAME):
         rests_until += request.rules.scheduler.lease_s
     load = partial(Frontier, rows, request.rules, now, lives=lives, rests_until=rests_until)
     frontier = await asyncio.to_thread(load)
     try:
-        frontier.put_metadata(IDENTITY_NOTE, identity)
+        frontier.put_metadata(IDENTITY_NAME, identity)
         frontier.put_metadata(SERVER_NOTE, server)
-        frontier.put_metadata(RESTS_NOTE, repr(rests_until).encode())
+        frontier.put_metadata(PAUSED_UNTIL_NAME, repr(rests_until).encode())
         frontier.put_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
         yield LedCrawl(
             frontier=frontier,
@@ -375,10 +376,10 @@ async def open_to_lead(
 async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> None:
     """Take the lead; one that was killed is waited out, one that stands in gives it back."""
     give_up_at, is_said = time.monotonic() + LEAD_S + 1.0, False
-    while not await asyncio.to_thread(rows.try_to_lead):
+    while not await asyncio.to_thread(rows.lead.try_to_take):
         holder = await asyncio.to_thread(rows.holder)
         if time.monotonic() >= give_up_at:
-            raise _taken_by(holder, rows, request)
+            raise _lead_taken(holder, rows, request)
         if holder is not None and holder.role == FRONTIER:
             await asyncio.to_thread(rows.want_lead)
         if not is_said:
@@ -387,11 +388,11 @@ async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> Non
         await asyncio.sleep(CHECK_EVERY_S)
 
 
-def _taken_by(
+def _lead_taken(
     holder: LeadHolder | None, rows: RedisRows, request: OpenRequest | IdleRequest
 ) -> CrawlError:
     if isinstance(request, IdleRequest):
-        return rows.taken_by(holder)
+        return rows.lead.taken_by(holder)
     return CrawlError(
         f"another process coordinates the crawl {request.name} ({holder or 'just now'}): more "
         f"workers join it with gossamer worker --name {request.name}"
@@ -401,16 +402,16 @@ def _taken_by(
 async def _start_over(rows: RedisRows, request: OpenRequest) -> None:
     """Delete what is there, unless processes that have joined are at work; keep whose it is."""
     metadata = await asyncio.to_thread(rows.metadata)
-    names = [*read_joined(metadata.get(JOINED_NOTE))]
-    if any(await asyncio.to_thread(rows.are_there, [alive(name) for name in names])):
+    names = [*read_joined(metadata.get(JOINED_NAME))]
+    if any(await asyncio.to_thread(rows.messages_exist, [heartbeat(name) for name in names])):
         raise CrawlError(
             f"workers of the crawl {request.name} in {request.address} are still at work: stop "
             "them, and start over then"
         )
     await asyncio.to_thread(rows.prepare, fresh=True)
-    if (identity := metadata.get(IDENTITY_NOTE)) is not None:
+    if (identity := metadata.get(IDENTITY_NAME)) is not None:
         # Its results are still its own.
-        finish = begin_writing(rows, metadata={IDENTITY_NOTE: identity})
+        finish = begin_writing(rows, metadata={IDENTITY_NAME: identity})
         await asyncio.to_thread(finish)
 
 
@@ -420,7 +421,7 @@ def _who_lives(metadata: dict[str, bytes]) -> Callable[[int], bool] | None:
     Those that have joined from elsewhere may. Those of its own command end when it does, which is
     known if it was one of this machine.
     """
-    joined = {*read_joined(metadata.get(JOINED_NOTE)).values()}
+    joined = {*read_joined(metadata.get(JOINED_NAME)).values()}
     note = metadata.get(PROCESS_NOTE)
     if metadata.get("closed") != b"no" or note is None:
         return joined.__contains__ if joined else None

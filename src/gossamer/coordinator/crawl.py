@@ -44,16 +44,15 @@ from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.runner import TIME_LIMIT_S
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
-from gossamer.stores.reconnect import CrawlChangedError
 from gossamer.stores.registry import kind_of
-from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.rows import OPTIONS_NAME, CrawlChangedError
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import as_sitemap
 
 
 async def has_begun(plan: Plan, store: FrontierClient, observer: Observer, pages: int) -> bool:
     """Tell whether a crawl goes on; say which modules missed its pages, or will."""
-    note = await store.note(OPTIONS_NOTE)
+    note = await store.note(OPTIONS_NAME)
     before = read_options(note, "the store")
     if before is not None and pages:
         origin = read_origin(await store.note(ORIGIN_NOTE))
@@ -70,7 +69,7 @@ async def begin(plan: Plan, store: FrontierClient, now: float, *, begun: bool) -
         seeds = [link_filter.file(one) for one in plan.seeds]
         seeds += [as_sitemap(link_filter, one, ANY_DOMAIN) for one in plan.sitemaps]
         await store.add_seeds(seeds, now)
-    await store.put_note(OPTIONS_NOTE, plan.shared_options())
+    await store.put_note(OPTIONS_NAME, plan.shared_options())
     origin = origin_of(plan.options, plan.directory)
     await store.put_note(ORIGIN_NOTE, msgspec.json.encode(origin))
     await store.commit()

@@ -18,10 +18,11 @@ from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.stores.files import write_file
-from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.redis.connect import put_note
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
+from gossamer.stores.redis.rows import put_metadata
 from gossamer.stores.registry import open_for_reading
-from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.rows import OPTIONS_NAME
 from gossamer.stores.url_record import Result
 
 BOOKMARK = "last-export"
@@ -71,7 +72,7 @@ class BookmarkKeeper:
 
     async def _read(self) -> bytes | None:
         if self._shared is not None or self._folder is None:
-            return await self._reader.note(BOOKMARK)
+            return await self._reader.metadata(BOOKMARK)
         try:
             return (self._folder / f"{BOOKMARK}.json").read_bytes()
         except FileNotFoundError:
@@ -81,7 +82,7 @@ class BookmarkKeeper:
         """Keep the bookmark, if anything can be kept there."""
         content = msgspec.json.encode(bookmark)
         if self._shared is not None:
-            await put_note(self._shared, self._name, BOOKMARK, content)
+            await put_metadata(self._shared, self._name, BOOKMARK, content)
             return
         if self._folder is None:
             return
@@ -163,7 +164,7 @@ class Export:
         return msgspec.structs.replace(report, can_continue=can_continue)
 
     async def _make_writer(self, reader: CrawlReader, folder: Path, start: int) -> OutputWriter:
-        stored = read_options(await reader.note(OPTIONS_NOTE), reader.where)
+        stored = read_options(await reader.metadata(OPTIONS_NAME), reader.where)
         if stored is None:
             raise UsageError(f"{reader.where} has not begun: there is nothing to export")
         wishes = msgspec.structs.replace(

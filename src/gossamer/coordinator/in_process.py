@@ -15,8 +15,7 @@ from gossamer.coordinator.processes.worker_pool import shares
 from gossamer.download.client import Client
 from gossamer.frontier.contract import FrontierClient
 from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.rules import FrontierRules
-from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.scorers import Depth
 from gossamer.frontier.service import Frontier
 from gossamer.model import Url

@@ -30,10 +30,10 @@ from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
-from gossamer.stores.bodies.places import BODIES_NOTE, check_change, place_of, read_place
-from gossamer.stores.bodies.writer import SegmentUpkeep, take_folder
-from gossamer.stores.files import IDENTITY_NOTE, CrawlOwner, ResultDirectory, owner_of
-from gossamer.stores.reading import CrawlReader
+from gossamer.stores.bodies import BODIES_NAME, check_change, place_of, read_place
+from gossamer.stores.body_writer import SegmentUpkeep, take_folder
+from gossamer.stores.files import IDENTITY_NAME, CrawlOwner, ResultDirectory, owner_of
+from gossamer.stores.reader import CrawlReader
 
 CHECK_EVERY_S: Final = 60.0
 
@@ -57,7 +57,7 @@ class CrawlBodies:
         options, store = plan.options, opened.frontier
         keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
         place = place_of(options.bodies, plan.directory)
-        check_change(read_place(await store.note(BODIES_NOTE)), place, opened.identity)
+        check_change(read_place(await store.note(BODIES_NAME)), place, opened.identity)
         if place is None:
             return cls(None, store, keep_s, observer)
         owner = CrawlOwner(opened.identity, plan.name)
@@ -67,7 +67,7 @@ class CrawlBodies:
         if options.fresh:
             await asyncio.to_thread(upkeep.clear)
         await asyncio.to_thread(upkeep.finish_left)
-        await store.put_note(BODIES_NOTE, place.pack())
+        await store.put_note(BODIES_NAME, place.pack())
         await store.commit()
         return cls(upkeep, store, keep_s, observer)
 
@@ -290,11 +290,11 @@ async def own_state_folder(reader: CrawlReader) -> Path | None:
     """Return where the states of a stored crawl's outputs are; None if that is not here."""
     directory = reader.directory
     if directory is None:  # a server does not know; who ran the crawl has left a note
-        origin = read_origin(await reader.note(ORIGIN_NOTE))
+        origin = read_origin(await reader.metadata(ORIGIN_NOTE))
         if origin is None or not origin.is_here:
             return None
         directory = Path(origin.directory)
-    owner, identity = owner_of(directory), await reader.note(IDENTITY_NOTE)
+    owner, identity = owner_of(directory), await reader.metadata(IDENTITY_NAME)
     if owner is None or identity is None or owner.identity != identity.decode():
         return None
     return state_folder(directory).absolute()

@@ -30,8 +30,7 @@ from gossamer.content.page_parser import AnalysisRules
 from gossamer.download.host_settings import HostSettings
 from gossamer.frontier.hosts import HostLimitRule, depth_limit
 from gossamer.frontier.leases import Budget
-from gossamer.frontier.rules import FrontierRules
-from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.scorers import choose
 from gossamer.model import HostKey, Url
 from gossamer.model.errors import CrawlError, UsageError
@@ -42,7 +41,7 @@ from gossamer.policy import AddressPolicy
 from gossamer.policy.content_kinds import kinds_to_follow
 from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import name_for, name_for_file
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 from gossamer.urls import (
     Domains,
     HostScopeFinder,
@@ -249,7 +248,7 @@ def may_keep_cookies(cookies: bool, hosts: HostTable) -> bool:
 
 def read_options(note: bytes | None, where: object) -> StoredOptions | None:
     """Return the options that were kept with a crawl, if they were."""
-    return read_note(note, StoredOptions, f"the options in {where} are")
+    return decode_metadata(note, StoredOptions, f"the options in {where} are")
 
 
 def pack_options(options: CrawlOptions) -> bytes:

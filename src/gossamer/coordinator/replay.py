@@ -16,10 +16,11 @@ from gossamer.modules.kept_pages import read_page
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.plugin_loading import absolute_name
 from gossamer.modules.runner import ModuleRunner
-from gossamer.stores.files import IDENTITY_NOTE
-from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.files import IDENTITY_NAME
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import kind_of, open_for_reading
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 from gossamer.stores.url_record import Record
 
 
@@ -127,11 +128,11 @@ class Replay:
         name = absolute_name(module.name, working_directory())
         note = f"replay:{name}"
         progress = ReplayProgress(crawl=counts.started_at or 0.0)
-        before = read_note(await reader.note(note), ReplayProgress, f"the note {note} is")
+        before = decode_metadata(await reader.metadata(note), ReplayProgress, f"the note {note} is")
         if before is not None and before.crawl == progress.crawl and not self._from_start:
             progress = before
         runner = ModuleRunner([module])
-        identity = await reader.note(IDENTITY_NOTE) or b""
+        identity = await reader.metadata(IDENTITY_NAME) or b""
         context = _context(plan, progress, identity.decode())
         await runner.prepare(context)
         await runner.open(context)

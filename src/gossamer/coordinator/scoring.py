@@ -18,7 +18,7 @@ from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, End
 from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
 from gossamer.model import Candidate, NameTable, Url
 from gossamer.model.errors import UsageError
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 
 _END = -1
 
@@ -166,7 +166,7 @@ async def read_report(store: FrontierClient) -> ScorerReport | None:
 
 def unpack_report(note: bytes | None) -> ScorerReport | None:
     """Return what the note says."""
-    return read_note(note, ScorerReport, "the note of the scorer in the store is")
+    return decode_metadata(note, ScorerReport, "the note of the scorer in the store is")
 
 
 def load_scorer(plan: Plan, dns: NameTable | None = None) -> SafeScorer:

@@ -23,7 +23,7 @@ from gossamer.coordinator.plan import SCOPE_NOTE, Plan, kinds_of_scope
 from gossamer.frontier.contract import FrontierClient, Link
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
-from gossamer.stores.rows import read_note
+from gossamer.stores.rows import decode_metadata
 from gossamer.urls import Domains, SeedKeyCollector, SeedLine, parse_seed_line, scope_key
 from gossamer.worker.link_filter import LinkFilter
 
@@ -240,7 +240,7 @@ class SeedProgress(msgspec.Struct, kw_only=True):
 async def read_progress(note: Callable[[str], Awaitable[bytes | None]]) -> SeedProgress | None:
     """Return how far the files of seeds were read; None: nothing was, or there are none."""
     packed = await note(SeedProgress.NOTE)
-    return read_note(packed, SeedProgress, "the note of the seeds in the store is")
+    return decode_metadata(packed, SeedProgress, "the note of the seeds in the store is")
 
 
 BAD_LINES_SHOWN = 5

@@ -12,8 +12,8 @@ from gossamer.coordinator.processes.worker_config import steady_clock
 from gossamer.coordinator.scoring import load_scorer
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connect import stand_by
 from gossamer.stores.redis.lead import LeadLostError
+from gossamer.stores.redis.rows import stand_by
 
 INTERRUPTED = "interrupted"
 

@@ -14,7 +14,8 @@ from gossamer.model import HostKey, Outcome, Snapshot, Url
 from gossamer.model.errors import ExitCode
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.outputs.contract import OutputReport
-from gossamer.stores.reading import CrawlReader, HostView
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import HostView
 from gossamer.stores.url_record import UrlRecord
 from gossamer.urls import Scope
 from gossamer.worker.link_filter import LinkFilter
@@ -129,7 +130,7 @@ async def read_seeds(
 ) -> SeedReport:
     """Return what came of the seeds of a crawl, and of named sitemaps, over all its runs."""
     file = LinkFilter(Scope.for_seeds("any", []), str).file
-    progress = await read_progress(reader.note)
+    progress = await read_progress(reader.metadata)
     if progress is not None and await reader.last_page() == 0:
         seeds = [*seeds, *progress.first]
     by_key = {file(seed).key: seed for seed in seeds}
@@ -137,7 +138,7 @@ async def read_seeds(
     keys = list(by_key)
     ends: list[UrlRecord | None] = []
     for first in range(0, len(keys), SEEDS_AT_ONCE):
-        ends += await reader.ends(keys[first : first + SEEDS_AT_ONCE])
+        ends += await reader.resolve_redirects(keys[first : first + SEEDS_AT_ONCE])
     report = seed_report(zip(by_key.values(), ends, strict=True))
     return msgspec.structs.replace(report, files=progress.files if progress else [])
 

@@ -50,7 +50,7 @@ def _guarded(step: "Step[P, R]") -> "Step[P, R]":
             self.broken = error
             raise
         except self.rows.errors as error:
-            self.broken = CrawlError(self.rows.complaint(error))
+            self.broken = CrawlError(self.rows.describe_error(error))
             raise self.broken from error
         except BaseException as error:
             self.broken = interrupted(error)

@@ -12,7 +12,7 @@ from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.scheduler import Scheduler
 from gossamer.stores.counting import (
     COUNTS_NAME,
-    REASONS_NOTE,
+    REASONS_NAME,
     Reason,
     StoredCounts,
     pack_counts,
@@ -21,10 +21,10 @@ from gossamer.stores.counting import (
 )
 from gossamer.stores.reading import (
     BUSY_HOSTS_NAME,
-    WORKERS_NOTE,
+    WORKERS_NAME,
     BusyHost,
+    StoredWorkers,
     WorkerReport,
-    WorkersNote,
     WorkerView,
 )
 from gossamer.stores.url_record import UrlState
@@ -39,7 +39,7 @@ class CrawlCounters:
     def __init__(self, memory: CrawlMemory, scheduler: Scheduler) -> None:
         self._memory = memory
         self._scheduler = scheduler
-        self.outcomes: Counter[Reason] = Counter(read_reason_counts(memory.get(REASONS_NOTE)))
+        self.outcomes: Counter[Reason] = Counter(read_reason_counts(memory.get(REASONS_NAME)))
         """How many URLs are finished, by the reason."""
         self.queues: Counter[int] = Counter()
         """How many URLs wait in each priority queue, over all hosts, queued or assigned."""
@@ -48,7 +48,7 @@ class CrawlCounters:
     def store(self, *, relaxing: bool) -> None:
         """Store the counters; `relaxing` if a shorter path is not followed to its end."""
         memory = self._memory
-        memory.put(REASONS_NOTE, pack_reason_counts(self.outcomes))
+        memory.put(REASONS_NAME, pack_reason_counts(self.outcomes))
         counts = memory.urls.counts
         stored = StoredCounts(
             states={int(state): urls for state, urls in self._states().items() if urls},
@@ -147,9 +147,9 @@ class WorkerRegistry:
 
     def close(self) -> None:
         """Remove what other processes know of the workers, who are gone."""
-        self._memory.remove_note(WORKERS_NOTE)
+        self._memory.remove_note(WORKERS_NAME)
 
     def note(self, now: float) -> None:
         """Let other processes know of all workers."""
-        note = WorkersNote(now, self.views(now))
-        self._memory.put(WORKERS_NOTE, msgspec.json.encode(note))
+        note = StoredWorkers(now, self.views(now))
+        self._memory.put(WORKERS_NAME, msgspec.json.encode(note))

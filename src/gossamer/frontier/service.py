@@ -26,10 +26,10 @@ from gossamer.frontier.contract import (
     UrlPath,
 )
 from gossamer.frontier.counters import WorkerRegistry
+from gossamer.frontier.due_hosts import ASK_AGAIN_S
 from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth, as_settled
 from gossamer.frontier.memory import COOKIES_NOTE, CrawlMemory, change_cookies, read_jar
 from gossamer.frontier.rules import FrontierRules
-from gossamer.frontier.scheduler import ASK_AGAIN_S
 from gossamer.frontier.settling import add_slice, keep_page, settle
 from gossamer.frontier.state import FrontierState
 from gossamer.model import Candidate, HostKey, Outcome, ReturnedTask, Snapshot
@@ -110,7 +110,7 @@ class Frontier:
             self._state = FrontierState(memory, rules, now, lives=lives)
         except rows.errors as error:
             rows.close()
-            raise CrawlError(rows.complaint(error)) from error
+            raise CrawlError(rows.describe_error(error)) from error
         self._memory = memory
         self.is_lost: Callable[[], bool] = rows.is_lost
         """Tells whether steps have to wait, as the server of the rows is away."""
@@ -557,7 +557,7 @@ class Frontier:
             self.broken = self.broken or error
             raise
         except self.rows.errors as error:
-            self.broken = self.broken or CrawlError(self.rows.complaint(error))
+            self.broken = self.broken or CrawlError(self.rows.describe_error(error))
             raise self.broken from error
         except BaseException as error:
             if not is_durable:  # else whoever waited for it was cancelled

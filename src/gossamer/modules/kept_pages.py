@@ -6,7 +6,8 @@ from gossamer.content.lazy_document import LazyDocument
 from gossamer.content.page_parser import AnalysisRules, header_language, parse
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Page, Url
-from gossamer.stores.reading import Arrival, CrawlReader, KeptAnswer
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import Arrival, StoredResponse
 from gossamer.stores.url_record import PageRecord
 
 
@@ -24,7 +25,7 @@ async def read_page(
 
     Whoever has its reading saves parsing it.
     """
-    answer = await reader.answer(record.id)
+    answer = await reader.response(record.id)
     if answer is None:
         return None
     return page_of(record, answer, await reader.arrival(record.id), rules, reading)
@@ -32,7 +33,7 @@ async def read_page(
 
 def page_of(
     record: PageRecord,
-    answer: KeptAnswer,
+    answer: StoredResponse,
     arrival: Arrival,
     rules: AnalysisRules,
     reading: Reading | None = None,

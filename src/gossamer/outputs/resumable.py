@@ -15,7 +15,7 @@ from gossamer.outputs.contract import Holds, Output, OutputReport, OutputSpec, P
 from gossamer.outputs.publish import OutputLock, in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
 from gossamer.stores.files import MARKS, write_file
-from gossamer.stores.reading import CrawlReader
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import Result
 
 MARKS_KEPT = 60

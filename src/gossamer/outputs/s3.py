@@ -55,8 +55,7 @@ class Bucket:
         """Put a file beside the output's own name."""
         folder, slash, _ = self._address.key.rpartition("/")
         key = f"{folder}{slash}{name}"
-        self._objects.refuse_foreign(key)
-        self._objects.put(key, file)
+        self._objects.put_own(key, file)
 
     def complete(self) -> None:
         """Take the mark away."""

@@ -15,7 +15,7 @@ from gossamer.modules.kept_pages import read_page
 from gossamer.outputs.contract import OutputReport, OutputSpec
 from gossamer.outputs.resumable import FollowedOutput
 from gossamer.outputs.rows import carried_by
-from gossamer.stores.reading import CrawlReader
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import PageRecord, Result
 
 BATCH = 200

@@ -16,7 +16,7 @@ from gossamer.model import Cause, CauseCount, Outcome
 from gossamer.stores.rows import KnownUrl, ReadableRows
 from gossamer.stores.url_record import UrlState
 
-REASONS_NOTE = "reasons"
+REASONS_NAME = "reasons"
 """The note of an embedded store with these counts, so that nobody has to count at its opening."""
 WITHOUT_CAUSE = frozenset(
     {

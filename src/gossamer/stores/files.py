@@ -79,7 +79,7 @@ def publish(hidden: str, final: str) -> None:
         os.unlink(hidden)  # noqa: PTH108
 
 
-IDENTITY_NOTE: Final = "identity"
+IDENTITY_NAME: Final = "identity"
 MARKS: Final = ".gossamer"
 OWNER: Final = "crawl.json"
 STARTING_OVER: Final = "starting-over"

@@ -23,7 +23,7 @@ S3_SCHEME: Final = "s3://"
 CHUNK_BYTES: Final = 8 * 1024 * 1024
 """A larger file is sent in several parts of this size, a few at a time."""
 RETRIES: Final = 5
-RETRY_WITHIN_S: Final = 60
+RETRY_WITHIN: Final = timedelta(seconds=60)
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
@@ -76,31 +76,30 @@ class ObjectStore:
 
     def put(self, key: str, content: Path | bytes) -> None:
         """Write an object, marked; one that is there is replaced."""
-        import obstore  # noqa: PLC0415
-
         assert self._mark is not None, "who only reads writes nothing"
         attributes = {self._mark.attribute: self._mark.value}
         try:
-            with _explained(self._name(key)):
-                obstore.put(
-                    self._store, key, content, attributes=attributes, chunk_size=CHUNK_BYTES
-                )
+            with self._explained(key):
+                self._store.put(key, content, attributes=attributes, chunk_size=CHUNK_BYTES)
         except NoObjectError as nothing:
             raise UsageError(
                 f"{self._name(key)}: there is no bucket {self._bucket}: make it first"
             ) from nothing
 
+    def put_own(self, key: str, content: Path | bytes) -> None:
+        """Write an object, marked; one that is there is replaced if it has the mark."""
+        self.refuse_foreign(key)
+        self.put(key, content)
+
     def refuse_foreign(self, key: str) -> None:
         """Refuse an object that is there and does not have the mark."""
-        import obstore  # noqa: PLC0415
-
         try:
-            with _explained(self._name(key)):
-                found = obstore.get(self._store, key, options={"head": True})
+            with self._explained(key):
+                attributes = self._store.get(key, options={"head": True}).attributes
         except NoObjectError:
             return
         mark = self._mark
-        if not mark or not mark.value or found.attributes.get(mark.attribute) != mark.value:
+        if not mark or not mark.value or attributes.get(mark.attribute) != mark.value:
             raise UsageError(
                 f"{self._name(key)} is there and was not written by this crawl, which leaves it "
                 "alone: name another object"
@@ -108,36 +107,42 @@ class ObjectStore:
 
     def delete(self, key: str) -> None:
         """Remove an object, which the caller knows to be its own."""
-        import obstore  # noqa: PLC0415
-
-        with _explained(self._name(key)):
-            obstore.delete(self._store, key)
+        with self._explained(key):
+            self._store.delete(key)
 
     def read(self, key: str) -> bytes:
         """Return an object; NoObjectError if there is none."""
-        import obstore  # noqa: PLC0415
-
-        with _explained(self._name(key)):
-            return bytes(obstore.get(self._store, key).bytes())
+        with self._explained(key):
+            return bytes(self._store.get(key).bytes())
 
     def read_part(self, key: str, start: int, length: int) -> bytes:
         """Return bytes of an object, fewer if it ends before; NoObjectError if there is none."""
-        import obstore  # noqa: PLC0415
+        with self._explained(key):
+            return bytes(self._store.get_range(key, start=start, length=length))
 
-        with _explained(self._name(key)):
-            return bytes(obstore.get_range(self._store, key, start=start, length=length))
-
-    def keys(self, prefix: str) -> Iterator[str]:
-        """Yield the keys of all objects in a folder, which is what S3 calls a prefix."""
-        import obstore  # noqa: PLC0415
-
-        with _explained(self._name(prefix)):
-            for batch in obstore.list(self._store, prefix):
-                for one in batch:
-                    yield one["path"]
+    def keys(self, prefix: str) -> list[str]:
+        """Return the keys of all objects in a folder, which is what S3 calls a prefix."""
+        with self._explained(prefix):
+            return [entry["path"] for batch in self._store.list(prefix) for entry in batch]
 
     def _name(self, key: str) -> str:
         return f"{S3_SCHEME}{self._bucket}/{key}"
+
+    @contextmanager
+    def _explained(self, key: str) -> Iterator[None]:
+        """Turn what the library raises into an error that says what to do."""
+        from obstore.exceptions import BaseError  # noqa: PLC0415
+
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise NoObjectError(str(error)) from error
+        except (BaseError, OSError) as error:
+            message = " ".join(str(error).partition("Debug source:")[0].split())[:300]
+            raise CrawlError(
+                f"cannot reach or write {self._name(key)} ({message}): check the keys and the "
+                "service; nothing is lost, and `gossamer resume` or `gossamer export` tries again"
+            ) from error
 
 
 def _connect(bucket: str, environment: Mapping[str, str]) -> "S3Store":
@@ -147,7 +152,7 @@ def _connect(bucket: str, environment: Mapping[str, str]) -> "S3Store":
         raise UsageError(
             "s3:// needs a library that is not installed: pip install 'gossamer[s3]'"
         ) from error
-    endpoint = next((found for name in _ENDPOINTS if (found := environment.get(name))), None)
+    endpoint = next((value for name in _ENDPOINTS if (value := environment.get(name))), None)
     if not endpoint and not environment.get("AWS_ACCESS_KEY_ID"):
         raise UsageError(
             "s3:// needs keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and "
@@ -157,25 +162,5 @@ def _connect(bucket: str, environment: Mapping[str, str]) -> "S3Store":
         bucket,
         endpoint=endpoint,
         client_options={"allow_http": bool(endpoint and endpoint.startswith("http://"))},
-        retry_config={
-            "max_retries": RETRIES,
-            "retry_timeout": timedelta(seconds=RETRY_WITHIN_S),
-        },
+        retry_config={"max_retries": RETRIES, "retry_timeout": RETRY_WITHIN},
     )
-
-
-@contextmanager
-def _explained(address: str) -> Iterator[None]:
-    """Turn what the library raises into an error that says what to do."""
-    from obstore.exceptions import BaseError  # noqa: PLC0415
-
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise NoObjectError(str(error)) from error
-    except (BaseError, OSError) as error:
-        words = " ".join(str(error).partition("Debug source:")[0].split())[:300]
-        raise CrawlError(
-            f"cannot reach or write {address} ({words}): check the keys and the service; nothing "
-            "is lost, and `gossamer resume` or `gossamer export` tries again"
-        ) from error

@@ -15,7 +15,8 @@ import msgspec
 from gossamer.config import IN_DIRECTORY, OWN_REDIS, StoreAddress
 from gossamer.model.errors import UsageError
 from gossamer.stores.directory import find_crawl, is_own_redis
-from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
 
 
 class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +56,11 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
         request = msgspec.structs.replace(request, address=address, directory=directory)
     match request.address.scheme:
         case "sqlite":
-            from gossamer.stores.sqlite.row_reads import open_sqlite_reader  # noqa: PLC0415
+            from gossamer.stores.sqlite.rows import open_sqlite_reader  # noqa: PLC0415
 
             return open_sqlite_reader(request)
         case "redis":
-            from gossamer.stores.redis.connect import open_redis_reader  # noqa: PLC0415
+            from gossamer.stores.redis.rows import open_redis_reader  # noqa: PLC0415
 
             return open_redis_reader(request)
         case "own-redis":
@@ -74,7 +75,7 @@ def open_for_reading(request: ReadRequest) -> AbstractAsyncContextManager[CrawlR
 def reopening(request: ReadRequest) -> Callable[[], AbstractAsyncContextManager[CrawlReader]]:
     """Return what opens a crawl to read it, again and again, also when it has moved meanwhile."""
     if request.address.scheme == "redis":
-        from gossamer.stores.redis.connect import reopening_redis_reader  # noqa: PLC0415
+        from gossamer.stores.redis.rows import reopening_redis_reader  # noqa: PLC0415
 
         return reopening_redis_reader(request)
     return partial(open_for_reading, request)

@@ -8,6 +8,7 @@ A URL that is assigned or in progress is stored as queued, with a lease beside i
 whoever opens the crawl finds it waiting, unless it takes over the lease.
 """
 
+import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -259,7 +260,7 @@ class ReadableRows(Protocol):
     def errors(self) -> tuple[type[Exception], ...]:
         """The exceptions of the database."""
 
-    def complaint(self, error: Exception) -> str:
+    def describe_error(self, error: Exception) -> str:
         """Return a sentence for people about an error."""
 
     # -- everything, when a crawl is opened ------------------------------------------------------
@@ -392,15 +393,15 @@ def unpack_links(packed: bytes) -> Sequence[int]:
     return links
 
 
-OPTIONS_NOTE: Final = "options"
+OPTIONS_NAME: Final = "options"
 """The note that holds the options of a crawl; a crawl that has none has not begun."""
-RESTS_NOTE: Final = "rests_until"
+PAUSED_UNTIL_NAME: Final = "rests_until"
 """The note of until when no host is asked, because a server may have forgotten who asks them."""
 
 T = TypeVar("T")
 
 
-def read_note(note: bytes | None, kind: type[T], what: str) -> T | None:
+def decode_metadata(note: bytes | None, kind: type[T], what: str) -> T | None:
     """Return what a note says; None: there is none. A damaged one is a `CrawlError`.
 
     `what` begins its sentence: "the origin of the crawl is".
@@ -411,3 +412,60 @@ def read_note(note: bytes | None, kind: type[T], what: str) -> T | None:
         return msgspec.json.decode(note, type=kind)
     except msgspec.MsgspecError as error:
         raise CrawlError(f"{what} damaged: {error}") from error
+
+
+PATIENCE_S: Final = 60.0
+"""How long a store that does not answer is waited for before the crawl is given up."""
+
+
+class StoreAwayError(CrawlError):
+    """The server did not answer, or was not the one that has the crawl: it may in a moment."""
+
+    def __init__(self, words: str, trouble: str) -> None:
+        super().__init__(words)
+        self.trouble = trouble
+        """What went wrong, in the words of whoever noticed it."""
+
+
+class CrawlChangedError(CrawlError):
+    """The rows are not as this process left them: another one leads, or the server has forgotten.
+
+    Nothing is written any more; who opens the crawl again goes on with what is stored.
+    """
+
+
+def trying_again(trouble: str) -> str:
+    """Return what is said when a store is waited for."""
+    return f"The store does not answer ({trouble}); trying again."
+
+
+def given_up(trouble: str, patience_s: float = PATIENCE_S) -> CrawlError:
+    """Return the error of a store that was waited for in vain."""
+    return CrawlError(
+        f"the store did not answer for {patience_s:g} s ({trouble}): nothing that was settled is "
+        "lost; run the same command again to continue"
+    )
+
+
+class ReconnectDeadline:
+    """The time for which a store has been away, if it is."""
+
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tell = tell
+        self._clock = clock
+        self._give_up_at: float | None = None
+
+    def check(self, error: StoreAwayError) -> None:
+        """Note that it is away, which is told once; raise when it was waited for long enough."""
+        now = self._clock()
+        if self._give_up_at is None:
+            self._give_up_at = now + PATIENCE_S
+            self._tell(trying_again(error.trouble))
+        elif now >= self._give_up_at:
+            raise given_up(error.trouble) from error
+
+    def reset(self) -> None:
+        """Forget the deadline: the store answers."""
+        self._give_up_at = None

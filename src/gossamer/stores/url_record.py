@@ -33,7 +33,7 @@ class UrlState(IntEnum):
     TOO_DEEP = 5
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class Attempt(msgspec.Struct, frozen=True):
     """One attempt to fetch a URL."""
 
     at: float

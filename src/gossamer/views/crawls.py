@@ -15,16 +15,10 @@ from gossamer.model.errors import CrawlError, GossamerError, OlderFormatError
 from gossamer.modules.page_directory import FOLDER as SAVED_FOLDER
 from gossamer.modules.page_directory import saved_folders
 from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
-from gossamer.stores.reading import (
-    ANY_STATE,
-    CrawlCounts,
-    CrawlReader,
-    ReadRequest,
-    State,
-    state_of,
-)
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ANY_STATE, CrawlCounts, ReadRequest, State, state_of
 from gossamer.stores.registry import open_for_reading
-from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.rows import OPTIONS_NAME
 from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState
 
 CrawlState = Literal["running", "finished", "interrupted", "crashed"]
@@ -78,7 +72,7 @@ def fields_of(source: object, names: Iterable[str]) -> dict[str, Any]:
 async def open_crawl(request: ReadRequest) -> AsyncIterator[StoredCrawl]:
     """Open a crawl to read it, in whichever store it is."""
     async with open_for_reading(request) as reader:
-        note = await reader.note(OPTIONS_NOTE)
+        note = await reader.metadata(OPTIONS_NAME)
         yield StoredCrawl(reader, read_options(note, reader.where))
 
 

@@ -98,7 +98,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     """Return what the crawl knows about a URL, however it is spelt."""
     reader, options = crawl.reader, crawl.options
-    scope = options.scope_of_crawl(await reader.note(SCOPE_NOTE)) if options else None
+    scope = options.scope_of_crawl(await reader.metadata(SCOPE_NOTE)) if options else None
     known = await reader.url(LinkFilter(scope or Scope.for_seeds("any", []), str).file(url).key)
     known = known or await reader.url(sitemap_key(url))
     counts = await reader.counts()

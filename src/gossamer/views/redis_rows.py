@@ -22,7 +22,7 @@ from gossamer.stores.redis.row_changes import (
     read_sketch,
 )
 from gossamer.stores.redis.row_keys import RowKeys, member
-from gossamer.stores.redis.row_loading import read_fields, read_host
+from gossamer.stores.redis.row_reads import read_fields, read_host
 from gossamer.stores.rows import Changes, DomainRow, LeaseRow, RelaxingUrl, ResultRow, SketchRow
 from gossamer.stores.url_record import UrlState
 

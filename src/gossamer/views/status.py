@@ -15,9 +15,9 @@ from gossamer.frontier.scorers.contract import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.resumable import OutputState, key_of, read_states
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import (
     CrawlCounts,
-    CrawlReader,
     DepthCount,
     HostView,
     WorkerReport,
@@ -164,7 +164,7 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
         **states,
         **fields_of(counts, _OF_THE_COUNTS),
         **fields_of(options, _OF_THE_OPTIONS),
-        scorer=unpack_report(await crawl.reader.note(SCORER_NOTE)),
+        scorer=unpack_report(await crawl.reader.metadata(SCORER_NOTE)),
         outcomes=dict(outcomes),
         seeds=await _seeds(crawl),
         given_up=await read_given_up(crawl.reader, counts.outcomes),

@@ -15,11 +15,11 @@ import msgspec
 from gossamer.config import keep_seconds
 from gossamer.coordinator.plan import SCOPE_NOTE, read_options
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reader import RowsReader
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest
-from gossamer.stores.rows import OPTIONS_NOTE
-from gossamer.stores.sqlite.file import read_note
-from gossamer.stores.sqlite.row_reads import SqliteReader
+from gossamer.stores.rows import OPTIONS_NAME
+from gossamer.stores.sqlite.file import read_metadata
+from gossamer.stores.sqlite.rows import SqliteReader
 from gossamer.views.crawls import StoredCrawl, fields_of, open_crawl
 from gossamer.views.verify_pages import page_checks, progress_checks, saved_page_checks
 from gossamer.views.verify_rules import Check, Facts, form_rules
@@ -82,7 +82,7 @@ async def verify(request: ReadRequest, now: float) -> Verification:
                 complete = False
         if counts is not None:
             facts = await _facts(tables, counts, now)
-            seed_keys = await tables.reader.note(SCOPE_NOTE)
+            seed_keys = await tables.reader.metadata(SCOPE_NOTE)
             read = (await tables.reader.bodies.segments()).read
             checks = chain(
                 url_checks(connection, facts, tables.crawl.options, seed_keys),
@@ -111,18 +111,18 @@ async def _open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
             yield CrawlTables(crawl=crawl, reader=reader)
             return
         # Imported when it is needed: the Redis client takes a while to load.
-        from gossamer.stores.redis.row_reads import RedisRowReads  # noqa: PLC0415
+        from gossamer.stores.redis.row_reads import ReadableRedisRows  # noqa: PLC0415
         from gossamer.views.redis_copy import copy_crawl  # noqa: PLC0415
 
-        assert isinstance(reader, RowsReader), "all crawls are read over their rows"
-        assert isinstance(reader.rows, RedisRowReads), "no other kind of store is shared"
+        assert isinstance(reader, CrawlReader), "all crawls are read over their rows"
+        assert isinstance(reader.rows, ReadableRedisRows), "no other kind of store is shared"
         with copy_crawl(reader.rows.address, reader.rows.crawl) as copy:
-            closed = read_note(copy.connection, "closed") == b"yes"
+            closed = read_metadata(copy.connection, "closed") == b"yes"
             running = copy.is_led and not closed
             tables = SqliteReader(
                 copy.connection, copy.where, reader.directory, running=running, closed=closed
             )
-            copied = StoredCrawl(tables, read_options(await tables.note(OPTIONS_NOTE), copy.where))
+            copied = StoredCrawl(tables, read_options(await tables.metadata(OPTIONS_NAME), copy.where))
             yield CrawlTables(crawl=copied, reader=tables, wrong_rows=copy.wrong)
 
 
@@ -149,7 +149,7 @@ def _saved_page_checks(tables: CrawlTables, facts: Facts) -> Iterator[Check]:
 
 async def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
     reader, options = tables.reader, tables.crawl.options
-    starts, expired = await reader.note("starts"), await reader.note("expired_before")
+    starts, expired = await reader.metadata("starts"), await reader.metadata("expired_before")
     known = Facts(
         now=now,
         closed=counts.closed,

@@ -12,7 +12,7 @@ from gossamer.coordinator.plan import StoredOptions
 from gossamer.download.body import CodingError
 from gossamer.frontier.claims import HeldClaim, Refusal, read_claim
 from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
-from gossamer.stores.bodies.content import read_content
+from gossamer.stores.bodies import read_content
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.rows import ReadableRows
 from gossamer.views.verify_rules import PAGE_RULES, PROGRESS_RULES, Check, Facts

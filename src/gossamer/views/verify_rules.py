@@ -16,7 +16,7 @@ from typing import TypeAlias
 import msgspec
 
 from gossamer.model import Outcome
-from gossamer.stores.counting import REASONS_NOTE
+from gossamer.stores.counting import REASONS_NAME
 from gossamer.stores.sqlite.file import COUNT_REASONS, make_tables
 
 Check: TypeAlias = tuple[str, str, Iterator[str]]
@@ -186,7 +186,7 @@ URL_RULES = read_rules(f"""
         UNION ALL
         SELECT key, 0, value FROM json_each((
             SELECT CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END
-            FROM notes WHERE name = '{REASONS_NOTE}'
+            FROM notes WHERE name = '{REASONS_NAME}'
         ))
     ) GROUP BY reason HAVING sum(ended) <> sum(noted)
 -- parent: every URL but the seeds was found on one that has been visited
@@ -290,7 +290,7 @@ PAGE_RULES = read_rules("""
     FROM (SELECT coalesce(sum(size), 0) AS total FROM pages)
     WHERE :bytes < total OR :bytes > total
       AND NOT EXISTS (
-          SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'not_html')
+          SELECT 1 FROM attempts WHERE outcome IN ('duplicate', 'similar', 'unwanted_type')
       ) AND NOT EXISTS (SELECT 1 FROM revisited)
 """)
 

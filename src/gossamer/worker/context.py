@@ -9,7 +9,7 @@ from gossamer.download.client import Client
 from gossamer.frontier.contract import FrontierClient, Settlement
 from gossamer.model import Event, Response
 from gossamer.policy.failures import RETRIES
-from gossamer.stores.bodies.writer import BodyWriter
+from gossamer.stores.body_writer import BodyWriter
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.fetched_page import PageRows

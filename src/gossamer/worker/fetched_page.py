@@ -7,7 +7,7 @@ from gossamer.model import Page, Response
 from gossamer.modules.contract import Delivered
 from gossamer.modules.kept_pages import Reading
 from gossamer.outputs.rows import Carried, pack_carried, row_of
-from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.bodies import ContentPacker
 
 
 class PageRows:

@@ -11,7 +11,7 @@ from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawP
 from gossamer.content.similarity import own_sample
 from gossamer.frontier.contract import KeptPage
 from gossamer.model import Response
-from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.bodies import ContentPacker
 from gossamer.worker.fetched_page import kept_page
 
 LARGE_BYTES: Final = 200_000

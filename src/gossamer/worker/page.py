@@ -25,8 +25,7 @@ from gossamer.frontier.settling import as_claimed
 from gossamer.model import Cause, Event, EventKind, Outcome, Response, ReturnedTask
 from gossamer.model.errors import CrawlError
 from gossamer.model.names import Sketch
-from gossamer.stores.bodies.content import read_content
-from gossamer.stores.bodies.places import BodyReader
+from gossamer.stores.bodies import BodyReader, read_content
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext, with_body_written
 from gossamer.worker.events import tell_end, tell_page

@@ -11,7 +11,7 @@ from gossamer.download.client import Client
 from gossamer.download.options import PRODUCT, Accept
 from gossamer.download.robots import RobotsCache, RobotsLimits
 from gossamer.frontier.contract import FrontierClient, HostFeedback
-from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.rules import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
 from gossamer.policy.size_limits import Allowance

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Protocol
 
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.row_reads import RedisRowReads
+from gossamer.stores.redis.row_reads import ReadableRedisRows
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import ReadableRows, Rows
-from gossamer.stores.sqlite.row_reads import SqliteRowReads
-from gossamer.stores.sqlite.rows import SqliteRows
+from gossamer.stores.sqlite.rows import ReadableSqliteRows, SqliteRows
 
 
 class RowsSetup(Protocol):
@@ -45,13 +44,13 @@ class RedisRowsSetup:
         return rows
 
     def open_to_read(self) -> ReadableRows:
-        reads = RedisRowReads(self._address, self._crawl)
+        reads = ReadableRedisRows(self._address, self._crawl)
         reads.open()
         return reads
 
     def close(self) -> None:
         if self._rows is not None:
-            self._rows.resign()
+            self._rows.lead.resign()
             self._rows.close()
             self._rows = None
 
@@ -72,7 +71,7 @@ class SqliteRowsSetup:
 
     def open_to_read(self) -> ReadableRows:
         connection = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True)
-        return SqliteRowReads(connection, self._path)
+        return ReadableSqliteRows(connection, self._path)
 
     def close(self) -> None:
         if self._rows is not None:

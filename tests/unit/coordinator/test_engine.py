@@ -14,9 +14,9 @@ from gossamer.download.client import Client
 from gossamer.download.options import FetchOptions
 from gossamer.frontier.contract import HostFeedback, Leased, Settled, Settlement, Task
 from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.scheduler import SchedulerRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.scorers import Fifo
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, HostKey, Page, ReturnedTask, Url
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy

@@ -9,8 +9,8 @@ import pytest
 
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.router import SCORED_AT_ONCE, Router
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, Url
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope

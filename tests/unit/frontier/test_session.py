@@ -5,8 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 from gossamer.frontier.contract import FRONTIER, HostFeedback, Leased, Settlement
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
 from gossamer.model import Outcome, Url
 from gossamer.stores.sqlite.rows import SqliteRows

@@ -6,7 +6,7 @@ from typing import cast
 import msgspec
 
 from gossamer.outputs.rows import Carried, pack_carried
-from gossamer.stores.reading import CrawlReader
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import Record, Result
 
 

@@ -6,7 +6,8 @@ from typing import cast
 import msgspec
 import pytest
 
-from gossamer.stores.reading import CrawlCounts, CrawlReader, HostView, WorkerReport, WorkerView
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import CrawlCounts, HostView, WorkerReport, WorkerView
 from gossamer.stores.url_record import UrlState
 from gossamer.views.crawls import StoredCrawl
 from gossamer.views.status import CrawlStatus, WorkerEntry, crawl_status, worker_entries
@@ -42,7 +43,7 @@ class ReaderWithWorkers:
     def __init__(self, counts: CrawlCounts) -> None:
         self._counts = counts
 
-    async def note(self, name: str) -> bytes | None:
+    async def metadata(self, name: str) -> bytes | None:
         return None
 
     async def counts(self) -> CrawlCounts:

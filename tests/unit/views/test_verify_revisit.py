@@ -12,10 +12,10 @@ import xxhash
 from tests.unit.views.reading import broken, in_directory, listed_pages
 
 from gossamer.frontier.contract import HostFeedback, KeptPage, Link, Settlement
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Outcome, Url
-from gossamer.stores.bodies.content import ContentPacker
+from gossamer.stores.bodies import ContentPacker
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope
 from gossamer.worker.link_filter import LinkFilter

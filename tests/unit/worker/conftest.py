@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gossamer.frontier.contract import Task
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Url
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import Web

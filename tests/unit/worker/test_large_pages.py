@@ -9,7 +9,7 @@ import pytest
 from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawPage
 from gossamer.content.similarity import own_sample
 from gossamer.model import Outcome, Response, Url
-from gossamer.stores.bodies.content import read_content
+from gossamer.stores.bodies import read_content
 from gossamer.worker import large_pages
 from gossamer.worker.fetched_page import kept_page
 from gossamer.worker.large_pages import LARGE_BYTES, LargePages

@@ -12,8 +12,8 @@ import pytest
 from gossamer.download.client import Client
 from gossamer.download.options import FetchOptions
 from gossamer.frontier.contract import Leased, Task
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Page, Url
 from gossamer.model.errors import CrawlError
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks

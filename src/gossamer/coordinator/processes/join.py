@@ -29,24 +29,24 @@ from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.model import Event
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.stores.directory import find_crawl
-from gossamer.stores.files import IDENTITY_NOTE
-from gossamer.stores.reading import WORKERS_NOTE, read_workers
+from gossamer.stores.files import IDENTITY_NAME
+from gossamer.stores.reading import WORKERS_NAME, read_workers
 from gossamer.stores.redis.address import RedisAddress, parse_address
-from gossamer.stores.redis.connect import (
-    JOINED_NOTE,
+from gossamer.stores.redis.crawls import find_crawl_name
+from gossamer.stores.redis.lead import LeadHolder
+from gossamer.stores.redis.message_queues import JoinedQueues, heartbeat
+from gossamer.stores.redis.own_server import await_running
+from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.rows import (
+    JOINED_NAME,
+    RedisRows,
     checked_address,
     clock_offset_s,
     open_rows,
     read_joined,
 )
-from gossamer.stores.redis.crawls import find_crawl_name
-from gossamer.stores.redis.lead import LeadHolder
-from gossamer.stores.redis.message_queues import JoinedQueues, alive
-from gossamer.stores.redis.own_server import await_running
-from gossamer.stores.redis.row_keys import RowKeys
-from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.registry import address_in
-from gossamer.stores.rows import OPTIONS_NOTE
+from gossamer.stores.rows import OPTIONS_NAME
 
 SILENT_S = 15.0
 """A worker that lives is heard of many times in this."""
@@ -70,7 +70,7 @@ def _check(
 ) -> str:
     try:
         metadata = rows.metadata()
-        if OPTIONS_NOTE not in metadata:
+        if OPTIONS_NAME not in metadata:
             # Roles may be started before the crawl: they wait for it, in good health.
             return f"{address} answers; the crawl {name} has not begun"
         if role == "frontier":
@@ -84,14 +84,14 @@ def _check(
 
 def _living_workers(rows: RedisRows, metadata: dict[str, bytes]) -> set[int]:
     """Return the numbers of those that have joined and live, and of those the frontier hears of."""
-    joined = read_joined(metadata.get(JOINED_NOTE))
-    signs = rows.are_there([alive(one) for one in joined])
+    joined = read_joined(metadata.get(JOINED_NAME))
+    signs = rows.messages_exist([heartbeat(one) for one in joined])
     numbers = {
         number
         for number, lives in zip(joined.values(), signs, strict=True)
         if lives and number is not None
     }
-    note = metadata.get(WORKERS_NOTE)
+    note = metadata.get(WORKERS_NAME)
     views = [] if note is None else read_workers(note, rows.server_time())
     return numbers | {view.number for view in views if view.silent_s < SILENT_S}
 
@@ -133,7 +133,7 @@ class Membership(msgspec.Struct, frozen=True):
 
     async def is_led(self) -> bool:
         """Tell whether a process leads it; a CrawlError if it is not there any more."""
-        if not await asyncio.to_thread(self.rows.is_there):
+        if not await asyncio.to_thread(self.rows.exists):
             raise CrawlError(
                 f"the crawl {self.plan.name} is not in the store any more: it was deleted, or the "
                 "server has lost its data"
@@ -205,7 +205,7 @@ async def found_crawl(
     await checked_address(store, name, say, allow_insecure=own.insecure_store)
     async with open_rows(address, name, say) as rows:
         metadata = await _metadata(rows, name, address, say)
-        yield address, rows, Plan(unpack_options(metadata[OPTIONS_NOTE], own)), metadata
+        yield address, rows, Plan(unpack_options(metadata[OPTIONS_NAME], own)), metadata
 
 
 async def _metadata(
@@ -214,9 +214,9 @@ async def _metadata(
     """Return what is stored with the crawl as soon as it has begun."""
     give_up_at, is_said = time.monotonic() + PATIENCE_S, False
     while True:
-        await asyncio.to_thread(rows.is_there)
+        await asyncio.to_thread(rows.exists)
         metadata = await asyncio.to_thread(rows.metadata)
-        if OPTIONS_NOTE in metadata:
+        if OPTIONS_NAME in metadata:
             return metadata
         if not is_said:
             is_said = True
@@ -244,7 +244,7 @@ async def join_crawl(own: CrawlOptions, log: MemberLog) -> AsyncIterator[Members
                 frontier=JOINING.proxy(client),
                 clock=clock,
                 metadata=metadata,
-                identity=metadata.get(IDENTITY_NOTE, b"").decode(),
+                identity=metadata.get(IDENTITY_NAME, b"").decode(),
                 rows=rows,
             )
         except CrawlError as error:

@@ -16,8 +16,14 @@ from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
-from gossamer.stores.redis.connect import JOINED_NOTE, read_joined
-from gossamer.stores.redis.message_queues import FrontierQueues, alive, down, sent, up
+from gossamer.stores.redis.message_queues import (
+    FrontierQueues,
+    heartbeat,
+    sent_number,
+    settlement_queue,
+    worker_queue,
+)
+from gossamer.stores.redis.rows import JOINED_NAME, read_joined
 
 LEAVE_WITHIN_S = 3.0
 """How long processes that have joined may take to leave a crawl that is over."""
@@ -95,7 +101,7 @@ class _Process:
         self.server = QueueServer(
             JOINED_CONTRACTS,
             self._served(),
-            lambda message: owner.store.post(down(name), message),
+            lambda message: owner.store.post(worker_queue(name), message),
             on_batch=owner.on_news,
             on_taken=self._taken,
             on_hello=self._greeted,
@@ -121,7 +127,7 @@ class _Process:
 
     def _taken(self) -> None:
         self.untaken -= 1
-        self._owner.store.take_message(up(self.name))
+        self._owner.store.take_message(settlement_queue(self.name))
 
     def _greeted(self, hello: Hello) -> None:
         self.number = hello.worker
@@ -164,7 +170,7 @@ class JoinedProcesses:
     async def begin(self) -> None:
         """Say hello to those that have joined before."""
         self.store.put_metadata(OVER_NOTE, b"")
-        for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
+        for name, number in read_joined(await self.store.note(JOINED_NAME)).items():
             self._noted[name] = number
             self._processes[name] = _Process(name, number, self)
             self._connections.expect(name)
@@ -186,8 +192,8 @@ class JoinedProcesses:
 
     async def _hear(self) -> None:
         while True:
-            rung = await self._queues.rung()
-            await self._read(rung or {*self._processes})
+            senders = await self._queues.wait_for_senders()
+            await self._read(senders or {*self._processes})
             self._raise_what_broke()
 
     async def _see_off_dead(self) -> None:
@@ -278,7 +284,9 @@ class JoinedProcesses:
         if self._processes.pop(process.name, None) is not None:
             process.server.end()
             name = process.name
-            self.store.end_queues([up(name), down(name), sent(name), alive(name)])
+            self.store.end_queues(
+                [settlement_queue(name), worker_queue(name), sent_number(name), heartbeat(name)]
+            )
             self.note()
             self._has_left.set()
 
@@ -287,7 +295,7 @@ class JoinedProcesses:
         found = {process.name: process.number for process in self._processes.values()}
         if found != self._noted:
             self._noted = found
-            self.store.put_metadata(JOINED_NOTE, msgspec.msgpack.encode(found))
+            self.store.put_metadata(JOINED_NAME, msgspec.msgpack.encode(found))
 
     def _raise_what_broke(self) -> None:
         for process in self._processes.values():

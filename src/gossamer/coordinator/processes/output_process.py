@@ -25,9 +25,10 @@ from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes
 from gossamer.outputs.writer import OutputWriter
-from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.reconnect import Absence, StoreAwayError
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import kind_of, reopening
+from gossamer.stores.rows import ReconnectDeadline, StoreAwayError
 
 T = TypeVar("T")
 
@@ -98,7 +99,7 @@ class OutputProcess:
         self._is_lasting = False
         """Whether a reader sees what comes later: a server's does, a file's does not."""
         self._following: asyncio.Task[None] | None = None
-        self._absence = Absence(self._wait)
+        self._deadline = ReconnectDeadline(self._wait)
         self._kept = 0
 
     async def run(self, end: socket.socket) -> None:
@@ -145,7 +146,7 @@ class OutputProcess:
         assert self._writer is not None
         while True:
             await self._writer.follow(reader)
-            self._absence.end()
+            self._deadline.reset()
             self._tell()
             await asyncio.sleep(FOLLOW_EVERY_S)
             if not self._is_lasting:
@@ -168,7 +169,7 @@ class OutputProcess:
                 async with self._open() as reader:
                     return await work(reader)
             except StoreAwayError as error:
-                self._absence.note(error)
+                self._deadline.check(error)
             self._writer.keep()
             await asyncio.sleep(FOLLOW_EVERY_S)
 

@@ -40,9 +40,9 @@ from gossamer.modules.contract import Hooks, ModuleContext
 from gossamer.modules.loading import load_modules
 from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.modules.runner import ModuleRunner
-from gossamer.stores.bodies.places import BODIES_NOTE, read_place
-from gossamer.stores.bodies.writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
-from gossamer.stores.files import IDENTITY_NOTE, CrawlOwner
+from gossamer.stores.bodies import BODIES_NAME, read_place
+from gossamer.stores.body_writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
+from gossamer.stores.files import IDENTITY_NAME, CrawlOwner
 from gossamer.stores.reading import WorkerReport
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.cookies import CookieJars
@@ -116,11 +116,11 @@ async def open_body_writer(
     plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
 ) -> BodyWriter | None:
     """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
-    place = read_place(await store.note(BODIES_NOTE))
+    place = read_place(await store.note(BODIES_NAME))
     if place is None:
         return None
     options = plan.options
-    identity = (await store.note(IDENTITY_NOTE) or b"").decode()
+    identity = (await store.note(IDENTITY_NAME) or b"").decode()
     folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
     keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
     rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)

@@ -15,7 +15,7 @@ from gossamer.coordinator.processes.worker_config import WorkerConfig
 from gossamer.frontier.contract import FrontierClient
 from gossamer.model.errors import CrawlError
 from gossamer.modules.module_stats import FIGURES, ModuleReport
-from gossamer.stores.reconnect import PATIENCE_S
+from gossamer.stores.rows import PATIENCE_S
 
 BUSY = 0.6
 """A worker that wants a core for this share of the time has as much to do as it can do."""

@@ -13,10 +13,9 @@ from typing import Final
 from redis import exceptions
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connection import CONNECT_S, connect, locate
-from gossamer.stores.redis.no_answer import ServerFinding, explain
+from gossamer.stores.redis.connection import CONNECT_S, ServerFinding, connect, explain, locate
+from gossamer.stores.rows import StoreAwayError
 
 OLDEST: Final = {"Redis": (7, 0), "Valkey": (7, 2)}
 """The first versions that have all commands, such as BLMPOP."""

@@ -14,7 +14,7 @@ from gossamer.stores.redis.connection import BlockingLink, linked
 from gossamer.stores.redis.lead import CrawlLead, read_holder
 from gossamer.stores.redis.row_keys import NAMES, REGISTRY, RowKeys
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The number of the format that this version writes."""
 DELETED_AT_ONCE: Final = 1_000
 DELETING_S: Final = 30.0
@@ -37,8 +37,7 @@ OLDER_SILENT_S: Final = 60.0
 def crawl_names(address: RedisAddress) -> list[str]:
     """Return the names of all crawls in a store; a CrawlError says why there is no answer."""
     with linked(address, REGISTRY) as link:
-        (names,) = link.ask(("SMEMBERS", REGISTRY))
-    return sorted(name.decode() for name in names)
+        return sorted(name.decode() for name in link.ask_one("SMEMBERS", REGISTRY))
 
 
 def find_crawl_name(address: RedisAddress, name: str | None) -> str:
@@ -56,7 +55,7 @@ def find_crawl_name(address: RedisAddress, name: str | None) -> str:
 def register_name(address: RedisAddress, name: str) -> None:
     """Have the name of a crawl listed."""
     with linked(address, REGISTRY) as link:
-        link.ask(("SADD", REGISTRY, name))
+        link.ask_one("SADD", REGISTRY, name)
 
 
 # -- formats -------------------------------------------------------------------------------------
@@ -102,7 +101,7 @@ def require_crawl(link: BlockingLink, keys: RowKeys) -> None:
 def store_format(link: BlockingLink, keys: RowKeys) -> None:
     """Store the format, unless another one is there, which is refused."""
     if not check_format(link, keys):
-        link.ask(("SET", keys.format, FORMAT, "NX"))
+        link.ask_one("SET", keys.format, FORMAT, "NX")
 
 
 # -- sizes ---------------------------------------------------------------------------------------
@@ -115,13 +114,13 @@ def memory_of(address: RedisAddress, name: str) -> int:
     which there are several for each host, a bounded sample is, so that nobody has to wait.
     """
     keys = RowKeys(name)
-    single = {getattr(keys, one) for one in NAMES}
+    single = {getattr(keys, key) for key in NAMES}
     with linked(address, keys.prefix.decode()) as link:
         measured = _measure(link, single)
-        (size,) = link.ask(("DBSIZE",))
+        size = link.ask_one("DBSIZE")
         seen, sampled, cursor = 0, 0, b""
         while cursor != b"0" and seen < MOST_MEASURED:
-            ((cursor, names),) = link.ask(("SCAN", cursor or 0, "COUNT", MEASURED_AT_ONCE))
+            cursor, names = link.ask_one("SCAN", cursor or 0, "COUNT", MEASURED_AT_ONCE)
             seen += len(names)
             of_crawl = {key for key in names if key.startswith(keys.everything)}
             sampled += _measure(link, of_crawl - single)
@@ -145,8 +144,7 @@ def check_deletable(address: RedisAddress, name: str) -> None:
         raise UsageError(f"there is no crawl {name} in {address}: {there}")
     keys = RowKeys(name)
     with linked(address, keys.prefix.decode()) as link:
-        (stored,) = link.ask(("GET", keys.lead))
-        holder = read_holder(stored)
+        holder = read_holder(link.ask_one("GET", keys.lead))
         if holder is not None or _has_older_processes(link, keys):
             raise _worked_on(link, keys, "" if holder is None else f" by {holder}")
 
@@ -162,21 +160,22 @@ def delete_crawl(address: RedisAddress, name: str) -> None:
     with linked(address, keys.prefix.decode()) as link, linked(address, REGISTRY) as registry:
         lead = CrawlLead(link, keys, DELETING_S)
         if not lead.try_to_take():
-            raise _worked_on(link, keys, f" by {lead.holder() or 'another process'}")
+            holder = read_holder(link.ask_one("GET", keys.lead))
+            raise _worked_on(link, keys, f" by {holder or 'another process'}")
         delete_rows(link, keys, lead.renew)
-        registry.ask(("SREM", REGISTRY, name))
+        registry.ask_one("SREM", REGISTRY, name)
         lead.renew()  # nobody has taken it meanwhile
-        link.ask(("DEL", keys.commit, keys.lead))
+        link.ask_one("DEL", keys.commit, keys.lead)
 
 
-def delete_rows(link: BlockingLink, keys: RowKeys, keep_lead: Callable[[], None]) -> None:
+def delete_rows(link: BlockingLink, keys: RowKeys, renew_lead: Callable[[], None]) -> None:
     """Delete all of a crawl but its lead, in whatever format it is."""
     cursor, pattern = b"0", keys.everything + b"*"
     while True:
-        ((cursor, names),) = link.ask(("SCAN", cursor, "MATCH", pattern, "COUNT", DELETED_AT_ONCE))
+        cursor, names = link.ask_one("SCAN", cursor, "MATCH", pattern, "COUNT", DELETED_AT_ONCE)
         if gone := {*names} - {keys.lead, keys.commit}:
-            link.ask(("UNLINK", *gone))
-        keep_lead()
+            link.ask_one("UNLINK", *gone)
+        renew_lead()
         if cursor == b"0":
             return
 

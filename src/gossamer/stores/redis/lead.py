@@ -18,11 +18,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import CrawlChangedError
-from gossamer.stores.redis.connection import BlockingLink, Command, pack
-from gossamer.stores.redis.no_answer import complaint
+from gossamer.stores.redis.connection import BlockingLink, Command, describe_error, pack
 from gossamer.stores.redis.row_changes import PackedChanges
 from gossamer.stores.redis.row_keys import HOLD_S, WATCHED_S, RowKeys, pack_entry
+from gossamer.stores.rows import Changes, CrawlChangedError
 
 LEAD_S: Final = 4.5
 """How long nobody else may take the lead after the last word of the one that has it."""
@@ -102,16 +101,11 @@ class CrawlLead:
             ("EXISTS", keys.watched),
             ("EXISTS", keys.hold),
         )
-        self._looking, self._looks = pack(*looking), len(looking)
+        self._looking = [*map(pack, looking)]
 
     def myself(self, since: float) -> LeadHolder:
         """Return this process as others are shown it."""
         return LeadHolder(self.token, socket.gethostname(), os.getpid(), since, self._role)
-
-    def holder(self) -> LeadHolder | None:
-        """Return who has the lead."""
-        (stored,) = self._link.ask(("GET", self._keys.lead))
-        return read_holder(stored)
 
     def taken_by(self, holder: LeadHolder | None) -> CrawlError:
         """Return the error of a lead that another process has."""
@@ -146,7 +140,7 @@ class CrawlLead:
             if stored.lead != self._value:
                 self._link.send(("UNWATCH",))
                 self._value = None
-            elif self._execute(pack(("DEL", self._keys.lead)), 1):
+            elif self._execute([pack(("DEL", self._keys.lead))]):
                 self._value = None
 
     # -- transactions ----------------------------------------------------------------------------
@@ -185,12 +179,9 @@ class CrawlLead:
 
     def _look(self, reads: Sequence[bytes] = ()) -> tuple[_Stored, list[Any]]:
         """Return what is stored, and what else is to be read before a transaction."""
-        packed = b"".join([self._looking, *reads])
-        answers = self._link.answers(packed, self._looks + len(reads))
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
-        return _Stored(*answers[1 : self._looks]), answers[self._looks :]
+        answers = self._link.send_packed([*self._looking, *reads])
+        looks = len(self._looking)
+        return _Stored(*answers[1:looks]), answers[looks:]
 
     def _check(self, stored: _Stored) -> None:
         """Refuse to write if another process leads, or has, or if the server has lost writes."""
@@ -226,22 +217,22 @@ class CrawlLead:
         else:
             end.append(("PEXPIRE", keys.lead, lead_ms))
         if stored.is_watched and stamp != stored.stamp:
-            entry = pack_entry(number, None if changes is None else changes.changed)
+            entry = pack_entry(number, Changes()) if changes is None else changes.entry(number)
             end += [("RPUSH", keys.journal, entry), ("EXPIRE", keys.journal, WATCHED_S)]
-        packed, count = (b"", 0) if changes is None else changes.commands(answers)
-        return self._execute(packed + pack(*end), count + len(end))
+        commands = [] if changes is None else changes.commands(answers)
+        return self._execute([*commands, *map(pack, end)])
 
-    def _execute(self, packed: bytes, count: int) -> bool:
+    def _execute(self, commands: Sequence[bytes]) -> bool:
         """Have commands carried out together; False if anything has changed since `_look`.
 
         A CrawlError says why they were refused.
         """
-        sent = pack(("MULTI",)) + packed + pack(("EXEC",))
-        *queued, executed = self._link.answers(sent, count + 2, same=True)
+        sent = [pack(("MULTI",)), *commands, pack(("EXEC",))]
+        *queued, executed = self._link.answers(sent, same=True)
         if isinstance(executed, Exception):
             errors = [answer for answer in queued if isinstance(answer, Exception)]
             first = errors[0] if errors else executed
-            raise CrawlError(complaint(first)) from first
+            raise CrawlError(describe_error(first)) from first
         for answer in executed or ():
             if isinstance(answer, Exception):
                 raise CrawlError(

@@ -1,9 +1,9 @@
 """The queues between the frontier of a crawl and processes that have joined it, as lists in Redis.
 
-A process appends its messages to the list `<name>:up` and says so with its name in one list for
-all (`bell`), where the frontier waits. The frontier reads a message where it lies; it is taken
-away, and its answer appended to `<name>:down`, in the commit that has its effects (`Changes.taken`,
-`Changes.sent`). Whoever reads takes a message away only when it has it, so none is lost on its way.
+A process appends its messages to its settlement queue, and its name to the list `senders`, where
+the frontier waits. The frontier reads a message and leaves it in the queue; the commit that has its
+effects removes it, and appends its answer to the worker queue (`Changes.taken`, `Changes.sent`).
+A process removes a message when it has read it, so none is lost on its way.
 """
 
 import asyncio
@@ -18,11 +18,18 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connection import ANSWER_S, Command, Nodes, Patience, pack, settings
-from gossamer.stores.redis.no_answer import crawl_error
+from gossamer.stores.redis.connection import (
+    ANSWER_S,
+    Backoff,
+    Command,
+    Nodes,
+    crawl_error,
+    pack,
+    settings,
+)
 from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.rows import StoreAwayError
 
 WAIT_S: Final = 1.0
 """How long a list is waited for at the server; then it is looked at all the same."""
@@ -32,26 +39,26 @@ READ_AT_ONCE: Final = 256
 RUNG_AT_ONCE: Final = 1_000
 ERRORS: Final = (exceptions.RedisError, OSError, RuntimeError)
 """What goes wrong with a server; uvloop says with the last that the other side has hung up."""
-BELL: Final = "bell"
+SENDERS: Final = "senders"
 _CLIENT_NAME: Final = re.compile(rb" name=(\S+)")
 
 
-def up(name: str) -> str:
+def settlement_queue(name: str) -> str:
     """Return the queue of what a process says to the frontier: its settlements, and the rest."""
-    return f"{name}:up"
+    return f"{name}:settlements"
 
 
-def down(name: str) -> str:
+def worker_queue(name: str) -> str:
     """Return the queue of what the frontier says to a process: its leased URLs, and the rest."""
-    return f"{name}:down"
+    return f"{name}:leases"
 
 
-def sent(name: str) -> str:
+def sent_number(name: str) -> str:
     """Return where the number of the last message stands that a process has sent."""
     return f"{name}:sent"
 
 
-def alive(name: str) -> str:
+def heartbeat(name: str) -> str:
     """Return what is there while a process lives, and runs out after it."""
     return f"{name}:alive"
 
@@ -62,7 +69,7 @@ class AsyncLink:
     def __init__(self, address: RedisAddress, keys: RowKeys, tell: Callable[[str], None]) -> None:
         self._nodes = Nodes(address)
         self._key = keys.prefix.decode()
-        self._patience = Patience(tell)
+        self._backoff = Backoff(tell)
         self._connection: AbstractConnection | None = None
         self.losses = 0
         """How often the connection was lost."""
@@ -73,9 +80,9 @@ class AsyncLink:
             try:
                 answers = await self.send(*commands)
             except StoreAwayError as error:
-                await asyncio.sleep(self._patience.after(error))
+                await asyncio.sleep(self._backoff.pause_after(error))
             else:
-                self._patience.end()
+                self._backoff.reset()
                 return answers
 
     async def send(self, *commands: Command) -> list[Any]:
@@ -84,7 +91,7 @@ class AsyncLink:
         try:
             connection = self._connection or await self._connect()
             async with asyncio.timeout(ANSWER_S):
-                await connection.send_packed_command([pack(*commands)])
+                await connection.send_packed_command([*map(pack, commands)])
                 answers = [await connection.read_response(disable_decoding=True) for _ in commands]
             is_done = True
         except ERRORS as error:
@@ -123,10 +130,13 @@ class JoinedQueues:
         self, address: RedisAddress, keys: RowKeys, name: str, tell: Callable[[str], None]
     ) -> None:
         self._name = name
-        self._bell = keys.messages(BELL)
-        self._up, self._down = keys.messages(up(name)), keys.messages(down(name))
-        self._sent = keys.messages(sent(name))
-        self._alive = keys.messages(alive(name))
+        self._senders = keys.messages(SENDERS)
+        self._settlements, self._leases = (
+            keys.messages(settlement_queue(name)),
+            keys.messages(worker_queue(name)),
+        )
+        self._sent_number = keys.messages(sent_number(name))
+        self._heartbeat = keys.messages(heartbeat(name))
         self._sending = AsyncLink(address, keys, tell)
         self._receiving = AsyncLink(address, keys, lambda _: None)  # one says it
         self._losses = 0
@@ -136,7 +146,7 @@ class JoinedQueues:
         is_whole, is_sure = True, self._sending.losses == self._losses
         while True:
             if not is_sure:  # it may have got there, or others be gone
-                (last,) = await self._sending.ask(("GET", self._sent))
+                (last,) = await self._sending.ask(("GET", self._sent_number))
                 self._losses, there = self._sending.losses, int(last or 0)
                 is_whole = is_whole and there >= number - 1
                 if there == number:
@@ -144,9 +154,9 @@ class JoinedQueues:
             try:
                 await self._sending.send(
                     ("MULTI",),
-                    ("RPUSH", self._up, message),
-                    ("SET", self._sent, number),
-                    ("RPUSH", self._bell, self._name),
+                    ("RPUSH", self._settlements, message),
+                    ("SET", self._sent_number, number),
+                    ("RPUSH", self._senders, self._name),
                     ("EXEC",),
                 )
             except StoreAwayError:
@@ -156,17 +166,17 @@ class JoinedQueues:
 
     async def receive(self) -> list[bytes]:
         """Return the messages that are there; wait a moment for some if there are none."""
-        sign = ("SET", self._alive, 1, "PX", round(ALIVE_S * 1000))
-        name = ("CLIENT", "SETNAME", self._alive)  # `FrontierQueues.connected` finds it
-        waiting = ("BLMOVE", self._down, self._down, "LEFT", "LEFT", WAIT_S)
-        reading = ("LRANGE", self._down, 0, READ_AT_ONCE - 1)
+        sign = ("SET", self._heartbeat, 1, "PX", round(ALIVE_S * 1000))
+        name = ("CLIENT", "SETNAME", self._heartbeat)  # `FrontierQueues.connected` finds it
+        waiting = ("BLMOVE", self._leases, self._leases, "LEFT", "LEFT", WAIT_S)
+        reading = ("LRANGE", self._leases, 0, READ_AT_ONCE - 1)
         *_, messages = await self._receiving.ask(sign, name, waiting, reading)
         return list(messages)
 
     async def drop(self, count: int) -> None:
         """Take the first messages away, which were read."""
         with suppress(CrawlError):  # those that are still there are read again, which does no harm
-            await self._receiving.send(("LTRIM", self._down, count, -1))
+            await self._receiving.send(("LTRIM", self._leases, count, -1))
 
     async def close(self) -> None:
         """Let go of the server."""
@@ -182,12 +192,12 @@ class FrontierQueues:
         # Commits say when the server is away.
         self._waiting, self._reading = (AsyncLink(address, keys, lambda _: None) for _ in range(2))
         self._turn = asyncio.Lock()
-        self._bell = keys.messages(BELL)
+        self._senders = keys.messages(SENDERS)
 
-    async def rung(self) -> set[str]:
+    async def wait_for_senders(self) -> set[str]:
         """Return who has said something since the last call; wait a moment if nobody has."""
         (found,) = await self._waiting.ask(
-            ("BLMPOP", WAIT_S, 1, self._bell, "LEFT", "COUNT", RUNG_AT_ONCE)
+            ("BLMPOP", WAIT_S, 1, self._senders, "LEFT", "COUNT", RUNG_AT_ONCE)
         )
         return set() if found is None else {name.decode() for name in found[1]}
 
@@ -196,7 +206,7 @@ class FrontierQueues:
         if not offsets:
             return {}
         commands = [
-            ("LRANGE", self._keys.messages(up(name)), offset, -1)
+            ("LRANGE", self._keys.messages(settlement_queue(name)), offset, -1)
             for name, offset in offsets.items()
         ]
         async with self._turn:
@@ -213,7 +223,7 @@ class FrontierQueues:
             except CrawlError:
                 return None
         there = set(_CLIENT_NAME.findall(clients))
-        return {name for name in names if self._keys.messages(alive(name)) in there}
+        return {name for name in names if self._keys.messages(heartbeat(name)) in there}
 
     async def close(self) -> None:
         """Let go of the server."""

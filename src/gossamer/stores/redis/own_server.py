@@ -34,12 +34,13 @@ from gossamer.stores.directory import (
     is_own_redis,
     make_folder,
 )
-from gossamer.stores.reading import CrawlReader, ReadRequest
+from gossamer.stores.reader import CrawlReader
+from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connect import open_redis_reader
 from gossamer.stores.redis.connection import connect
 from gossamer.stores.redis.crawls import crawl_names
 from gossamer.stores.redis.row_keys import RowKeys
+from gossamer.stores.redis.rows import open_redis_reader
 
 SETTINGS = (
     "--port 0 --unixsocketperm 700 --databases 1 --loglevel warning --logfile log --appendonly yes "

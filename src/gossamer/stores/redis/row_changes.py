@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import asdict, astuple, replace
 
 from gossamer.model import Cause, HostKey, Outcome
 from gossamer.stores.redis.connection import Word, pack
-from gossamer.stores.redis.row_keys import ChangedRows, RowKeys, member, number_of, rows_of
+from gossamer.stores.redis.row_keys import RowKeys, member, number_of, pack_entry
 from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 
@@ -27,22 +28,15 @@ encode: Final[Callable[[object], bytes]] = msgspec.msgpack.Encoder().encode
 decode_url: Final = msgspec.msgpack.Decoder(UrlRow).decode
 decode_page: Final = msgspec.msgpack.Decoder(PageRow).decode
 decode_sample: Final = msgspec.msgpack.Decoder(tuple[bytes, bytes | None]).decode
+_decode_attempt: Final = msgspec.msgpack.Decoder(
+    tuple[float, Outcome, Cause | None, str, int | None]
+).decode
+
+_UNSCORED: Final = int(UrlState.UNSCORED)
+_QUEUED: Final = int(UrlState.QUEUED)
 
 Place: TypeAlias = tuple[int, int]
 """A priority queue of a host."""
-
-
-class StoredAttempt(msgspec.Struct, array_like=True, frozen=True):
-    """An attempt as it is stored."""
-
-    at: float
-    outcome: Outcome
-    cause: Cause | None
-    detail: str
-    status: int | None
-
-
-decode_attempt: Final = msgspec.msgpack.Decoder(StoredAttempt).decode
 
 
 class RowNumbers(msgspec.Struct):
@@ -63,28 +57,15 @@ def queue_where(state: int, queue: int | None) -> int:
     return queue if state == _QUEUED and queue is not None else NO_QUEUE
 
 
-_UNSCORED: Final = int(UrlState.UNSCORED)
-_QUEUED: Final = int(UrlState.QUEUED)
-
-
 class PackedCommands:
     """Commands of one transaction as they are sent: few large ones, and none too large."""
 
     def __init__(self) -> None:
-        self._packed: list[bytes] = []
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self._packed)
-
-    def packed(self) -> bytes:
-        """Return them all."""
-        return b"".join(self._packed)
+        self.packed: list[bytes] = []
 
     def add(self, *command: Word) -> None:
         """Add one command."""
-        self._packed.append(pack(command))
+        self.packed.append(pack(command))
 
     def set_fields(self, key: bytes, fields: Mapping[Any, bytes]) -> None:
         """Set fields of a hash."""
@@ -92,9 +73,8 @@ class PackedCommands:
 
     def change_fields(self, key: bytes, fields: Mapping[Any, bytes | None]) -> None:
         """Set fields of a hash, and remove those without a value."""
-        kept = {name: value for name, value in fields.items() if value is not None}
-        self.set_fields(key, kept)
-        self.add_words(b"HDEL", key, [name for name in fields if name not in kept])
+        self.set_fields(key, {name: value for name, value in fields.items() if value is not None})
+        self.add_words(b"HDEL", key, [name for name, value in fields.items() if value is None])
 
     def set_keys(self, key: bytes, ids: Mapping[bytes, int] | Mapping[HostKey, int]) -> None:
         """Set fields of a hash that tell ids."""
@@ -160,8 +140,8 @@ class _QueueMoves:
             self._unscored += (b"SET", b"u1", b"#%d" % url_id, int(queue == URL_QUEUE))
         self.queues[url_id] = queue
 
-    def keep(self) -> None:
-        """Note where the URLs are from now on."""
+    def record(self) -> None:
+        """Remember where the URLs are from now on."""
         queue_of, last = self._queue_of, max(self.queues, default=0)
         if last >= len(queue_of):
             queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
@@ -188,39 +168,40 @@ class PackedChanges:
         self._keys = keys
         self._queue_of = queue_of
         self._out = out = PackedCommands()
-        self.urls = {one: encode(row) for one, row in changes.urls.items()}
+        self.urls = {url_id: encode(row) for url_id, row in changes.urls.items()}
         self.url_changes = changes.url_changes
         self._states = {
-            one: change.state
-            for one, change in changes.url_changes.items()
+            url_id: change.state
+            for url_id, change in changes.url_changes.items()
             if change.state is not None
         }
         """Of URLs that may come into another queue, that which their stored rows name."""
-        self.requeued = [one for one, state in self._states.items() if state == _QUEUED]
-        rows = {one: row.state for one, row in changes.urls.items()}
-        self.unscored = {one: state == _UNSCORED for one, state in (rows | self._states).items()}
+        self.requeued = [url_id for url_id, state in self._states.items() if state == _QUEUED]
+        states = {url_id: row.state for url_id, row in changes.urls.items()} | self._states
+        self.unscored = {url_id: state == _UNSCORED for url_id, state in states.items()}
         """Whether URLs wait for their score from now on."""
-        self.known = {row.key: one for one, row in changes.urls.items() if one > numbers.url}
-        self.host_ids = {row.key: one for one, row in changes.hosts.items() if one > numbers.host}
+        self.known = {row.key: row.id for row in changes.urls.values() if row.id > numbers.url}
+        hosts = changes.hosts.values()
+        self.host_ids = {row.key: row.id for row in hosts if row.id > numbers.host}
         self.metadata = changes.metadata
         self.links = changes.links
         self.attempts: dict[str, bytes] = {}
-        self.hosts = {one: encode(row) for one, row in changes.hosts.items()}
-        self.host_urls = changes.host_urls | {one: row.urls for one, row in changes.hosts.items()}
-        self.pages = {one: encode(row) for one, row in changes.pages.items()}
+        self.hosts = {host: encode(row) for host, row in changes.hosts.items()}
+        self.host_urls = changes.host_urls | {row.id: row.urls for row in hosts}
+        self.pages = {number: encode(row) for number, row in changes.pages.items()}
         self.reported = changes.reported
         self.contents = changes.contents
         gone: dict[int, bytes | None] = dict.fromkeys(changes.dropped)
         self.bands = gone | {
-            one: FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
-            for one, sketch in changes.sketches.items()
+            page: FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
+            for page, sketch in changes.sketches.items()
         }
         self.samples = gone | {
-            one: encode((sketch.sample, sketch.own)) for one, sketch in changes.sketches.items()
+            page: encode((sketch.sample, sketch.own)) for page, sketch in changes.sketches.items()
         }
         self.dropped = changes.dropped
         self.results: dict[int, bytes] = {}
-        self.rows: dict[int, bytes] = {}
+        self.result_rows: dict[int, bytes] = {}
         """Of the results that have one."""
         self._rows_dropped = changes.rows_dropped
         self._rows_expired = changes.rows_expired
@@ -229,10 +210,10 @@ class PackedChanges:
         self._write_pages(changes)
         self._write_results(changes, numbers)
         self._write_messages(changes)
-        for name, ids in (("url", changes.urls), ("host", changes.hosts), ("page", changes.pages)):
-            setattr(numbers, name, max(getattr(numbers, name), max(ids, default=0)))
-        last = msgspec.structs.asdict(numbers)
-        out.set_fields(keys.numbers, {name: b"%d" % number for name, number in last.items()})
+        numbers.url = max(numbers.url, *changes.urls, 0)
+        numbers.host = max(numbers.host, *changes.hosts, 0)
+        numbers.page = max(numbers.page, *changes.pages, 0)
+        out.set_fields(keys.numbers, {name: b"%d" % n for name, n in asdict(numbers).items()})
         self._url_reads = _chunks(changes.url_changes)
         self._page_reads = _chunks(changes.reported)
         self.reads = self._pack_reads()
@@ -250,10 +231,10 @@ class PackedChanges:
             reads.append(pack(("ZRANGE", keys.row_ages, "-inf", until, "BYSCORE")))
         return reads
 
-    def commands(self, answers: Sequence[Any]) -> tuple[bytes, int]:
-        """Return the commands, and how many they are, given the answers of `reads`."""
+    def commands(self, answers: Sequence[Any]) -> list[bytes]:
+        """Return the commands, given the answers of `reads`."""
         if not answers:
-            return self._out.packed(), self._out.count
+            return self._out.packed
         keys, more = self._keys, PackedCommands()
         left = list(answers)
         moves = _QueueMoves(self._queue_of)
@@ -278,17 +259,16 @@ class PackedChanges:
             more.add_words(b"HDEL", keys.result_rows, [*map(number_of, results)])
             more.add_words(b"ZREM", keys.row_ages, [*results])
         self._moves = moves
-        return self._out.packed() + more.packed(), self._out.count + more.count
+        return self._out.packed + more.packed
 
-    @property
-    def changed(self) -> ChangedRows:
-        """The rows that change."""
-        return rows_of(self._changes)
+    def entry(self, commit: int) -> bytes:
+        """Return what the journal says of it, for whoever copies."""
+        return pack_entry(commit, self._changes)
 
     def end(self) -> None:
         """Note what is on the server now."""
         if self._moves is not None:
-            self._moves.keep()
+            self._moves.record()
 
     def may_move(self, url_id: int) -> bool:
         """Tell whether a URL may be in another queue than on the server, or in none."""
@@ -322,20 +302,21 @@ class PackedChanges:
         moves = _QueueMoves(self._queue_of)
         for row in changes.urls.values():
             moves.place(row)
-        moves.keep()
+        moves.record()
         out.set_fields(keys.urls, self.urls)
         out.set_keys(keys.known, self.known)
         moves.write(out, keys)
-        out.change_fields(keys.links, {one: links or None for one, links in changes.links.items()})
+        out.change_fields(
+            keys.links, {url_id: links or None for url_id, links in changes.links.items()}
+        )
         bits: list[Word] = []
-        for one, links in changes.links.items():
-            bits += (b"SET", b"u1", b"#%d" % one, 1 if links else 0)
+        for url_id, packed in changes.links.items():
+            bits += (b"SET", b"u1", b"#%d" % url_id, 1 if packed else 0)
         out.add_words(b"BITFIELD", keys.linked, bits)
         for url_id, attempts in changes.attempts.items():
             first = changes.urls[url_id].attempts - len(attempts)
             for number, attempt in enumerate(attempts, first):
-                stored = StoredAttempt(**msgspec.structs.asdict(attempt))
-                self.attempts[f"{url_id}:{number}"] = encode(stored)
+                self.attempts[f"{url_id}:{number}"] = encode(astuple(attempt))
         out.set_fields(keys.attempts, self.attempts)
         return moves.added
 
@@ -343,7 +324,7 @@ class PackedChanges:
         keys, out = self._keys, self._out
         out.set_fields(keys.hosts, self.hosts)
         out.set_keys(keys.host_ids, self.host_ids)
-        out.set_fields(keys.host_urls, {one: b"%d" % n for one, n in self.host_urls.items()})
+        out.set_fields(keys.host_urls, {host: b"%d" % n for host, n in self.host_urls.items()})
         out.set_fields(keys.domains, {name: encode(row) for name, row in changes.domains.items()})
         out.change_fields(keys.metadata, changes.metadata)
         out.change_fields(keys.leases, _encoded(changes.leases))
@@ -353,7 +334,7 @@ class PackedChanges:
         keys, out = self._keys, self._out
         for number in changes.reported:
             if number in changes.pages:
-                page = msgspec.structs.replace(changes.pages[number])
+                page = replace(changes.pages[number])
                 self.pages[number] = encode(self.changed_page(page))
         out.set_fields(keys.pages, self.pages)
         contents = {number: packed for number, (_, packed) in self.contents.items()}
@@ -365,7 +346,7 @@ class PackedChanges:
 
     def _write_results(self, changes: Changes, numbers: RowNumbers) -> None:
         keys, out = self._keys, self._out
-        results, rows = self.results, self.rows
+        results, rows = self.results, self.result_rows
         ages: list[Item] = []
         for result in changes.results:
             number, at = result.number, result.settled_at
@@ -406,7 +387,7 @@ def read_sketch(number: int, bands: bytes | None, sample: bytes | None) -> Sketc
 
 def read_attempt(stored: bytes) -> Attempt:
     """Return an attempt as it was stored."""
-    return Attempt(**msgspec.structs.asdict(decode_attempt(stored)))
+    return Attempt(*_decode_attempt(stored))
 
 
 def _encoded(rows: Mapping[Any, object]) -> dict[Any, bytes | None]:

@@ -6,7 +6,7 @@ decimal; members of sorted sets are 8 bytes, so that equal scores are in the ord
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -33,8 +33,8 @@ class RowKeys:
     wanted: bytes  # string that runs out: a coordinator wants the lead
     standby: bytes  # hash: token -> who stands by, and when it last said so
     numbers: bytes  # hash: how far the numbers of rows go (`row_changes.RowNumbers`)
-    # who copies (journal.py)
-    watched: bytes  # string that runs out: commits note what they change
+    # who copies (views/redis_copy.py)
+    watched: bytes  # string that runs out: commits write a journal
     journal: bytes  # list that runs out: what they have changed, an entry a commit
     hold: bytes  # string that soon runs out: commits wait
     # the crawl
@@ -89,12 +89,8 @@ class RowKeys:
 NAMES: Final = {name: name.replace("_", "-") for name in RowKeys.__annotations__}
 """The attributes of the keys of which a crawl has one each, and how those end."""
 
-_MEMBER: Final = struct.Struct(">Q")
-
-
-def member(number: int) -> bytes:
-    """Return a number as a member of a sorted set."""
-    return _MEMBER.pack(number)
+member: Final[Callable[[int], bytes]] = struct.Struct(">Q").pack
+"""Returns a number as a member of a sorted set."""
 
 
 def number_of(packed: bytes) -> int:
@@ -120,31 +116,23 @@ class ChangedRows(msgspec.Struct, array_like=True):
     domains: Sequence[str] = ()
 
 
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(ChangedRows).decode
-
-
-def rows_of(changes: Changes) -> ChangedRows:
-    """Return what changes are about."""
+def pack_entry(commit: int, changes: Changes) -> bytes:
+    """Return the entry of a commit: what its changes are about."""
     urls = changes.urls, changes.url_changes, changes.links, changes.leases, changes.relaxing
     pages = changes.pages, changes.reported, changes.contents, changes.sketches, changes.dropped
-    return ChangedRows(
+    changed = ChangedRows(
+        commit=commit,
         urls=[*set[int]().union(*urls)],
         hosts=[*changes.hosts.keys() | changes.host_urls.keys()],
         pages=[*set[int]().union(*pages)],
         domains=[*changes.domains],
     )
-
-
-def pack_entry(commit: int, changed: ChangedRows | None) -> bytes:
-    """Return the entry of a commit."""
-    rows = ChangedRows() if changed is None else changed
-    return _encode(msgspec.structs.replace(rows, commit=commit))
+    return msgspec.msgpack.encode(changed)
 
 
 def read_entry(packed: bytes) -> ChangedRows:
     """Return an entry as it was packed."""
-    return _decode(packed)
+    return msgspec.msgpack.decode(packed, type=ChangedRows)
 
 
 def merge(entries: Sequence[ChangedRows]) -> ChangedRows:

@@ -9,22 +9,31 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from gossamer.model import HostKey
-from gossamer.stores.redis import row_loading
 from gossamer.stores.redis.address import RedisAddress
-from gossamer.stores.redis.connection import ERRORS, BlockingLink, Command, Nodes, Word
+from gossamer.stores.redis.connection import (
+    ERRORS,
+    BlockingLink,
+    Command,
+    Nodes,
+    Word,
+    describe_error,
+)
 from gossamer.stores.redis.crawls import require_crawl
 from gossamer.stores.redis.lead import LEAD_S, LeadHolder, ServerForgotError, read_holder
-from gossamer.stores.redis.no_answer import complaint
 from gossamer.stores.redis.row_changes import (
+    FETCHED_AT,
+    NO_QUEUE,
     PackedChanges,
     RowNumbers,
     decode_page,
     decode_url,
+    queue_where,
     read_attempt,
     read_sketch,
 )
@@ -47,20 +56,49 @@ from gossamer.stores.url_record import Attempt
 
 log = logging.getLogger("gossamer.store")
 
+T = TypeVar("T")
+
+AT_ONCE: Final = 8_000
+"""How many rows are read in one round trip when all are; divisible by 8."""
 RESULTS_AT_ONCE: Final = 1_000
 """From how many results on the server is asked first how many there are."""
 EQUALS: Final = 16
 """How many of the same score are read in passing."""
 _BEFORE_ALL: Final = (float("-inf"), 0)
 _EVERY: Final = 2**31
+
+_decode_host: Final = msgspec.msgpack.Decoder(HostRow).decode
 _decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode
 _decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
 _decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
 _decode_result: Final = msgspec.msgpack.Decoder(ResultRow).decode
 
+_LOADED: Final[dict[str, Any]] = {
+    **dict.fromkeys(("id", "host", "state", "depth", "hops"), int),
+    **dict.fromkeys(("page", "queue"), int | None),
+    "key": bytes,
+    "redirect": bool,
+    "finished_at": float | None,
+    "sitemap_of": str | None,
+}
+"""The fields of a `UrlRow` that are loaded into memory; the others are passed over."""
+_decode_loaded: Final = msgspec.msgpack.Decoder(
+    msgspec.defstruct(
+        "LoadedUrl",
+        [(name, _LOADED.get(name, object)) for name in UrlRow.__struct_fields__],
+        array_like=True,
+        gc=False,
+    )
+).decode
+_HAS_LINKS: Final = KnownUrl._fields.index("has_links")
+_before: Final = attrgetter(*KnownUrl._fields[:_HAS_LINKS])
+_after: Final = attrgetter(*KnownUrl._fields[_HAS_LINKS + 1 :])
 
-class RedisRowReads:
+
+class ReadableRedisRows:
     """The rows of one crawl, to be read, whoever has its lead."""
+
+    errors: tuple[type[Exception], ...] = ERRORS
 
     def __init__(
         self,
@@ -96,82 +134,102 @@ class RedisRowReads:
             self.close()
             raise
 
-    @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        """The exceptions of the database."""
-        return ERRORS
-
-    def complaint(self, error: Exception) -> str:
+    def describe_error(self, error: Exception) -> str:
         """Return a sentence for people about an error."""
-        return complaint(error)
-
-    def _say(self, words: str) -> None:
-        """Tell that the server is away."""
-        self._tell(words)
-
-    def holder(self) -> LeadHolder | None:
-        """Return who has the lead, and since when; None: nobody."""
-        (stored,) = self._reading.ask(("GET", self.keys.lead))
-        return read_holder(stored)
-
-    def _last(self) -> RowNumbers:
-        """Return how far the numbers of rows go, as the server has it now."""
-        (stored,) = self._reading.ask(("HGETALL", self.keys.numbers))
-        told = {name.decode(): int(value) for name, value in pairs(stored)}
-        return msgspec.convert(told, RowNumbers)
-
-    def standbys(self) -> list[LeadHolder]:
-        """Return the processes that stand by."""
-        stored, now = row_loading.read_fields(self._reading, self.keys.standby), self.server_time()
-        found = [msgspec.json.decode(one, type=tuple[LeadHolder, float]) for one in stored.values()]
-        return [one for one, said_at in found if said_at > now - LEAD_S]
-
-    def server_time(self) -> float:
-        """Return the time of the server, which is that of the crawl."""
-        ((seconds, micros),) = self._reading.ask(("TIME",))
-        return int(seconds) + int(micros) / 1e6
+        return describe_error(error)
 
     def close(self) -> None:
         """Let go of the connection."""
         self._reading.close()
 
+    def _say(self, message: str) -> None:
+        """Tell that the server is away."""
+        self._tell(message)
+
+    # -- who works on it -------------------------------------------------------------------------
+
+    def holder(self) -> LeadHolder | None:
+        """Return who has the lead, and since when; None: nobody."""
+        return read_holder(self._reading.ask_one("GET", self.keys.lead))
+
+    def standbys(self) -> list[LeadHolder]:
+        """Return the processes that stand by."""
+        stored, now = read_fields(self._reading, self.keys.standby), self.server_time()
+        signs = [
+            msgspec.json.decode(sign, type=tuple[LeadHolder, float]) for sign in stored.values()
+        ]
+        return [process for process, said_at in signs if said_at > now - LEAD_S]
+
+    def server_time(self) -> float:
+        """Return the time of the server, which is that of the crawl."""
+        seconds, micros = self._reading.ask_one("TIME")
+        return int(seconds) + int(micros) / 1e6
+
     # -- everything, when a crawl is opened ------------------------------------------------------
 
     def metadata(self) -> dict[str, bytes]:
-        """Return what is kept with the crawl as a whole, by name."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.metadata)
+        """Return what is stored of the crawl as a whole, by name."""
+        fields = read_fields(self._all_written(), self.keys.metadata)
         return {name.decode(): value for name, value in fields.items()}
 
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
-        return row_loading.load_urls(self._all_written(), self.keys, self._last().url)
+        return self._load_urls()
+
+    def _load_urls(self, queue_of: "array[int] | None" = None) -> Iterator[KnownUrl]:
+        """Yield the same; note in which queue each is stored."""
+        link, keys, last = self._all_written(), self.keys, self._last().url
+        if queue_of is not None:
+            queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
+        for start in range(0, last + 1, AT_ONCE):
+            ids = range(start, min(start + AT_ONCE, last + 1))
+            stored, bits = link.ask(
+                ("HMGET", keys.urls, *ids),
+                ("GETRANGE", keys.linked, start // 8, (start + AT_ONCE) // 8 - 1),
+            )
+            with_links = _set_bits(bits, start)
+            for packed in stored:
+                if packed is not None:
+                    row: Any = _decode_loaded(packed)
+                    if queue_of is not None:
+                        queue_of[row.id] = queue_where(row.state, row.queue)
+                    has_links = row.id in with_links
+                    yield KnownUrl._make((*_before(row), has_links, *_after(row)))
 
     def known_pages(self) -> Iterator[KnownPage]:
         """Yield what memory holds of every page, in the order of numbers."""
-        return row_loading.load_pages(self._all_written(), self.keys, self._last().page)
+        for _, packed in self._numbered(self._last().page, self.keys.pages):
+            page = decode_page(packed)
+            yield KnownPage(
+                page.number, page.url, page.digest, page.fetched_at, page.reported_depth
+            )
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
-        return row_loading.load_bands(self._all_written(), self.keys, self._last().page, since)
+        size = FETCHED_AT.size
+        for number, packed in self._numbered(self._last().page, self.keys.bands):
+            (fetched_at,) = FETCHED_AT.unpack(packed[:size])
+            if fetched_at > since:
+                yield number, packed[size:]
 
     def hosts(self) -> Iterator[HostRow]:
         """Yield all hosts, in the order of their ids, which are without gaps."""
-        return row_loading.load_hosts(self._all_written(), self.keys, self._last().host)
+        last = self._last().host
+        counts = dict(self._numbered(last, self.keys.host_urls))
+        for host, packed in self._numbered(last, self.keys.hosts):
+            yield read_host(packed, counts.get(host))
 
     def domains(self) -> Iterator[DomainRow]:
         """Yield all domains of which anything is stored."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.domains)
-        return map(_decode_domain, fields.values())
+        return self._every(self.keys.domains, _decode_domain)
 
     def relaxing(self) -> Iterator[RelaxingUrl]:
         """Yield the URLs whose links are still to be followed over a shorter path."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.relaxing)
-        return map(_decode_relaxing, fields.values())
+        return self._every(self.keys.relaxing, _decode_relaxing)
 
     def leases(self) -> Iterator[LeaseRow]:
         """Yield the leases."""
-        fields = row_loading.read_fields(self._all_written(), self.keys.leases)
-        return map(_decode_lease, fields.values())
+        return self._every(self.keys.leases, _decode_lease)
 
     def last_url(self) -> int:
         """Return the id of the last URL; 0 when there is none."""
@@ -185,6 +243,11 @@ class RedisRowReads:
         """Return the number of the last result; 0 when there is none."""
         return self._last().result
 
+    def _last(self) -> RowNumbers:
+        """Return how far the numbers of rows go, as the server has it now."""
+        stored = self._reading.ask_one("HGETALL", self.keys.numbers)
+        return RowNumbers(**{name.decode(): int(value) for name, value in pairs(stored)})
+
     def _all_written(self) -> BlockingLink:
         """Return the connection that reads, when there is nothing that it cannot see."""
         assert self._pending is self._nothing, (
@@ -192,61 +255,66 @@ class RedisRowReads:
         )
         return self._reading
 
+    def _every(self, key: bytes, decode: Callable[[bytes], T]) -> Iterator[T]:
+        return map(decode, read_fields(self._all_written(), key).values())
+
+    def _numbered(self, last: int, key: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yield the fields of a hash whose names are the numbers up to the last."""
+        link = self._all_written()
+        for start in range(1, last + 1, AT_ONCE):
+            numbers = range(start, min(start + AT_ONCE, last + 1))
+            stored = link.ask_one("HMGET", key, *numbers)
+            for number, packed in zip(numbers, stored, strict=True):
+                if packed is not None:
+                    yield number, packed
+
     # -- which there are -------------------------------------------------------------------------
 
     def find_urls(self, keys: Sequence[bytes]) -> list[int]:
         """Return the ids of the URLs with these keys; 0 for one that is not known."""
-        newer = self._pending.known
-        return [int(one or 0) for one in self._fields(self.keys.known, keys, newer)]
+        return [int(url_id or 0) for url_id in self._fields("known", keys)]
 
     def find_hosts(self, keys: Sequence[HostKey]) -> list[int]:
         """Return the ids of hosts; 0 for one that is not known."""
-        newer = self._pending.host_ids
-        return [int(one or 0) for one in self._fields(self.keys.host_ids, keys, newer)]
+        return [int(host or 0) for host in self._fields("host_ids", keys)]
 
     def count_queued(self, host: int, queue: int, before: Item) -> int:
         """Return how many URLs stored in a priority queue of a host come before one in it."""
         if self._pending is self._nothing:
-            (place,) = self._reading.ask(
-                ("ZRANK", self.keys.queued(host, queue), member(before[1]))
-            )
-            return int(place or 0)
+            key = self.keys.queued(host, queue)
+            return int(self._reading.ask_one("ZRANK", key, member(before[1])) or 0)
         return sum(item < before for item in self.read_queue(host, queue, _BEFORE_ALL, _EVERY))
 
     def count_unscored(self, before: int) -> int:
         """Return how many URLs with a smaller id wait for their score."""
         if before <= 0:
             return 0
-        changed = {one: state for one, state in self._pending.unscored.items() if one < before}
-        bits: list[Word] = ["BITFIELD_RO", self.keys.unscored]
-        for one in changed:
-            bits += ("GET", "u1", f"#{one}")
-        count, stored = self._reading.ask(
-            ("BITCOUNT", self.keys.unscored, 0, before - 1, "BIT"), bits
-        )
-        unchanged: int = count - sum(stored)
-        return unchanged + sum(changed.values())
+        key = self.keys.unscored
+        pending = self._pending.unscored.items()
+        changed = {url_id: is_unscored for url_id, is_unscored in pending if url_id < before}
+        bits: list[Word] = ["BITFIELD_RO", key]
+        for url_id in changed:
+            bits += ("GET", "u1", f"#{url_id}")
+        count, stored = self._reading.ask(("BITCOUNT", key, 0, before - 1, "BIT"), bits)
+        return int(count - sum(stored) + sum(changed.values()))
 
     # -- single rows -----------------------------------------------------------------------------
 
     def read_metadata(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return what is kept under these names, a consistent snapshot; None: nothing is."""
-        newer = self._pending.metadata
-        return self._fields(self.keys.metadata, names, newer)
+        """Return what is stored under these names, a consistent snapshot; None: nothing is."""
+        return self._fields("metadata", names)
 
     def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
         """Return the rows of known URLs, in this order."""
         pending = self._pending
-        stored = self._fields(self.keys.urls, ids, pending.urls)
         return [
-            pending.changed_url(one, decode_url(self._there(packed)))
-            for one, packed in zip(ids, stored, strict=True)
+            pending.changed_url(url_id, decode_url(self._required(packed)))
+            for url_id, packed in zip(ids, self._fields("urls", ids), strict=True)
         ]
 
     def read_links(self, ids: Sequence[int]) -> list[bytes]:
         """Return the links of known URLs, in this order; empty for one that has none."""
-        newer = self._pending.links
-        return [links or b"" for links in self._fields(self.keys.links, ids, newer)]
+        return [links or b"" for links in self._fields("links", ids)]
 
     def read_queue(self, host: int, queue: int, after: Item, limit: int) -> list[Item]:
         """Return the first URLs stored in a priority queue of a host that come after an item."""
@@ -273,18 +341,17 @@ class RedisRowReads:
         """Return the histories of known URLs, in this order."""
         rows = self.read_urls(ids)
         names = [f"{row.id}:{number}" for row in rows for number in range(row.attempts)]
-        attempts = iter(self._fields(self.keys.attempts, names, self._pending.attempts))
+        attempts = iter(self._fields("attempts", names))
         return [
-            [read_attempt(self._there(packed)) for packed in islice(attempts, row.attempts)]
+            [read_attempt(self._required(packed)) for packed in islice(attempts, row.attempts)]
             for row in rows
         ]
 
     def read_hosts(self, ids: Sequence[int]) -> list[HostRow]:
         """Return stored hosts, in this order."""
-        rows = self._fields(self.keys.hosts, ids, self._pending.hosts)
-        counts = self._fields(self.keys.host_urls, ids, self._pending.host_urls)
+        rows, counts = self._fields("hosts", ids), self._fields("host_urls", ids)
         return [
-            row_loading.read_host(self._there(packed), count)
+            read_host(self._required(packed), count)
             for packed, count in zip(rows, counts, strict=True)
         ]
 
@@ -297,14 +364,12 @@ class RedisRowReads:
         pending = self._pending
         return [
             None if packed is None else pending.changed_page(decode_page(packed))
-            for packed in self._fields(self.keys.pages, numbers, pending.pages)
+            for packed in self._fields("pages", numbers)
         ]
 
     def read_sketches(self, pages: Sequence[int]) -> list[SketchRow | None]:
         """Return the sketches of pages, in this order; None for one that has none."""
-        keys, pending = self.keys, self._pending
-        bands = self._fields(keys.bands, pages, pending.bands)
-        samples = self._fields(keys.samples, pages, pending.samples)
+        bands, samples = self._fields("bands", pages), self._fields("samples", pages)
         return [*map(read_sketch, pages, bands, samples)]
 
     def read_content(self, page: int) -> bytes | None:
@@ -314,8 +379,7 @@ class RedisRowReads:
             return pending.contents[page][1]
         if page in pending.dropped:
             return None
-        content: bytes | None
-        (content,) = self._reading.ask(("HGET", self.keys.contents, page))
+        content: bytes | None = self._reading.ask_one("HGET", self.keys.contents, page)
         return content
 
     def read_expired(self, before: float, limit: int) -> list[int]:
@@ -323,7 +387,7 @@ class RedisRowReads:
         pending = self._pending
         changed = {*pending.contents, *pending.dropped}
         limits = ("BYSCORE", "LIMIT", 0, limit + len(changed), "WITHSCORES")
-        (stored,) = self._reading.ask(("ZRANGE", self.keys.kept, "-inf", repr(before), *limits))
+        stored = self._reading.ask_one("ZRANGE", self.keys.kept, "-inf", repr(before), *limits)
         pages = [item for item in scored(stored) if item[1] not in changed]
         pages += [(at, page) for page, (at, _) in pending.contents.items() if at <= before]
         return [page for _, page in heapq.nsmallest(limit, pages)]
@@ -342,8 +406,7 @@ class RedisRowReads:
 
     def _results(self, numbers: Sequence[int]) -> list[ResultRow]:
         pending, results = self._pending, []
-        stored = self._fields(self.keys.results, numbers, pending.results)
-        rows = self._fields(self.keys.result_rows, numbers, pending.rows)
+        stored, rows = self._fields("results", numbers), self._fields("result_rows", numbers)
         for packed, row in zip(stored, rows, strict=True):
             if packed is not None:
                 result = _decode_result(packed)
@@ -351,18 +414,20 @@ class RedisRowReads:
                 results.append(pending.changed_result(result))
         return results
 
-    def _fields(self, key: bytes, fields: Sequence[Any], newer: dict[Any, Any]) -> list[Any]:
-        """Return fields of a hash, or what is newer than they are; None for what is not there."""
+    def _fields(self, name: str, fields: Sequence[Any]) -> list[Any]:
+        """Return fields of a hash, or what is newer; None for what is not there.
+
+        The hash and what is pending of it have the same name.
+        """
+        newer: dict[Any, Any] = getattr(self._pending, name)
         asked = [field for field in fields if field not in newer] if newer else fields
-        if not asked:
-            return [newer[field] for field in fields]
-        (stored,) = self._reading.ask(("HMGET", key, *asked))
+        stored = self._reading.ask_one("HMGET", getattr(self.keys, name), *asked) if asked else []
         if not newer:
             return [*stored]
         older = dict(zip(asked, stored, strict=True))
         return [newer[field] if field in newer else older[field] for field in fields]
 
-    def _there(self, packed: bytes | None) -> bytes:
+    def _required(self, packed: bytes | None) -> bytes:
         if packed is None:
             raise ServerForgotError(
                 f"the store has lost a row of {self.where}: run the same command again to "
@@ -382,7 +447,7 @@ class RedisRowReads:
         """
         wanted = limit + EQUALS
         by_score = ("+inf", "BYSCORE", "LIMIT", 0, wanted, "WITHSCORES")
-        (stored,) = self._reading.ask(("ZRANGE", key, repr(after[0]), *by_score))
+        stored = self._reading.ask_one("ZRANGE", key, repr(after[0]), *by_score)
         items = [item for item in scored(stored) if item > after]
         if len(items) >= limit or len(stored) < 2 * wanted:
             return items[:limit]
@@ -420,6 +485,24 @@ class RedisRowReads:
         return int(low)
 
 
+def read_fields(link: BlockingLink, key: bytes) -> dict[bytes, bytes]:
+    """Return all fields of a hash."""
+    fields: dict[bytes, bytes] = {}
+    cursor = None
+    while cursor != b"0":
+        cursor, stored = link.ask_one("HSCAN", key, cursor or 0, "COUNT", AT_ONCE)
+        fields.update(pairs(stored))
+    return fields
+
+
+def read_host(packed: bytes, count: bytes | int | None) -> HostRow:
+    """Return a host as it was stored, with how many URLs of it are known by now."""
+    row = _decode_host(packed)
+    if count is not None:
+        row.urls = int(count)
+    return row
+
+
 def pairs(stored: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Yield what the server says of names and values, or of members and scores."""
     return zip(stored[::2], stored[1::2], strict=True)
@@ -428,3 +511,14 @@ def pairs(stored: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
 def scored(stored: list[bytes]) -> list[Item]:
     """Return what the server says of members that are numbers, and of their scores."""
     return [(float(score), number_of(packed)) for packed, score in pairs(stored)]
+
+
+def _set_bits(bits: bytes, start: int) -> set[int]:
+    """Return the numbers of the bits that are set; the first byte has the bits from `start` on."""
+    return {
+        start + 8 * place + bit
+        for place, byte in enumerate(bits)
+        if byte
+        for bit in range(8)
+        if byte & 128 >> bit
+    }

@@ -1,8 +1,8 @@
--- The file of one crawl. `state` is the number of gossamer.stores.contract.UrlState.
+-- The file of one crawl. `state` is the number of gossamer.stores.url_record.UrlState.
 BEGIN;
 
 PRAGMA application_id = 0x476F7373;       -- "Goss"
-PRAGMA user_version = 9;
+PRAGMA user_version = 10;
 
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
@@ -117,7 +117,7 @@ CREATE INDEX pages_by_digest ON pages (digest);
 CREATE TABLE contents (
     page       INTEGER PRIMARY KEY,
     fetched_at REAL NOT NULL,
-    content    BLOB NOT NULL              -- body and exchange: gossamer.stores.bodies.content
+    content    BLOB NOT NULL              -- body and exchange: gossamer.stores.bodies
 );
 
 CREATE INDEX contents_by_age ON contents (fetched_at);

@@ -3,10 +3,10 @@
 import pytest
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import judge, require
-from gossamer.stores.redis.no_answer import ServerFinding
+from gossamer.stores.redis.connection import ServerFinding
+from gossamer.stores.rows import StoreAwayError
 
 HERE = parse_address("redis://localhost")
 SOUND = {

@@ -38,7 +38,7 @@ def test_nothing_is_left_but_other_crawls(stage: "RowStage", address: RedisAddre
     for number in range(MANY):
         pipe.set(f"{prefix('c')}content:{number}", b"x")
     pipe.execute()
-    rows.resign()
+    rows.lead.resign()
     others = stage.names() - left(stage)
     assert crawl_names(address) == ["c", "other"]
     delete_crawl(address, "c")
@@ -53,12 +53,12 @@ def test_nobody_deletes_what_is_worked_on(stage: "RowStage", address: RedisAddre
     with pytest.raises(CrawlError, match=r"is worked on by process .*: stop its"):
         delete_crawl(address, "c")
     assert stage.dump() == before
-    rows.resign()
+    rows.lead.resign()
     check_deletable(address, "c")
 
 
 def test_nobody_begins_while_it_is_deleted(stage: "RowStage", address: RedisAddress) -> None:
-    stage.begin().resign()
+    stage.begin().lead.resign()
     late = stage.open()
     delete_crawl(address, "c")
     late.take_lead(0.0)
@@ -97,7 +97,7 @@ def test_a_crawl_of_an_older_version_is_deleted_and_not_read(
 
 
 def test_what_was_broken_off_can_be_deleted(stage: "RowStage", address: RedisAddress) -> None:
-    stage.begin().resign()
+    stage.begin().lead.resign()
     stage.client.delete("gossamer:{c}:rows:format", "gossamer:{c}:rows:urls")
     delete_crawl(address, "c")
     assert left(stage) == set()

@@ -59,7 +59,7 @@ def test_a_connection_that_is_cut_gives_one_entry(stage: "RowStage", cut: str) -
 
 
 def test_a_new_lead_has_its_entry(stage: "RowStage") -> None:
-    stage.begin().resign()
+    stage.begin().lead.resign()
     stage.client.set(WATCHED, 1)
     stage.lead()
     assert journal(stage) == [[3]]

@@ -88,7 +88,7 @@ def test_who_stood_still_while_another_took_the_lead_writes_nothing(stage: "RowS
     assert stage.everything() == before
     with pytest.raises(LeadLostError):
         first.renew_lead()
-    first.resign()
+    first.lead.resign()
     send(second, some_changes())
     check_some_changes(stage, second)
 
@@ -112,7 +112,7 @@ def test_who_led_and_ended_meanwhile_is_noticed(stage: "RowStage") -> None:
     first = stage.begin(lead_s=0.05)
     wait_until(lambda: not stage.client.exists(LEAD))
     second = stage.lead()
-    second.resign()
+    second.lead.resign()
     before = stage.everything()
     with pytest.raises(LeadLostError):
         send(first, some_changes())
@@ -156,10 +156,10 @@ def test_one_has_the_lead_at_a_time_and_others_see_who(stage: "RowStage") -> Non
         second.take_lead(0.0)
     waiting = threading.Thread(target=second.take_lead, args=[30.0])
     waiting.start()
-    first.resign()
+    first.lead.resign()
     waiting.join()
     assert second.holder() != holder
-    first.resign()  # it is not ours any more
+    first.lead.resign()  # it is not ours any more
     assert second.holder() is not None
 
 
@@ -206,7 +206,7 @@ def test_a_full_memory_refuses_all_of_a_commit(stage: "RowStage") -> None:
         send(rows, some_changes())
     stage.client.config_set("maxmemory", 0)
     assert stage.everything() == before
-    rows.resign()
+    rows.lead.resign()
     again = stage.lead()
     send(again, some_changes())
     check_some_changes(stage, again)

@@ -12,7 +12,7 @@ from tcp_proxy import TcpProxy
 
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.checks import check
-from gossamer.stores.redis.no_answer import ServerFinding
+from gossamer.stores.redis.connection import ServerFinding
 
 LOOPBACK = "127.0.0.1"
 TCP = ("port",)

@@ -47,7 +47,7 @@ def test_a_slot_that_is_moved_is_followed(cluster: Cluster) -> None:
         cluster.move(KEY, home)
         send(rows, metadata(3))
         assert len(rows.metadata()) == 3
-        rows.resign()
+        rows.lead.resign()
     with home.server.client as client:
         assert client.lrange(rows.keys.messages("down"), 0, -1) == [b"1", b"2", b"3"]
 

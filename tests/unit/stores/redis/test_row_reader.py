@@ -10,9 +10,9 @@ from tests.unit.stores.redis.row_stage import CRAWL, PREFIX, RowStage
 
 from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reader import RowsReader
+from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis.connect import open_redis_reader
+from gossamer.stores.redis.rows import open_redis_reader
 
 
 class AwayHandler(logging.Handler):
@@ -29,13 +29,13 @@ class AwayHandler(logging.Handler):
 
 
 @asynccontextmanager
-async def reading(stage: RowStage, url: str = "") -> AsyncIterator[RowsReader]:
+async def reading(stage: RowStage, url: str = "") -> AsyncIterator[CrawlReader]:
     address = StoreAddress("redis", url=url or stage.proxy.url)
     async with open_redis_reader(ReadRequest(address=address, name=CRAWL)) as reader:
         yield reader
 
 
-async def listed(reader: RowsReader) -> list[int]:
+async def listed(reader: CrawlReader) -> list[int]:
     return [url.record.id async for url in reader.urls()]
 
 
@@ -75,7 +75,7 @@ def test_it_takes_no_lead_and_writes_nothing(stage: RowStage) -> None:
             await reader.hosts(5, 0.0)
 
     rows = stage.begin()
-    rows.resign()
+    rows.lead.resign()
     before = stage.dump()
     asyncio.run(story())
     assert stage.dump() == before

@@ -15,10 +15,10 @@ from tests.unit.stores.redis.row_stage import (
 )
 
 from gossamer.model.errors import CrawlError
-from gossamer.stores.reconnect import StoreAwayError
 from gossamer.stores.redis.address import parse_address
+from gossamer.stores.redis.crawls import FORMAT
 from gossamer.stores.redis.rows import RedisRows
-from gossamer.stores.rows import Changes
+from gossamer.stores.rows import Changes, StoreAwayError
 
 if TYPE_CHECKING:
     from redis_servers import StartServer
@@ -94,7 +94,7 @@ def test_a_password_is_used_and_a_wrong_one_refused(start_redis: "StartServer") 
     [
         ("gossamer:{c}:rules", "…", "older version .*: finish it with that version, or start over"),
         (f"{PREFIX}format", "0", "older version"),
-        (f"{PREFIX}format", "2", "newer version"),
+        (f"{PREFIX}format", str(FORMAT + 1), "newer version"),
     ],
 )
 def test_a_crawl_in_another_format(stage: "RowStage", name: str, value: str, said: str) -> None:
@@ -106,7 +106,7 @@ def test_a_crawl_in_another_format(stage: "RowStage", name: str, value: str, sai
     assert stage.client.dbsize() == 2
     rows.take_lead(fresh=True)
     assert list(rows.known_urls()) == []
-    assert stage.client.get(f"{PREFIX}format") == b"1"
+    assert stage.client.get(f"{PREFIX}format") == b"%d" % FORMAT
     assert stage.client.get("gossamer:{other}:rules") == b"stays"
     assert name == f"{PREFIX}format" or not stage.client.exists(name)
 
@@ -114,7 +114,7 @@ def test_a_crawl_in_another_format(stage: "RowStage", name: str, value: str, sai
 def test_who_starts_over_finds_nothing(stage: "RowStage") -> None:
     rows = stage.begin()
     send(rows, some_changes())
-    rows.resign()
+    rows.lead.resign()
     again = stage.open()
     again.take_lead(fresh=True)
     assert list(again.known_urls()) == []

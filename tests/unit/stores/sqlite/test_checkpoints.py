@@ -13,7 +13,8 @@ from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Url
 from gossamer.model.errors import CrawlError
-from gossamer.stores.sqlite.rows import Checkpoints, SqliteRows
+from gossamer.stores.sqlite.file import Checkpoints
+from gossamer.stores.sqlite.rows import SqliteRows
 
 LOG_BYTES = 300_000
 STEPS = 2_000

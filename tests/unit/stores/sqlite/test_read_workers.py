@@ -10,9 +10,8 @@ from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model.errors import CrawlError
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.reading import WORKERS_NOTE, ReadRequest, WorkerReport, WorkerView
-from gossamer.stores.sqlite.row_reads import open_sqlite_reader
-from gossamer.stores.sqlite.rows import SqliteRows
+from gossamer.stores.reading import WORKERS_NAME, ReadRequest, WorkerReport, WorkerView
+from gossamer.stores.sqlite.rows import SqliteRows, open_sqlite_reader
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
 
@@ -67,7 +66,7 @@ def test_a_damaged_note_is_told(tmp_path: Path) -> None:
         with CrawlDirectory(tmp_path) as directory:
             store = Frontier(SqliteRows(directory.database), FrontierRules(), 10.0)
             await store.join(0, 10.0)
-            await store.put_note(WORKERS_NOTE, b"?")
+            await store.put_note(WORKERS_NAME, b"?")
             await store.commit()
             with pytest.raises(CrawlError, match="workers"):
                 await read(tmp_path, 10.0)

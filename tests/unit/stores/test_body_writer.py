@@ -8,15 +8,24 @@ import pytest
 
 from gossamer.download.body import CodingError
 from gossamer.model.errors import CrawlError
-from gossamer.stores.bodies.content import ContentPacker, read_content
-from gossamer.stores.bodies.places import BODIES_NOTE, BodyPlace, BodyReader, SegmentReader
-from gossamer.stores.bodies.segment import ENDING, INDEX_ENDING, BodyReference, read_index
-from gossamer.stores.bodies.writer import (
+from gossamer.stores.bodies import (
+    BODIES_NAME,
+    ENDING,
+    INDEX_ENDING,
+    BodyPlace,
+    BodyReader,
+    BodyReference,
+    ContentPacker,
+    SegmentReader,
+    read_content,
+)
+from gossamer.stores.body_writer import (
     SEGMENT_BYTES,
     SLACK_S,
     BodyWriter,
     SegmentUpkeep,
     WriterRules,
+    read_index,
 )
 
 MINE, OTHER = "a" * 32, "b" * 32
@@ -68,7 +77,7 @@ def test_a_body_is_read_wherever_it_is(tmp_path: Path) -> None:
     inline = ContentPacker().pack(b"in the store")
 
     async def note(name: str) -> bytes | None:
-        assert name == BODIES_NOTE
+        assert name == BODIES_NAME
         return BodyPlace(str(tmp_path)).pack()
 
     async def read() -> list[bytes]:

@@ -1,8 +1,9 @@
-"""The writer of bodies: one for each process of workers, with segments of its own.
+"""The writer of bodies, one for each process of workers, and the upkeep of what it has written.
 
-What is appended is given to the operating system at once, before any store refers to it: so it
-survives the process. It is flushed to the disk every second, beside the work: a loss of power costs
-the bodies of the last seconds.
+What is appended to a segment is given to the operating system at once, before any store refers to
+it: so it survives the process. It is flushed to the disk every second, beside the work: a loss of
+power costs the bodies of the last seconds. A process that dies while it writes leaves a torn record
+at the end, to which nothing refers. A segment that is finished has an index beside it.
 """
 
 import asyncio
@@ -16,28 +17,33 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import xxhash
 
 from gossamer.model.errors import CrawlError, GossamerError, UsageError
-from gossamer.stores.bodies.places import SPOOL, BodyPlace
-from gossamer.stores.bodies.segment import (
+from gossamer.stores.bodies import (
     ENDING,
     INDEX_ENDING,
-    MARK,
+    RECORD,
+    RECORD_MAGIC,
+    REFERENCE,
+    SPOOL,
+    BodyPlace,
     BodyReference,
-    SegmentIndex,
-    file_head,
+    RecordHead,
     is_segment_name,
-    make_record,
-    own_segments,
-    read_index,
-    scan,
 )
-from gossamer.stores.files import CrawlOwner, ResultDirectory, owner_of
+from gossamer.stores.files import CrawlOwner, ResultDirectory, owner_of, write_file
 from gossamer.stores.object_store import NoObjectError, ObjectMark, ObjectStore
 
 SEGMENT_BYTES: Final = 64_000_000
 """How large a segment gets, and then there is another."""
 SYNC_EVERY_S: Final = 1.0
+SLACK_S: Final = 60.0
+"""How much longer than its last page a segment lives: clocks differ, and somebody may read it."""
+OWNER_ATTRIBUTE: Final = "gossamer-bodies"
+OWNER_OBJECT: Final = "gossamer-crawl"
+LOCK: Final = ".bodies.lock"
+_MAGIC: Final = b"gossamer bodies 2\n"
 
 
 class WriterRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,33 +57,61 @@ class WriterRules(msgspec.Struct, frozen=True, kw_only=True):
     segment_bytes: int = SEGMENT_BYTES
 
 
+class SegmentIndex(msgspec.Struct, frozen=True, array_like=True):
+    """What lies beside a finished segment."""
+
+    identity: str
+    """Of the crawl that it belongs to (`stores/files.py`)."""
+    end: int
+    """Where its last record ends: anything behind that is torn."""
+    newest: float
+    """When the last of its pages was fetched."""
+
+    def write(self, segment: Path) -> None:
+        """Write the index of a segment, which is finished then."""
+        name = f"{segment.stem}{INDEX_ENDING}"
+        write_file(str(segment.parent), name, (msgspec.msgpack.encode(self),), durable=True)
+
+
+def read_index(packed: bytes) -> SegmentIndex | None:
+    """Return an index; None if it is none of ours."""
+    try:
+        return msgspec.msgpack.decode(packed, type=SegmentIndex)
+    except msgspec.MsgspecError:
+        return None
+
+
 class _RunningSegment:
     """The segment that is appended to; its lock says that somebody does."""
 
-    def __init__(self, folder: Path, name: str, identity: str, fetched_at: float) -> None:
-        self.path = folder / f"{name}{ENDING}"
+    def __init__(self, path: Path, identity: str, fetched_at: float) -> None:
+        self.path = path
+        self._identity = identity
         self.since, self.newest = fetched_at, fetched_at
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._descriptor = os.open(self.path, flags, 0o666)
+        self._descriptor = os.open(path, flags, 0o666)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self.size = os.write(self._descriptor, file_head(identity))
+        self.size = os.write(self._descriptor, _file_head(identity))
 
-    def append(self, parts: tuple[bytes, bytes]) -> int:
-        """Write a record; return where it begins."""
-        offset, length = self.size, len(parts[0]) + len(parts[1])
-        if os.writev(self._descriptor, parts) != length:
+    def append(self, content: bytes, url_id: int, fetched_at: float, digest: bytes) -> bytes:
+        """Write a record; return the reference to it, packed."""
+        checksum = xxhash.xxh3_64_intdigest(content)
+        head = RecordHead(RECORD_MAGIC, len(content), url_id, fetched_at, digest, checksum)
+        offset, length = self.size, RECORD.size + len(content)
+        if os.writev(self._descriptor, (RECORD.pack(*head), content)) != length:
             raise OSError(0, "the disk is full, or a limit was reached")
         self.size += length
-        return offset
+        self.newest = max(self.newest, fetched_at)
+        return BodyReference(self.path.stem, offset, len(content), checksum).pack()
 
     def sync(self) -> None:
         """Flush it to the disk."""
         os.fdatasync(self._descriptor)
 
-    def finish(self, identity: str) -> None:
+    def finish(self) -> None:
         """Write the index, and let go of the segment."""
         self.sync()
-        SegmentIndex(identity, self.size, self.newest).write(self.path)
+        SegmentIndex(self._identity, self.size, self.newest).write(self.path)
         os.close(self._descriptor)
 
 
@@ -85,7 +119,7 @@ class BodyWriter:
     """Appends bodies to segments in a folder."""
 
     def __init__(
-        self, folder: Path, rules: WriterRules, on_finished: Callable[[], None] | None = None
+        self, folder: Path, rules: WriterRules, on_finished: Callable[[], None] = lambda: None
     ) -> None:
         """Begin nothing yet: who keeps no page has no segment.
 
@@ -108,23 +142,21 @@ class BodyWriter:
             if self._failure is not None:
                 raise self._failure
             segment = self._segment_for(fetched_at)
-            head, checksum = make_record(content, url_id, fetched_at, digest)
-            offset = segment.append((head, content))
+            reference = segment.append(content, url_id, fetched_at, digest)
         except OSError as error:
             self._failure = error  # a record may be torn: nothing is appended behind it
             raise CrawlError(
                 f"cannot write a body into {self._folder}: {error.strerror}; make room there, and "
                 "`gossamer resume` continues"
             ) from error
-        segment.newest = max(segment.newest, fetched_at)
         if self._syncing is None:
-            self._syncing = asyncio.get_running_loop().create_task(self._sync(segment))
-        return BodyReference(segment.path.stem, offset, len(content), checksum).pack()
+            self._syncing = asyncio.create_task(self._sync(segment))
+        return reference
 
     @staticmethod
     def has_written(stored: bytes) -> bool:
         """Tell whether this is a reference already."""
-        return stored.startswith(MARK)
+        return stored.startswith(REFERENCE)
 
     async def close(self) -> None:
         """Finish the segment; CrawlError if it cannot be uploaded: the next start tries again."""
@@ -137,31 +169,28 @@ class BodyWriter:
             raise self._upload_failure
 
     def _segment_for(self, fetched_at: float) -> _RunningSegment:
-        segment = self._running
+        segment, rules = self._running, self._rules
         if segment is not None:
-            is_old = fetched_at - segment.since >= self._rules.keep_s
-            if is_old or segment.size >= self._rules.segment_bytes:
-                self._roll()
-                segment = None
-        if segment is None:
-            self._count += 1
-            name = f"{self._word}-{self._count}"
-            identity = self._rules.identity
-            segment = self._running = _RunningSegment(self._folder, name, identity, fetched_at)
-        return segment
+            is_old = fetched_at - segment.since >= rules.keep_s
+            if not is_old and segment.size < rules.segment_bytes:
+                return segment
+            self._roll()
+        self._count += 1
+        path = self._folder / f"{self._word}-{self._count}{ENDING}"
+        self._running = _RunningSegment(path, rules.identity, fetched_at)
+        return self._running
 
     def _roll(self) -> None:
         segment, self._running = self._running, None
         if segment is not None:
-            finishing = asyncio.get_running_loop().create_task(self._finish(segment))
+            finishing = asyncio.create_task(self._finish(segment))
             self._finishing.add(finishing)
             finishing.add_done_callback(self._finishing.discard)
 
     async def _finish(self, segment: _RunningSegment) -> None:
         try:
-            await asyncio.to_thread(segment.finish, self._rules.identity)
-            if self._on_finished is not None:
-                await asyncio.to_thread(self._on_finished)
+            await asyncio.to_thread(segment.finish)
+            await asyncio.to_thread(self._on_finished)
             self._upload_failure = None
         except OSError as error:
             self._failure = error
@@ -179,13 +208,6 @@ class BodyWriter:
                 self._failure = error
 
 
-SLACK_S: Final = 60.0
-"""How much longer than its last page a segment lives: clocks differ, and somebody may read it."""
-OWNER_ATTRIBUTE: Final = "gossamer-bodies"
-OWNER_OBJECT: Final = "gossamer-crawl"
-LOCK: Final = ".bodies.lock"
-
-
 def take_folder(place: BodyPlace, owner: CrawlOwner, directory: Path, *, first: bool) -> Path:
     """Return the folder for segments, for a process with that directory; UsageError if not ours.
 
@@ -194,36 +216,37 @@ def take_folder(place: BodyPlace, owner: CrawlOwner, directory: Path, *, first: 
     """
     if place.bucket:
         return ResultDirectory(directory, owner).claim_folder(SPOOL)
-    found = owner_of(place.path)
-    is_own = found is not None and found.identity == owner.identity
+    folder = Path(place.folder)
+    marked = owner_of(folder)
+    is_own = marked is not None and marked.identity == owner.identity
     if not first and not is_own:
         raise UsageError(
             f"{place} is not the directory of this crawl's bodies here: it must be storage that "
             "all machines share, mounted at the same path; or use s3://"
         )
-    if found is not None and not is_own:
+    if marked is not None and not is_own:
         raise UsageError(
-            f"{place} holds the bodies of another crawl, {found.name}: name another directory "
+            f"{place} holds the bodies of another crawl, {marked.name}: name another directory "
             "with --bodies, or move this one away"
         )
     if first:
-        ResultDirectory(place.path, owner).mark()
-    return place.path
+        ResultDirectory(folder, owner).mark()
+    return folder
 
 
 class SegmentUpkeep:
-    """Keeps the segments of a crawl in order, in a folder and in an object store."""
+    """Finishes, uploads and removes the segments of a crawl, in a folder and in an object store."""
 
     def __init__(self, place: BodyPlace, folder: Path, identity: str) -> None:
         self._folder = folder
         self._identity = identity
-        self._address = place.address
         self._newest: dict[str, float] = {}
         """When the last page of each uploaded segment was fetched."""
+        self._key = ""
         self._objects: ObjectStore | None = None
-        if self._address is not None:
-            mark = ObjectMark(OWNER_ATTRIBUTE, identity)
-            self._objects = ObjectStore(self._address.bucket, mark)
+        if (address := place.address) is not None:
+            self._key = f"{address.key}/"
+            self._objects = ObjectStore(address.bucket, ObjectMark(OWNER_ATTRIBUTE, identity))
 
     def claim_prefix(self) -> None:
         """Mark the folder in the object store; UsageError if it is another crawl's, or not there.
@@ -231,17 +254,15 @@ class SegmentUpkeep:
         Before the crawl, as the first segment may be full after days.
         """
         if self._objects is not None:
-            key = self._key(OWNER_OBJECT)
-            self._objects.refuse_foreign(key)
-            self._objects.put(key, self._identity.encode())
+            self._objects.put_own(self._key + OWNER_OBJECT, self._identity.encode())
 
     def finish_left(self) -> None:
         """Write the index of segments whose writers have died, and upload what is finished."""
         with self._alone():
-            for segment in own_segments(self._folder, self._identity):
+            for segment in self._segments():
                 is_finished = segment.with_suffix(INDEX_ENDING).exists()
-                if not is_finished and not _is_written(segment) and (index := scan(segment)):
-                    index.write(segment)
+                if not is_finished and not _is_written(segment):
+                    _scan(segment, self._identity).write(segment)
         self.upload()
 
     def upload(self) -> None:
@@ -249,68 +270,85 @@ class SegmentUpkeep:
         if self._objects is None:
             return
         with self._alone():
-            for segment in own_segments(self._folder, self._identity):
+            for segment in self._segments():
                 index = segment.with_suffix(INDEX_ENDING)
                 if index.exists():
                     for file in (segment, index):
-                        self._objects.refuse_foreign(self._key(file.name))
-                        self._objects.put(self._key(file.name), file)
-                    for file in (index, segment):
-                        file.unlink()
+                        self._objects.put_own(self._key + file.name, file)
+                    index.unlink()
+                    segment.unlink()
 
     def expire(self, now: float, keep_s: float) -> None:
         """Remove the finished segments whose pages have all expired."""
         before = now - keep_s - SLACK_S
         if math.isinf(before):
             return
-        for segment in own_segments(self._folder, self._identity):
+        for segment in self._segments():
             with contextlib.suppress(FileNotFoundError):
                 index = read_index(segment.with_suffix(INDEX_ENDING).read_bytes())
                 if index is not None and index.newest <= before:
                     _remove(segment)
-        for name, newest in list(self._uploaded()):
-            if newest <= before:
-                self._delete(name)
+        self._delete_uploaded(before)
 
     def clear(self) -> None:
         """Remove all segments of this crawl, which starts over."""
-        for segment in own_segments(self._folder, self._identity):
+        for segment in self._segments():
             _remove(segment)
-        for name, _ in list(self._uploaded()):
-            self._delete(name)
+        self._delete_uploaded(math.inf)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes of this crawl from doing the same in the folder meanwhile."""
+        """Hold off other processes of this crawl that would do the same in the folder."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         with os.fdopen(os.open(self._folder / LOCK, flags, 0o666), "r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _uploaded(self) -> Iterator[tuple[str, float]]:
-        """Yield the segments of this crawl in the object store, with the age of their last page."""
-        if self._objects is None or self._address is None:
+    def _segments(self) -> Iterator[Path]:
+        """Yield the segments in the folder that are this crawl's."""
+        head = _file_head(self._identity)
+        for path in sorted(self._folder.glob(f"*{ENDING}")):
+            if is_segment_name(path.stem) and not path.is_symlink():
+                with path.open("rb") as file:
+                    is_own = file.read(len(head)) == head
+                if is_own:
+                    yield path
+
+    def _delete_uploaded(self, before: float) -> None:
+        """Delete the segments of this crawl in the object store whose last page is as old."""
+        if self._objects is None:
             return
-        for key in self._objects.keys(f"{self._address.key}/"):
+        for key in self._objects.keys(self._key):
             name = key.rpartition("/")[2].removesuffix(INDEX_ENDING)
-            if key.endswith(INDEX_ENDING) and is_segment_name(name):
-                if name not in self._newest:
-                    with contextlib.suppress(NoObjectError):
-                        index = read_index(self._objects.read(key))
-                        if index is not None and index.identity == self._identity:
-                            self._newest[name] = index.newest
-                if name in self._newest:
-                    yield name, self._newest[name]
+            if not key.endswith(INDEX_ENDING) or not is_segment_name(name):
+                continue
+            if name not in self._newest:
+                with contextlib.suppress(NoObjectError):
+                    index = read_index(self._objects.read(key))
+                    if index is not None and index.identity == self._identity:
+                        self._newest[name] = index.newest
+            if self._newest.get(name, math.inf) <= before and name in self._newest:
+                self._objects.delete(self._key + name + ENDING)
+                self._objects.delete(key)  # last: it says whose the segment is
+                del self._newest[name]
 
-    def _delete(self, name: str) -> None:
-        assert self._objects is not None
-        for ending in (ENDING, INDEX_ENDING):  # the index last: it says whose the segment is
-            self._objects.delete(self._key(name + ending))
-        self._newest.pop(name, None)
 
-    def _key(self, name: str) -> str:
-        assert self._address is not None
-        return f"{self._address.key}/{name}"
+def _file_head(identity: str) -> bytes:
+    """Return the first bytes of a segment."""
+    return _MAGIC + identity.encode() + b"\n"
+
+
+def _scan(segment: Path, identity: str) -> SegmentIndex:
+    """Return the index of a segment of this crawl, made from its whole records."""
+    with segment.open("rb") as file:
+        end, newest, size = file.seek(len(_file_head(identity))), 0.0, segment.stat().st_size
+        while len(packed := file.read(RECORD.size)) == RECORD.size:
+            head = RecordHead._make(RECORD.unpack(packed))
+            behind = file.seek(head.length, os.SEEK_CUR)
+            if head.magic != RECORD_MAGIC or behind > size:
+                break
+            end, newest = behind, max(newest, head.fetched_at)
+    return SegmentIndex(identity, end, newest)
 
 
 def _remove(segment: Path) -> None:

@@ -1,1 +1,0 @@
-"""Bodies outside the store: in segments, files that are only appended to."""
