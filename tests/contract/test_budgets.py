@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.contract.driver import WAITING, OpenStore, StoreDriver
 
-from gossamer.frontier.contract import HostFeedback
-from gossamer.model import Outcome, Receipt
+from gossamer.frontier.contract import HostFeedback, ReturnedTask
+from gossamer.model import Outcome
 
 pytestmark = pytest.mark.req("D14")
 
@@ -58,7 +58,9 @@ def test_a_lease_reserves_what_a_task_may_receive(open_store: OpenStore) -> None
     driver = open_store(max_bytes=1000, max_task_bytes=400)
     add_many_seeds(driver)
     first, second = driver.take()
-    assert [(task.max_bytes, task.is_last) for task in (first, second)] == [(400, False)] * 2
+    assert [(task.max_bytes, task.is_last_of_budget) for task in (first, second)] == [
+        (400, False)
+    ] * 2
     driver.keep(first, received=100)
     (third,) = driver.take()
     driver.keep(second, received=400)
@@ -66,10 +68,10 @@ def test_a_lease_reserves_what_a_task_may_receive(open_store: OpenStore) -> None
     driver.keep(third, received=50)
     assert driver.snapshot().received == 550
     (fourth,) = driver.take()
-    assert (fourth.max_bytes, fourth.is_last) == (400, False)
+    assert (fourth.max_bytes, fourth.is_last_of_budget) == (400, False)
     driver.keep(fourth, received=200)
     (last,) = driver.take()
-    assert (last.max_bytes, last.is_last) == (250, True), "all that is left"
+    assert (last.max_bytes, last.is_last_of_budget) == (250, True), "all that is left"
     assert driver.take() == []
     driver.keep(last, received=250)
     assert driver.ended_by() == "max-bytes"
@@ -84,7 +86,7 @@ def test_whatever_is_received_counts(open_store: OpenStore) -> None:
     driver.settle(first, Outcome.NOT_HTML, received=300, feedback=told)
     driver.settle(second, Outcome.TIMED_OUT, received=350, retry=True, feedback=told)
     (third,) = driver.take()
-    driver.release(third, told, Receipt(250))
+    driver.release(third, told, ReturnedTask(250))
     (fourth,) = driver.take()
     assert driver.ended_by() is None
     driver.settle(fourth, Outcome.NOT_FOUND, received=100, feedback=told)
@@ -103,7 +105,7 @@ def test_a_budget_smaller_than_a_task_is_used_by_one_at_a_time(open_store: OpenS
     (task,) = driver.take()
     driver.keep(task, received=990)
     (task,) = driver.take()
-    assert (task.max_bytes, task.is_last) == (10, True)
+    assert (task.max_bytes, task.is_last_of_budget) == (10, True)
     driver.keep(task, received=10)
     assert driver.ended_by() == "max-bytes"
     assert driver.snapshot().received == 1000
@@ -118,7 +120,7 @@ def test_when_the_rest_is_too_little_the_budget_is_used_up(
     (task,) = driver.take()
     driver.keep(task, received=600)
     (last,) = driver.take()
-    assert driver.release(last, HostFeedback(ended=driver.now), Receipt(30, short=True))
+    assert driver.release(last, HostFeedback(ended=driver.now), ReturnedTask(30, short=True))
     assert driver.ended_by() == "max-bytes", "and nobody tries again and again"
     assert driver.take() == []
     assert (driver.snapshot().received, driver.snapshot().waiting) == (630, 29)

@@ -55,7 +55,7 @@ class CrawlModules:
         await self.runner.prepare(context)
         await self.runner.open(context)
         if crawl.queues is not None and self.has_any_here:
-            await crawl.frontier.put_note(MODULES_NOTE, msgspec.json.encode(self.runner.hooks))
+            await crawl.frontier.put_metadata(MODULES_NOTE, msgspec.json.encode(self.runner.hooks))
 
     async def conclude(self, crawl: LedCrawl, *, is_over: bool) -> None:
         """Let the modules finish their results, where all workers have ended."""

@@ -149,7 +149,7 @@ class WatchedScorer:
             more += before.unranked
         trouble = self._scorer.trouble or IN_TIME
         report = ScorerReport(name=self.name, trouble=trouble, unranked=more)
-        await self._store.put_note(SCORER_NOTE, msgspec.json.encode(report))
+        await self._store.put_metadata(SCORER_NOTE, msgspec.json.encode(report))
         self._tell(report)
 
     def _tell(self, report: ScorerReport) -> None:
@@ -161,7 +161,7 @@ class WatchedScorer:
 
 async def read_report(store: FrontierClient) -> ScorerReport | None:
     """Return what went wrong with the scorer so far; None: nothing has."""
-    return unpack_report(await store.note(SCORER_NOTE))
+    return unpack_report(await store.metadata(SCORER_NOTE))
 
 
 def unpack_report(note: bytes | None) -> ScorerReport | None:

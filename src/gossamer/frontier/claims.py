@@ -176,7 +176,7 @@ class Claims:
     def drop(self, url_id: int) -> set[int]:
         """Drop the claim of a URL that yields no page; return the finished duplicates of it."""
         self.withdraw(url_id)
-        claim = self.keep(url_id)
+        claim = self.fulfil(url_id)
         if claim is None or claim.again:
             return set()
         heapq.heappush(self._free, claim.number)
@@ -185,7 +185,7 @@ class Claims:
             self.changed.add(duplicate)
         return claim.duplicates - self._refusals.keys()
 
-    def keep(self, url_id: int) -> HeldClaim | None:
+    def fulfil(self, url_id: int) -> HeldClaim | None:
         """End the claim of a URL, whose page is kept; return it."""
         claim = self._claims.pop(url_id, None)
         if claim is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from gossamer.channel.contract import Contract
-from gossamer.model import Candidate, Cause, HostKey, Outcome, Receipt, Snapshot, Url
+from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.policy.similarity import Sketch
 from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
@@ -164,24 +164,33 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """1 for the first."""
     hops: int
     """How many redirects led here from the last link."""
-    hopeless: bool = False
+    host_given_up: bool = False
     """The host has failed so often that it is given up."""
     deaths: int = 0
     """How many workers died while they had its page in hand."""
     max_bytes: int = 10**15
     """How many bytes of bodies may be received for it, over all of its requests."""
-    is_last: bool = False
+    is_last_of_budget: bool = False
     """Whether that is all that is left of the budget, and perhaps less than it needs."""
     delay_s: float = 0.0
     """The pause between two requests to its host, as far as the store knows."""
-    spent: str = ""
+    exhausted_budget: str = ""
     """Which budget of its host is used up, so that it is not asked; empty: none is."""
     sitemap_of: str = ""
     """It is a sitemap, and lists URLs of this registered domain, or of `ANY_DOMAIN`; empty: it is
     a page."""
-    before: tuple[Url, ...] = ()
+    referrer_chain: tuple[Url, ...] = ()
     """The page with the last link to it, or the sitemap that lists it, and what redirected since;
     empty if nobody asked."""
+
+
+class ReturnedTask(msgspec.Struct, frozen=True):
+    """What was received for a task that is given back."""
+
+    received: int = 0
+    """How many bytes of bodies."""
+    short: bool = False
+    """Whether it was broken off because what is left of the budget is too little for it."""
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -251,7 +260,7 @@ class FrontierClient(Protocol):
     async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
         """Add seeds, or sitemaps, at that depth; return how many are new."""
 
-    async def set_reading(self, reading: bool) -> None:
+    async def set_seeds_pending(self, pending: bool) -> None:
         """Note whether seeds are still to be added: until then the crawl is not complete."""
 
     async def has_room(self) -> bool:
@@ -307,7 +316,8 @@ class FrontierClient(Protocol):
         """Lease URLs of hosts that are due now, within the budgets.
 
         There are none while the URL queue is full. Each task says how many bytes it may receive:
-        what is reserved plus received never exceeds the budget. `referrers`: with `Task.before`.
+        what is reserved plus received never exceeds the budget. `referrers`: with their
+        `Task.referrer_chain`.
         """
 
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
@@ -348,7 +358,9 @@ class FrontierClient(Protocol):
         several steps, the first of which keeps all of them; until the last the crawl is not over.
         """
 
-    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+    async def claim_and_settle(
+        self, settlement: Settlement, sketch: Sketch | None, now: float
+    ) -> Settled:
         """Claim a number for the page of a settlement, and settle it: two steps in one call.
 
         If it has the same content as another, that is its outcome, and neither its links are added
@@ -369,11 +381,11 @@ class FrontierClient(Protocol):
     async def numbering(self) -> Numbering:
         """Return which numbers of pages are taken for good."""
 
-    async def note(self, name: str) -> bytes | None:
-        """Return a note that is stored with the crawl."""
+    async def metadata(self, name: str) -> bytes | None:
+        """Return what is stored with the crawl under a name."""
 
-    async def put_note(self, name: str, value: bytes) -> None:
-        """Store a note with the crawl."""
+    async def put_metadata(self, name: str, value: bytes) -> None:
+        """Store something with the crawl under a name."""
 
     async def cookies(self, domain: str) -> list[Cookie]:
         """Return the cookies of a registered domain, those that were set last at the end."""
@@ -391,7 +403,11 @@ class FrontierClient(Protocol):
         """Note that these depths were reported to the modules."""
 
     async def release(
-        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+        self,
+        task: Task,
+        feedback: HostFeedback | None,
+        now: float,
+        returned: ReturnedTask | None = None,
     ) -> bool:
         """Give a task back unfinished; False if the lease is lost.
 
@@ -399,16 +415,16 @@ class FrontierClient(Protocol):
         the rest of the budget was too little for the task, the budget is used up.
         """
 
-    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take a slot of the host without a task; None: it is taken, else when to ask again.
+    async def acquire_robots_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take a slot of the host for robots.txt; None: it is taken, else when to ask again.
 
         One that is not released within the time of a lease is taken back: who had it is dead.
         """
 
-    async def release_slot(
+    async def release_robots_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Free a slot that was taken without a task."""
+        """Free a slot that was taken for robots.txt."""
 
     async def reap(self, now: float) -> int:
         """Release the URLs of dead workers; to be called often.

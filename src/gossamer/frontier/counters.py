@@ -125,7 +125,7 @@ class WorkerRegistry:
 
     def forget_gone(self, now: float) -> None:
         """Forget the reports of workers that do not take part any more."""
-        gone = [worker for worker in self._reports if worker not in self._scheduler.agendas]
+        gone = [worker for worker in self._reports if worker not in self._scheduler.due_hosts]
         for worker in gone:
             del self._reports[worker]
         if gone:

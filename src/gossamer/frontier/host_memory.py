@@ -134,7 +134,7 @@ class HostMemory:
         row.credit += credit
         self.top_credit = max(self.top_credit, row.credit)
 
-    def keep(self, domain: str, worker: int | None, until: float) -> None:
+    def bind_domain(self, domain: str, worker: int | None, until: float) -> None:
         """Store which worker serves a domain, and until when it does so without URLs."""
         row = self._domain(domain)
         row.worker, row.kept_until = worker, until

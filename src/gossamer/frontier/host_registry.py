@@ -193,7 +193,7 @@ def _least_delay_s(host: Host) -> float:
 
 
 class RobotsSlots:
-    """The slots taken without a task; whoever is alive releases one within the time of a lease."""
+    """The slots taken for robots.txt; whoever is alive releases one within the time of a lease."""
 
     def __init__(self, hosts: HostRegistry, lease_s: float) -> None:
         self._registry = hosts

@@ -24,7 +24,7 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int | None = None
     """Nothing more is requested from it after this many bytes of bodies."""
 
-    def spent(self, pages: int, received: int) -> str:
+    def exhausted_budget(self, pages: int, received: int) -> str:
         """Return which budget is used up by this many pages and bytes; empty: none is."""
         if self.max_pages is not None and pages >= self.max_pages:
             return "max-pages"
@@ -125,9 +125,9 @@ class Host(msgspec.Struct, eq=False):
     failed_at: float = -math.inf
     """When the last of those ended."""
 
-    promised_until: float = -math.inf
-    """Until when its next slot is kept for a request without a task (robots.txt)."""
-    taskless_last: bool = False
+    robots_slot_until: float = -math.inf
+    """Until when its next slot is kept for a request for robots.txt."""
+    robots_last: bool = False
     """Whether its last slot went to such a request."""
 
     robots_slots: int = 0
@@ -141,9 +141,9 @@ class Host(msgspec.Struct, eq=False):
     """How many of its URLs wait, in any queue."""
     stocked: int = 0
     """The priority queues in which it has URLs, as bits."""
-    ringed: int = 0
-    """The priority queues in whose ring it is, as bits."""
-    aside: bool = False
+    queued_in: int = 0
+    """The priority queues in which the router finds it, as bits."""
+    is_paused: bool = False
     """Whether the router skips it: it rests for long, or its worker's queue is full."""
     assigned: list[Item] = msgspec.field(default_factory=list)
     """Its URLs in the worker's queue, as a heap."""
@@ -154,7 +154,7 @@ class Host(msgspec.Struct, eq=False):
     last_assigned: Item = (-math.inf, 0)
     """The last of these; in strict order no queued URL of the host goes before it."""
     ticket: int = 0
-    """The number of its entry in the worker's agenda; 0: none."""
+    """The number of its entry in its worker's due hosts; 0: none."""
     leaving: bool = False
     """Whether it will be forgotten if it stays idle."""
 
@@ -180,12 +180,12 @@ class Host(msgspec.Struct, eq=False):
     @property
     def free_at(self) -> float:
         """The earliest time of its next request for a task."""
-        return max(self.next_start, self.promised_until)
+        return max(self.next_start, self.robots_slot_until)
 
     @property
-    def spent(self) -> str:
+    def exhausted_budget(self) -> str:
         """Which of its budgets is used up, so that it is asked for nothing more; empty: none."""
-        return self.limits.spent(self.pages, self.received)
+        return self.limits.exhausted_budget(self.pages, self.received)
 
     @property
     def is_proven(self) -> bool:

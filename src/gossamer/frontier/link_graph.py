@@ -37,7 +37,7 @@ MOST_READS = 8
 """How often one step that relaxes asks the database for links, for many URLs each time."""
 
 
-class LinksLeft(msgspec.Struct):
+class RemainingLinks(msgspec.Struct):
     """The links of a settled page that are still to be added, before the next commit."""
 
     url_id: int
@@ -49,7 +49,7 @@ class LinksLeft(msgspec.Struct):
     now: float
 
 
-class Growth(msgspec.Struct):
+class LinkChanges(msgspec.Struct):
     """What adding links has changed."""
 
     ids: list[int] = []
@@ -60,9 +60,9 @@ class Growth(msgspec.Struct):
     """The keys of those that are among the added links."""
     forgotten: list[Reason] = []
     """Why URLs had ended that are visited again, as they were found again after `revisit_s`."""
-    overtaking: list[int] = []
+    rescore: list[int] = []
     """URLs in the priority queues whose depth has decreased."""
-    left: LinksLeft | None = None
+    remaining: RemainingLinks | None = None
     """What is still to be added of the same page."""
 
 
@@ -99,25 +99,25 @@ class LinkGraph:
 
     def add(
         self, links: Sequence[Link], found: UrlPath, now: float, *, again: bool = False
-    ) -> Growth:
+    ) -> LinkChanges:
         """Add the links of a page, the target of a redirect, or seeds, which have no parent.
 
         What lies behind links that have come nearer is for `relax`. A seed that is known is not
         visited again, however long ago it was. With `again`, what has only redirected is visited
         again, once.
         """
-        urls, growth = self._urls, Growth()
+        urls, changes = self._urls, LinkChanges()
         if self._in_line and found.parent is not None:
-            self._follow_whole(found.parent, growth)
+            self._follow_whole(found.parent, changes)
         forgotten_before = -math.inf if found.parent is None else now - self._revisit_s
         finished_at = None if math.isinf(forgotten_before) else urls.finished_at
-        depth, hops, ids = found.depth, found.hops, growth.ids
+        depth, hops, ids = found.depth, found.hops, changes.ids
         depths, hop_counts = urls.depths, urls.hops
         touched: list[tuple[int, bytes]] = []
         new: dict[bytes, int] = {}
         for link, known in zip(links, urls.find([link.key for link in links]), strict=True):
             if not known:
-                if link.key in new or self._add_new(link, found, now, new, growth):
+                if link.key in new or self._add_new(link, found, now, new, changes):
                     ids.append(new[link.key])
                 continue
             ids.append(known)
@@ -129,7 +129,7 @@ class LinkGraph:
                 or (finished_at is not None and finished_at[known] <= forgotten_before)
             ):
                 touched.append((known, link.key))
-        growth.new += len(growth.new_keys)
+        changes.new += len(changes.new_keys)
         if touched:
 
             def is_due(url_id: int) -> bool:
@@ -137,15 +137,15 @@ class LinkGraph:
                     again and self._has_redirected_once(url_id)
                 )
 
-            self._touch(touched, found, is_due, growth)
-        return growth
+            self._touch(touched, found, is_due, changes)
+        return changes
 
     def _add_new(
-        self, link: Link, found: UrlPath, now: float, new: dict[bytes, int], growth: Growth
+        self, link: Link, found: UrlPath, now: float, new: dict[bytes, int], changes: LinkChanges
     ) -> bool:
         """Add a URL that is not known to the new ones, unless its host has too many."""
         if found.parent is not None and self._is_full(link):
-            self._memory.figures.over_host_urls += 1
+            self._memory.counters.over_host_urls += 1
             return False
         is_within = self._within(found.depth, link.host)
         state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
@@ -154,7 +154,7 @@ class LinkGraph:
         self._hosts.count_url(host)
         if is_within:
             self._waiting.add_unscored(url_id)
-            growth.new_keys.append(link.key)
+            changes.new_keys.append(link.key)
         return True
 
     def _is_full(self, link: Link) -> bool:
@@ -182,18 +182,18 @@ class LinkGraph:
         touched: Sequence[tuple[int, bytes]],
         found: UrlPath,
         is_due: Callable[[int], bool],
-        growth: Growth,
+        changes: LinkChanges,
     ) -> None:
         """Update the depths of known URLs, and reopen those to be visited again."""
-        revived = {url_id for url_id, _ in touched if self._shorten(url_id, found, growth)}
+        revived = {url_id for url_id, _ in touched if self._shorten(url_id, found, changes)}
         for url_id, key in touched:
             if is_due(url_id):
-                growth.forgotten.append(self._urls.reopen(url_id))
+                changes.forgotten.append(self._urls.reopen(url_id))
                 self._waiting.add_unscored(url_id)
                 revived.add(url_id)
             if url_id in revived:
-                growth.new_keys.append(key)
-        growth.new += len(revived)
+                changes.new_keys.append(key)
+        changes.new += len(revived)
 
     def _is_due(self, url_id: int, forgotten_before: float) -> bool:
         """Tell whether a URL that was found again is visited again."""
@@ -217,7 +217,7 @@ class LinkGraph:
 
     # -- shorter paths ---------------------------------------------------------------------------
 
-    def relax(self, growth: Growth, *, may_read: bool = True) -> int:
+    def relax(self, changes: LinkChanges, *, may_read: bool = True) -> int:
         """Follow the links of URLs that have come nearer, as far as one step goes.
 
         Links that are not at hand are read ahead, a few times in a step, or left for another one.
@@ -236,10 +236,10 @@ class LinkGraph:
                 urls.hold_links(one.url_id for one in nsmallest(left, line))
                 reads -= 1
             heappop(line)
-            left -= max(1, self._follow(source, left, growth))
+            left -= max(1, self._follow(source, left, changes))
         return self._at_once - left
 
-    def _follow(self, source: RelaxingUrl, limit: int, growth: Growth) -> int:
+    def _follow(self, source: RelaxingUrl, limit: int, changes: LinkChanges) -> int:
         """Follow links of a URL, at most this many; return how many."""
         urls = self._urls
         depth, hops, url_id, done = source
@@ -252,7 +252,7 @@ class LinkGraph:
         step = UrlPath(depth, hops + 1, url_id) if is_redirect else UrlPath(depth + 1, 0, url_id)
         end = min(len(targets), done + limit)
         for target in targets[done:end]:
-            growth.new += self._shorten(target, step, growth)
+            changes.new += self._shorten(target, step, changes)
         is_current = (urls.depths[url_id], urls.hops[url_id]) == (depth, hops)
         if end < len(targets) and is_current:  # it may lie behind one of its own links
             self._put_in_line(RelaxingUrl(depth, hops, url_id, end))
@@ -263,13 +263,13 @@ class LinkGraph:
         heappush(self._line, relaxing)
         self._memory.put_relaxing(relaxing.url_id, relaxing)
 
-    def _follow_whole(self, url_id: int, growth: Growth) -> None:
+    def _follow_whole(self, url_id: int, changes: LinkChanges) -> None:
         """Follow all links of a URL that are not followed yet: they are about to be replaced."""
         source = self._in_line.get(url_id)
         if source is not None:
-            self._follow(source, sys.maxsize, growth)
+            self._follow(source, sys.maxsize, changes)
 
-    def _shorten(self, url_id: int, path: UrlPath, growth: Growth) -> bool:
+    def _shorten(self, url_id: int, path: UrlPath, changes: LinkChanges) -> bool:
         """Give a URL a path, if it is shorter; return whether it is not too deep any more."""
         urls = self._urls
         before = urls.depths[url_id]
@@ -284,7 +284,7 @@ class LinkGraph:
                 self._waiting.add_unscored(url_id)
             return is_within
         if state == UrlState.QUEUED and path.depth < before:
-            growth.overtaking.append(url_id)
+            changes.rescore.append(url_id)
         if urls.has_links(url_id):
             self._put_in_line(RelaxingUrl(path.depth, path.hops, url_id, 0))
         return False
@@ -295,6 +295,6 @@ def is_sitemap(link: Link) -> bool:
     return link.listing is not None and link.listing.sitemap_of is not None
 
 
-def as_settled(growth: Growth | None) -> Settled:
+def as_settled(changes: LinkChanges | None) -> Settled:
     """Return the answer to a settlement that has changed this; None: its lease was lost."""
-    return Settled(accepted=False) if growth is None else Settled(True, growth.new_keys)
+    return Settled(accepted=False) if changes is None else Settled(True, changes.new_keys)

@@ -33,8 +33,8 @@ class CrawlMemory:
         self.rows = rows
         self.pending = Pending()
         self._notes = rows.metadata()
-        self.figures = read_counters(self.get)
-        self._stored_figures = msgspec.structs.asdict(self.figures)
+        self.counters = read_counters(self.get)
+        self._stored_counters = msgspec.structs.asdict(self.counters)
         self.hosts = HostMemory(rows, self.pending)
         self.urls = UrlMemory(rows, self.pending, with_times=with_times)
         self.waiting = WaitingUrls(rows, self.pending, self.urls, head=head)
@@ -118,10 +118,10 @@ class CrawlMemory:
 
     def write(self) -> Callable[[], None] | None:
         """Begin to make durable what has changed; None: it is already."""
-        for name, figure in msgspec.structs.asdict(self.figures).items():
-            if figure != self._stored_figures[name]:
-                self._stored_figures[name] = figure
-                self.put(name, str(figure).encode())
+        for name, value in msgspec.structs.asdict(self.counters).items():
+            if value != self._stored_counters[name]:
+                self._stored_counters[name] = value
+                self.put(name, str(value).encode())
         if not self.pending.now:
             return None
         finish = self.pending.write(self.rows)

@@ -19,6 +19,7 @@ from gossamer.frontier.contract import (
     Link,
     Retried,
     RetryRequest,
+    ReturnedTask,
     Settled,
     Settlement,
     StoredBody,
@@ -26,13 +27,13 @@ from gossamer.frontier.contract import (
     UrlPath,
 )
 from gossamer.frontier.counters import WorkerRegistry
-from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth, as_settled
+from gossamer.frontier.link_graph import LINKS_AT_ONCE, LinkChanges, as_settled
 from gossamer.frontier.memory import COOKIES_NOTE, CrawlMemory, change_cookies, read_jar
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import ASK_AGAIN_S
-from gossamer.frontier.settling import add_slice, keep_page, settle
+from gossamer.frontier.settling import add_slice, claim_and_settle, settle
 from gossamer.frontier.state import FrontierState
-from gossamer.model import Candidate, HostKey, Outcome, Receipt, Snapshot
+from gossamer.model import Candidate, HostKey, Outcome, Snapshot
 from gossamer.model.errors import CrawlError
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.policy.similarity import Sketch
@@ -127,14 +128,14 @@ class Frontier:
     @atomic
     async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
         """Add seeds, or sitemaps, at that depth; return how many are new."""
-        growth = self._state.links.add(seeds, UrlPath(depth, 0, None), now)
-        self._state.grow(growth)
-        return len(growth.new_keys)
+        changes = self._state.links.add(seeds, UrlPath(depth, 0, None), now)
+        self._state.follow_up(changes)
+        return len(changes.new_keys)
 
     @atomic
-    async def set_reading(self, reading: bool) -> None:
+    async def set_seeds_pending(self, pending: bool) -> None:
         """Note whether seeds are still to be added: until then the crawl is not complete."""
-        self._memory.figures.reading = int(reading)
+        self._memory.counters.seeds_pending = int(pending)
 
     async def has_room(self) -> bool:
         """Return whether the URL queue has room for more seeds, or URLs of a sitemap."""
@@ -157,7 +158,7 @@ class Frontier:
     async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
         """Follow up shorter paths, and assign URLs to workers."""
         self._state.counters.store_busy_hosts(now)
-        followed = self._state.grow(Growth(), may_read=True)
+        followed = self._state.follow_up(LinkChanges(), may_read=True)
         if self._must_wait_for_order():
             return followed
         assigned = 0
@@ -174,10 +175,10 @@ class Frontier:
 
     def _must_wait_for_order(self) -> bool:
         """Tell whether a URL may still get ahead of others, where those must wait for it."""
-        return self._rules.scheduler.strict and self._is_growing
+        return self._rules.scheduler.strict and self._is_following_up
 
     @property
-    def _is_growing(self) -> bool:
+    def _is_following_up(self) -> bool:
         """Whether links or shorter paths are still to be followed up."""
         return self._state.links.relaxing or self._state.adding > 0
 
@@ -216,7 +217,9 @@ class Frontier:
         for lease in self._scheduler.leases.of(worker):
             part = min(received, lease.allowed)
             received -= part
-            self._state.take_back(lease, None, now, Receipt(part), died=lease.url_id in in_hand)
+            self._state.take_back(
+                lease, None, now, ReturnedTask(part), died=lease.url_id in in_hand
+            )
         for host, items in self._scheduler.dismiss(worker):
             self._state.enqueue(host, items)
         self._workers.forget_gone(now)
@@ -230,12 +233,12 @@ class Frontier:
         if self._must_wait_for_order() or self._state.is_held_up:
             return Leased([], now + ASK_AGAIN_S)
         leases = self._scheduler.lease(worker, limit, now)
-        tasks = self._state.begin_tasks(leases, with_before=referrers)
+        tasks = self._state.begin_tasks(leases, with_referrers=referrers)
         return Leased(tasks, self._scheduler.wake_at(worker, now))
 
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when a host is due of which the worker may lease a URL; None: unknown."""
-        if self._state.is_held_up or worker not in self._scheduler.agendas:
+        if self._state.is_held_up or worker not in self._scheduler.due_hosts:
             return None
         return self._scheduler.wake_at(worker, now)
 
@@ -292,34 +295,36 @@ class Frontier:
         if len(settlement.links) <= LINKS_AT_ONCE:
             return as_settled(await self._settle(settlement, now))
         async with self._uncommitted:
-            growth = await self._settle(settlement, now)
-            if growth is not None:
-                await self._add_rest(growth)
-        return as_settled(growth)
+            changes = await self._settle(settlement, now)
+            if changes is not None:
+                await self._add_rest(changes)
+        return as_settled(changes)
 
     @atomic
-    async def _settle(self, settlement: Settlement, now: float) -> Growth | None:
+    async def _settle(self, settlement: Settlement, now: float) -> LinkChanges | None:
         """Record the result of a task; None: its lease is lost."""
         task = settlement.task
         lease = self._scheduler.leases.find(task.url_id, task.lease)
         return None if lease is None else settle(self._state, lease, settlement, now)
 
-    async def _add_rest(self, growth: Growth) -> None:
+    async def _add_rest(self, changes: LinkChanges) -> None:
         try:
-            while growth.left is not None:
+            while changes.remaining is not None:
                 await asyncio.sleep(0)
-                await self._add_slice(growth)
+                await self._add_slice(changes)
         finally:  # whoever settles may be cancelled, and a settlement is recorded completely
-            while growth.left is not None and self.broken is None:
-                await self._add_slice(growth)
+            while changes.remaining is not None and self.broken is None:
+                await self._add_slice(changes)
 
     @atomic
-    async def _add_slice(self, growth: Growth) -> None:
-        add_slice(self._state, growth)
+    async def _add_slice(self, changes: LinkChanges) -> None:
+        add_slice(self._state, changes)
 
-    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+    async def claim_and_settle(
+        self, settlement: Settlement, sketch: Sketch | None, now: float
+    ) -> Settled:
         """Claim a number for the page of a settlement, and settle it."""
-        return await keep_page(self, settlement, sketch, now)
+        return await claim_and_settle(self, settlement, sketch, now)
 
     @atomic
     async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
@@ -364,34 +369,38 @@ class Frontier:
 
     @atomic
     async def release(
-        self, task: Task, feedback: HostFeedback | None, now: float, receipt: Receipt | None = None
+        self,
+        task: Task,
+        feedback: HostFeedback | None,
+        now: float,
+        returned: ReturnedTask | None = None,
     ) -> bool:
         """Give a task back unfinished; False if the lease is lost."""
         lease = self._scheduler.leases.find(task.url_id, task.lease)
         if lease is not None:
-            self._state.take_back(lease, feedback, now, receipt)
+            self._state.take_back(lease, feedback, now, returned)
         return lease is not None
 
     @atomic
-    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take a slot of the host without a task; None: it is taken, else when to ask again."""
+    async def acquire_robots_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take a slot of the host for robots.txt; None: it is taken, else when to ask again."""
         if now < self._rests_until:
             return self._rests_until
         owner = self._state.hosts.get(host, domain)
-        moment = self._scheduler.acquire_slot(owner, now)
+        moment = self._scheduler.acquire_robots_slot(owner, now)
         if moment is None:
             self._state.robots_slots.take(owner, now)
         return moment
 
     @atomic
-    async def release_slot(
+    async def release_robots_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Free a slot that was taken without a task."""
+        """Free a slot that was taken for robots.txt."""
         owner = self._state.hosts.get(host, domain)
         next_start = self._state.hosts.next_start_after(owner, feedback)
         slots = int(self._state.robots_slots.release(owner))  # 0: it was taken back
-        self._state.enqueue(owner, self._scheduler.release_slot(owner, next_start, now, slots))
+        self._state.enqueue(owner, self._scheduler.release_slots(owner, next_start, now, slots))
 
     @atomic
     async def reap(self, now: float) -> int:
@@ -402,7 +411,7 @@ class Frontier:
             self._state.take_back(lease, None, now, died=died)
         for host, slots in self._state.robots_slots.end_overdue(now):
             next_start = self._state.hosts.next_start_unknown(host, now)
-            self._state.enqueue(host, self._scheduler.release_slot(host, next_start, now, slots))
+            self._state.enqueue(host, self._scheduler.release_slots(host, next_start, now, slots))
         dismissed = self._scheduler.dismiss_silent(now)
         for host, items in dismissed:
             self._state.enqueue(host, items)
@@ -434,20 +443,20 @@ class Frontier:
     async def new_worker(self, now: float) -> int:
         """Register a worker under the smallest number that no other has; return the number."""
         await self._begin()
-        number = next(one for one in count() if one not in self._scheduler.agendas)
+        number = next(one for one in count() if one not in self._scheduler.due_hosts)
         self._scheduler.join(number, now)
         return number
 
     def has_worker(self, number: int) -> bool:
         """Tell whether a worker takes part."""
-        return number in self._scheduler.agendas
+        return number in self._scheduler.due_hosts
 
     @property
     def rules(self) -> FrontierRules:
         """The rules of the crawl."""
         return self._rules
 
-    def put_metadata(self, name: str, value: bytes) -> None:
+    def post_metadata(self, name: str, value: bytes) -> None:
         """Store something with the crawl in the next commit."""
         self._memory.put(name, value)
         self._wanted.set()
@@ -476,9 +485,9 @@ class Frontier:
 
     async def ended_by(self) -> str | None:
         """Return what ended the crawl; None while it runs."""
-        if len(self._scheduler.leases) or self._is_growing:
+        if len(self._scheduler.leases) or self._is_following_up:
             return None
-        if self._state.waiting or self._memory.figures.reading:
+        if self._state.waiting or self._memory.counters.seeds_pending:
             return self._budget.exhausted_by()
         return "complete"
 
@@ -492,20 +501,20 @@ class Frontier:
 
     async def ready_hosts(self, now: float) -> int:
         """Return how many hosts wait for a worker that has time for them."""
-        return self._scheduler.agendas.ready_hosts(now - LATE_S)
+        return self._scheduler.due_hosts.ready_hosts(now - LATE_S)
 
     async def numbering(self) -> Numbering:
         """Return which numbers of pages are taken for good."""
         return Numbering(self._state.claims.last_page, self._state.claims.gaps)
 
     @atomic
-    async def note(self, name: str) -> bytes | None:
-        """Return a note that is stored with the crawl."""
+    async def metadata(self, name: str) -> bytes | None:
+        """Return what is stored with the crawl under a name."""
         return self._memory.get(name)
 
     @atomic
-    async def put_note(self, name: str, value: bytes) -> None:
-        """Store a note with the crawl."""
+    async def put_metadata(self, name: str, value: bytes) -> None:
+        """Store something with the crawl under a name."""
         self._memory.put(name, value)
 
     def when_durable(self, tell: Callable[[], None]) -> None:

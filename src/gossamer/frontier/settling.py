@@ -12,14 +12,14 @@ import msgspec
 
 from gossamer.frontier.contract import Claim, Settled, Settlement, Task, UrlPath, attempt_of
 from gossamer.frontier.leases import Lease
-from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth
+from gossamer.frontier.link_graph import LINKS_AT_ONCE, LinkChanges
 from gossamer.frontier.rules import REPEATED
 from gossamer.frontier.state import FrontierState
 from gossamer.model import Outcome
 from gossamer.policy.similarity import Sketch
 
 
-def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: float) -> Growth:
+def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: float) -> LinkChanges:
     """Record the result of a task; of many links only the first are added yet."""
     task, feedback, host = settlement.task, settlement.feedback, lease.host
     next_start = (
@@ -29,30 +29,30 @@ def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: floa
     has_page = settlement.page is not None
     state.hosts.count_received(host, min(settlement.received, lease.allowed))
     state.budget.use(lease.allowed, settlement.received, page=has_page)
-    state.memory.figures.bytes += settlement.size
-    state.memory.figures.visits += has_page
+    state.memory.counters.bytes += settlement.size
+    state.memory.counters.visits += has_page
     attempt = attempt_of(settlement, now)
     is_repeated = settlement.outcome in REPEATED
     if settlement.retry or (is_repeated and state.claims.is_void(task.url_id)):
         state.wait_for_retry(task.url_id, host, attempt)
-        return Growth()
+        return LinkChanges()
     return state.finish(settlement, host, attempt)
 
 
-def add_slice(state: FrontierState, whole: Growth) -> None:
+def add_slice(state: FrontierState, whole: LinkChanges) -> None:
     """Add some more links of a page that was settled since the last commit."""
-    left = whole.left
-    assert left is not None
-    links, left.links = left.links[:LINKS_AT_ONCE], left.links[LINKS_AT_ONCE:]
+    remaining = whole.remaining
+    assert remaining is not None
+    links, remaining.links = remaining.links[:LINKS_AT_ONCE], remaining.links[LINKS_AT_ONCE:]
     # It may have come nearer since the first of its links were added.
-    depth = state.memory.urls.depths[left.url_id]
-    growth = state.links.add(links, UrlPath(depth + 1, 0, left.url_id), left.now)
-    state.memory.urls.add_links(left.url_id, growth.ids)
-    state.grow(growth)
-    state.credit.share(links, left.domain, left.shared_among)
-    whole.new_keys += growth.new_keys
-    if not left.links:
-        whole.left = None
+    depth = state.memory.urls.depths[remaining.url_id]
+    changes = state.links.add(links, UrlPath(depth + 1, 0, remaining.url_id), remaining.now)
+    state.memory.urls.add_links(remaining.url_id, changes.ids)
+    state.follow_up(changes)
+    state.credit.share(links, remaining.domain, remaining.shared_among)
+    whole.new_keys += changes.new_keys
+    if not remaining.links:
+        whole.remaining = None
         state.adding -= 1
 
 
@@ -79,7 +79,7 @@ class ClaimingStore(Protocol):
         """Record the result of a task, if its lease is still valid."""
 
 
-async def keep_page(
+async def claim_and_settle(
     store: ClaimingStore, settlement: Settlement, sketch: Sketch | None, now: float
 ) -> Settled:
     """Claim a number for the page of a settlement, and settle it, unless it must be compared."""

@@ -17,6 +17,7 @@ from gossamer.frontier.contract import (
     Link,
     Repetition,
     RetryRequest,
+    ReturnedTask,
     Settlement,
     Task,
     UrlPath,
@@ -26,12 +27,18 @@ from gossamer.frontier.host_memory import DomainCredit, sharing_links
 from gossamer.frontier.host_registry import HostRegistry, RobotsSlots
 from gossamer.frontier.hosts import Host, Item
 from gossamer.frontier.leases import Budget, Lease
-from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth, LinkGraph, LinksLeft, is_sitemap
+from gossamer.frontier.link_graph import (
+    LINKS_AT_ONCE,
+    LinkChanges,
+    LinkGraph,
+    RemainingLinks,
+    is_sitemap,
+)
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.queues import MAX_SCORE, QueueTable
 from gossamer.frontier.rules import REPEATED, FrontierRules
 from gossamer.frontier.scheduler import Scheduler
-from gossamer.model import Candidate, Outcome, Receipt, Snapshot, Url
+from gossamer.model import Candidate, Outcome, Snapshot, Url
 from gossamer.policy.backoff import is_hopeless
 from gossamer.stores.counting import Reason, cause_counts, outcome_sums
 from gossamer.stores.rows import LeaseRow, UrlRow
@@ -54,10 +61,10 @@ class FrontierState:
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
         is_closed = memory.get("closed") != b"no"
-        figures, pages = memory.figures, memory.pages
+        counters, pages = memory.counters, memory.pages
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
-        self.budget.pages = figures.visits
-        self.budget.received, self.budget.short_at = figures.received, figures.short_at
+        self.budget.pages = counters.visits
+        self.budget.received, self.budget.short_at = counters.received, counters.short_at
         self.adding = 0
         """How many settled pages have links that are still to be added."""
         self.claims = Claims(pages.last_number, pages.gaps())
@@ -89,7 +96,7 @@ class FrontierState:
         for row in memory.hosts.with_robots_slots:
             host = self.hosts.get(row.key, row.domain)
             if lives is not None:
-                self.scheduler.resume_slots(host, row.robots_slots)
+                self.scheduler.resume_robots_slots(host, row.robots_slots)
                 self.robots_slots.resume(host, row)
             else:
                 self.hosts.note(host)  # nobody has them any more
@@ -152,17 +159,17 @@ class FrontierState:
 
     def snapshot(self, elapsed_s: float, ended_by: str | None) -> Snapshot:
         """Return a snapshot of the counters."""
-        ended, figures = self.outcomes, self.memory.figures
+        ended, counters = self.outcomes, self.memory.counters
         return Snapshot(
             waiting=self.waiting,
             in_progress=len(self.scheduler.leases),
             finished=ended.total(),
             pages=self.memory.pages.count,
             visits=self.budget.pages,
-            bytes=figures.bytes,
+            bytes=counters.bytes,
             received=self.budget.received,
-            listed=figures.listed,
-            over_host_urls=figures.over_host_urls,
+            listed=counters.listed,
+            over_host_urls=counters.over_host_urls,
             outcomes=outcome_sums(ended.items()),
             causes=cause_counts(ended.items()),
             hosts=self.memory.hosts.count,
@@ -190,8 +197,8 @@ class FrontierState:
         self._changed_leases.clear()
         self.claims.changed.clear()
         self.hosts.save()
-        figures = self.memory.figures
-        figures.received, figures.short_at = self.budget.received, self.budget.short_at
+        counters = self.memory.counters
+        counters.received, counters.short_at = self.budget.received, self.budget.short_at
         self.counters.store(relaxing=self.links.relaxing)
         return self.memory.write()
 
@@ -218,17 +225,17 @@ class FrontierState:
 
     # -- moving URLs -----------------------------------------------------------------------------
 
-    def grow(self, growth: Growth, *, may_read: bool = False) -> int:
+    def follow_up(self, changes: LinkChanges, *, may_read: bool = False) -> int:
         """Count what has changed by adding links, and follow up shorter paths.
 
         That goes as far as one step may; return how many links were followed.
         """
-        followed = self.links.relax(growth, may_read=may_read)
-        self.outcomes.subtract(growth.forgotten)
-        figures = self.memory.figures
-        figures.url_queue_peak = max(figures.url_queue_peak, self.unscored)
+        followed = self.links.relax(changes, may_read=may_read)
+        self.outcomes.subtract(changes.forgotten)
+        counters = self.memory.counters
+        counters.url_queue_peak = max(counters.url_queue_peak, self.unscored)
         if self.rules.scheduler.strict:
-            for url_id in growth.overtaking:
+            for url_id in changes.rescore:
                 self._score_again(url_id)
         return followed
 
@@ -342,11 +349,11 @@ class FrontierState:
 
     # -- leases ----------------------------------------------------------------------------------
 
-    def begin_tasks(self, leases: Sequence[Lease], *, with_before: bool = False) -> list[Task]:
+    def begin_tasks(self, leases: Sequence[Lease], *, with_referrers: bool = False) -> list[Task]:
         """Return the tasks of URLs that were leased."""
         urls = self.memory.urls
         before: Iterable[tuple[str, ...]] = repeat(())
-        if with_before:
+        if with_referrers:
             before = urls.referrers((one.url_id, urls.hops[one.url_id] + 1) for one in leases)
         tasks = []
         for lease, referrers in zip(leases, before, strict=False):
@@ -364,14 +371,14 @@ class FrontierState:
                     depth=urls.depths[row.id],
                     attempt=row.attempts + 1,
                     hops=urls.hops[row.id],
-                    hopeless=is_hopeless(host.failures, host.unanswered),
+                    host_given_up=is_hopeless(host.failures, host.unanswered),
                     deaths=row.deaths,
                     max_bytes=lease.allowed,
-                    is_last=lease.allowed < self.rules.max_task_bytes,
+                    is_last_of_budget=lease.allowed < self.rules.max_task_bytes,
                     delay_s=host.delay_s,
-                    spent=host.spent,
+                    exhausted_budget=host.exhausted_budget,
                     sitemap_of=row.sitemap_of or "",
-                    before=tuple(map(Url, referrers)),
+                    referrer_chain=tuple(map(Url, referrers)),
                 )
             )
         return tasks
@@ -381,7 +388,7 @@ class FrontierState:
         lease: Lease,
         feedback: HostFeedback | None,
         now: float,
-        receipt: Receipt | None = None,
+        returned: ReturnedTask | None = None,
         *,
         died: bool = False,
     ) -> None:
@@ -395,9 +402,9 @@ class FrontierState:
         else:
             next_start = hosts.next_start_after(host, feedback)
         self.end_lease(lease, next_start, now)
-        receipt = receipt or Receipt()
-        hosts.count_received(host, min(receipt.received, lease.allowed))
-        self.budget.use(lease.allowed, receipt.received, short=receipt.short)
+        returned = returned or ReturnedTask()
+        hosts.count_received(host, min(returned.received, lease.allowed))
+        self.budget.use(lease.allowed, returned.received, short=returned.short)
         if died:
             row = self.memory.urls.change(lease.url_id)
             row.deaths += 1
@@ -412,7 +419,7 @@ class FrontierState:
         self.enqueue(lease.host, self.scheduler.end(lease, next_start=next_start, now=now))
         domain = lease.host.domain
         if not lease.shared:
-            self.memory.hosts.keep(domain.name, domain.worker, domain.kept_until)
+            self.memory.hosts.bind_domain(domain.name, domain.worker, domain.kept_until)
 
     def add_listed(self, url_id: int, links: Sequence[Link], now: float) -> int:
         """Add URLs that a sitemap lists: pages, or other sitemaps; return how many are new."""
@@ -420,16 +427,16 @@ class FrontierState:
         depth, hops = urls.depths[url_id], urls.hops[url_id]
         if is_sitemap(links[0]):
             path = UrlPath(depth, hops + 1, url_id)
-            growth = self.links.add(self.links.within_limit(links), path, now)
+            changes = self.links.add(self.links.within_limit(links), path, now)
         else:
-            growth = self.links.add(links, UrlPath(depth + 1, 0, url_id), now)
-            self.memory.figures.listed += len(growth.new_keys)
-        self.grow(growth)
-        return len(growth.new_keys)
+            changes = self.links.add(links, UrlPath(depth + 1, 0, url_id), now)
+            self.memory.counters.listed += len(changes.new_keys)
+        self.follow_up(changes)
+        return len(changes.new_keys)
 
     # -- settling --------------------------------------------------------------------------------
 
-    def finish(self, settlement: Settlement, host: Host, attempt: Attempt) -> Growth:
+    def finish(self, settlement: Settlement, host: Host, attempt: Attempt) -> LinkChanges:
         """Record how a URL has ended, with its page and its links."""
         task, page = settlement.task, settlement.page
         urls = self.memory.urls
@@ -439,13 +446,13 @@ class FrontierState:
         else:
             step = UrlPath(depth + 1, 0, task.url_id)
         links = settlement.links[:LINKS_AT_ONCE]
-        growth = self.links.add(links, step, attempt.at, again=settlement.again)
+        changes = self.links.add(links, step, attempt.at, again=settlement.again)
         is_repeated = attempt.outcome in REPEATED
         duplicate_of = self.claims.duplicate_of(task.url_id) if is_repeated else None
         page_id = page.page_id if page else None
         repeats = Repetition(duplicate_of, settlement.similarity, settlement.own_similarity)
         urls.finish(
-            task.url_id, attempt, growth.ids, page_id, repeats, redirect=settlement.redirect
+            task.url_id, attempt, changes.ids, page_id, repeats, redirect=settlement.redirect
         )
         self.outcomes[_reason(attempt)] += 1
         records, row = settlement.records, settlement.row
@@ -454,24 +461,24 @@ class FrontierState:
         if page is not None:
             self._keep(page, task, host)
             if host.limits.max_pages is not None:  # fewer requests at once may be allowed now
-                recalled = self.scheduler.release_slot(host, host.next_start, attempt.at, slots=0)
+                recalled = self.scheduler.release_slots(host, host.next_start, attempt.at, slots=0)
                 self.enqueue(host, recalled)
         elif duplicate_of is not None:
             self.claims.end_refusal(task.url_id)
         else:
             self.drop_claim(task.url_id)
-        self.grow(growth)
+        self.follow_up(changes)
         own, among = host.domain.name, None
         if rest := settlement.links[LINKS_AT_ONCE:]:
             among = sharing_links(settlement.links, own)
-            growth.left = LinksLeft(task.url_id, rest, own, among, attempt.at)
+            changes.remaining = RemainingLinks(task.url_id, rest, own, among, attempt.at)
             self.adding += 1
         self.credit.share(links, own, among)
-        return growth
+        return changes
 
     def _keep(self, page: KeptPage, task: Task, host: Host) -> None:
         """Store a new page, or a new version of one that is visited again."""
-        claim = self.claims.keep(task.url_id)
+        claim = self.claims.fulfil(task.url_id)
         assert claim is not None
         assert page.page_id == claim.number, "a page has claimed its number"
         if claim.again:
@@ -488,13 +495,13 @@ class FrontierState:
         self.drop_claim(url_id)
         urls = self.memory.urls
         # The links of an earlier visit are forgotten: a shorter path is followed over them first.
-        growth = self.links.add((), UrlPath(urls.depths[url_id] + 1, 0, url_id), now)
+        changes = self.links.add((), UrlPath(urls.depths[url_id] + 1, 0, url_id), now)
         attempt = Attempt(
             at=now, outcome=Outcome.GAVE_UP, cause=None, detail=POISON_WORDS, status=None
         )
         urls.finish(url_id, attempt, (), None, Repetition(), redirect=False)
         self.outcomes[_reason(attempt)] += 1
-        self.grow(growth)
+        self.follow_up(changes)
 
     def drop_claim(self, url_id: int) -> None:
         """Free the number of a page that is not kept; let its duplicates be visited again."""

@@ -4,7 +4,7 @@ What happens to a URL is data: every URL ends in exactly one `Outcome`. An excep
 that Gossamer itself is broken or was used wrongly (see `gossamer.model.errors`).
 """
 
-from gossamer.model.names import Candidate, Fingerprint, HostKey, NameTable, Receipt, Url
+from gossamer.model.names import Candidate, Fingerprint, HostKey, NameTable, Url
 from gossamer.model.outcome import Cause, Outcome
 from gossamer.model.page import Page
 from gossamer.model.progress import CauseCount, Event, EventKind, Snapshot
@@ -23,7 +23,6 @@ __all__ = [
     "NameTable",
     "Outcome",
     "Page",
-    "Receipt",
     "Response",
     "Snapshot",
     "Url",

@@ -37,12 +37,3 @@ class Candidate(msgspec.Struct, frozen=True):
     """When it was changed last, in seconds since the epoch, if a sitemap says so."""
     priority: float | None = None
     """How important its site says that it is, 0 to 1, if a sitemap says so."""
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """What was received for a task that is given back."""
-
-    received: int = 0
-    """How many bytes of bodies."""
-    short: bool = False
-    """Whether it was broken off because what is left of the budget is too little for it."""

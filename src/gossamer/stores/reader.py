@@ -249,7 +249,7 @@ class RowsReader:
         counts, reasons, *numbers = self.rows.read_metadata(names)
         try:
             stored = unpack_counts(counts)
-            figures = read_counters(dict(zip(_COUNTERS, numbers, strict=True)).__getitem__)
+            counters = read_counters(dict(zip(_COUNTERS, numbers, strict=True)).__getitem__)
             ended = read_reason_counts(reasons)
         except (ValueError, msgspec.DecodeError) as error:
             raise CrawlError(f"a figure in {self.where} is damaged: {error}") from error
@@ -266,7 +266,7 @@ class RowsReader:
             ],
             queues=stored.queues,
             pages=stored.pages,
-            **msgspec.structs.asdict(figures),
+            **msgspec.structs.asdict(counters),
             hosts=stored.hosts,
             started_at=stored.first_attempt_at,
             last_at=stored.last_attempt_at,

@@ -91,7 +91,7 @@ class Counters(msgspec.Struct):
     """How many bytes of bodies were received."""
     short_at: int = 0
     """Under which limit of bytes the rest was too little for a task; 0: under none."""
-    reading: int = 0
+    seeds_pending: int = 0
     """1 while seeds are still to be added."""
     listed: int = 0
     """How many URLs were found in sitemaps."""
@@ -220,7 +220,7 @@ class CrawlCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many bytes of bodies were received, as they were sent."""
     short_at: int = 0
     """Under which limit of bytes the rest was too little for a task; 0: under none."""
-    reading: int = 0
+    seeds_pending: int = 0
     """1 while seeds are still to be added."""
     listed: int = 0
     """How many URLs were found in sitemaps."""

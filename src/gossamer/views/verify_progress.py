@@ -143,7 +143,7 @@ _RULES = read_rules(f"""
     END
     UNION ALL
     SELECT name || ': ' || value FROM notes
-    WHERE name IN ('visits', 'bytes', 'received', 'short_at', 'reading', 'listed',
+    WHERE name IN ('visits', 'bytes', 'received', 'short_at', 'seeds_pending', 'listed',
                    'over_host_urls')
       AND coalesce(number_of(value), -1) < 0
 -- leases: every lease has a number of its own that was given to it

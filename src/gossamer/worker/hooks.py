@@ -69,7 +69,7 @@ def end_of(settlement: Settlement) -> FinishedUrl:
         cause=settlement.cause,
         detail=settlement.detail,
         depth=task.depth,
-        referrer=task.before[-1] if task.before else None,
+        referrer=task.referrer_chain[-1] if task.referrer_chain else None,
         redirected_to=settlement.links[0].url if is_redirect else None,
         attempts=task.attempt,
         page_id=page.page_id if page else None,

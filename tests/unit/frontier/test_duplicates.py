@@ -43,7 +43,7 @@ class ClaimedPages:
         self.memory.urls.add(link, host, UrlState.TOO_DEEP, UrlPath(0, 0, None), now)
         page = KeptPage(page_id=number, size=1, digest=digest, content=b"", fetched_at=now)
         self.memory.pages.add(number, page, 0, claim.sketch)
-        self.claims.keep(number)
+        self.claims.fulfil(number)
 
     def expire(self, before: float, limit: int) -> None:
         """Forget some of the pages, as whoever expires contents does."""

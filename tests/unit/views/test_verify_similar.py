@@ -47,7 +47,7 @@ def test_the_pages_behind_it_stay_sound(tmp_path: Path) -> None:
             FrontierRules(scheduler=SchedulerRules(delay_s=0.0)),
             0.0,
         )
-        await store.put_note("options", msgspec.json.encode(OPTIONS))
+        await store.put_metadata("options", msgspec.json.encode(OPTIONS))
         await store.join(0, 0.0)
         await store.add_seeds([link(seed) for seed in SEEDS], 0.0)
         await store.prioritise([(one, 5.0) for one in await store.candidates(10)])

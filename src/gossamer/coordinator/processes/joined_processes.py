@@ -163,8 +163,8 @@ class JoinedProcesses:
 
     async def begin(self) -> None:
         """Say hello to those that have joined before."""
-        self.store.put_metadata(OVER_NOTE, b"")
-        for name, number in read_joined(await self.store.note(JOINED_NOTE)).items():
+        self.store.post_metadata(OVER_NOTE, b"")
+        for name, number in read_joined(await self.store.metadata(JOINED_NOTE)).items():
             self._noted[name] = number
             self._processes[name] = _Process(name, number, self)
             self._connections.expect(name)
@@ -217,7 +217,7 @@ class JoinedProcesses:
     async def finish(self, ended_by: str) -> None:
         """Tell all of them that the crawl is over, and wait a moment for them to leave."""
         self._over = ended_by
-        self.store.put_metadata(OVER_NOTE, ended_by.encode())
+        self.store.post_metadata(OVER_NOTE, ended_by.encode())
         for process in self._processes.values():
             process.end(ended_by)
         with suppress(TimeoutError):
@@ -287,7 +287,7 @@ class JoinedProcesses:
         found = {process.name: process.number for process in self._processes.values()}
         if found != self._noted:
             self._noted = found
-            self.store.put_metadata(JOINED_NOTE, msgspec.msgpack.encode(found))
+            self.store.post_metadata(JOINED_NOTE, msgspec.msgpack.encode(found))
 
     def _raise_what_broke(self) -> None:
         for process in self._processes.values():

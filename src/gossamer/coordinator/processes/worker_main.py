@@ -86,7 +86,7 @@ async def open_worker_context(
     client = await stack.enter_async_context(
         Client(plan.fetch_options(), plan.addresses, own.dns, settings_for, own.address_locks)
     )
-    link_filter = LinkFilter(await seeded_scope(plan, store.note), plan.domain_of)
+    link_filter = LinkFilter(await seeded_scope(plan, store.metadata), plan.domain_of)
     return WorkerContext(
         store=store,
         client=client,
@@ -116,11 +116,11 @@ async def open_body_writer(
     plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
 ) -> BodyWriter | None:
     """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
-    place = read_place(await store.note(BODIES_NOTE))
+    place = read_place(await store.metadata(BODIES_NOTE))
     if place is None:
         return None
     options = plan.options
-    identity = (await store.note(IDENTITY_NOTE) or b"").decode()
+    identity = (await store.metadata(IDENTITY_NOTE) or b"").decode()
     folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
     keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
     rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
