@@ -16,7 +16,7 @@ from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.coordinator.plan import Plan, pack_options
 from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
-from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.scorers import Fifo
 from gossamer.frontier.service import Frontier
 from gossamer.modules.runner import ModuleRunner

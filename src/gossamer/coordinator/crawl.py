@@ -351,7 +351,6 @@ class Crawl:
                 clock=self._clock,
                 store=crawl.frontier,
                 outlives=crawl.queues is not None,
-                follows_depths=self._modules.follows_depths,
                 modules=self._modules.served,
                 lock=crawl.worker_lock,
                 max_body_bytes=options.max_body_bytes,

@@ -40,11 +40,6 @@ class CrawlModules:
         """The hooks of those of this process; None: there are none."""
         return self.runner.hooks if self.has_any_here else None
 
-    @property
-    def follows_depths(self) -> bool:
-        """Whether a module wants to know of shorter paths."""
-        return any(module.depth_changed for module in self._all)
-
     async def open(self, crawl: LedCrawl, *, has_begun: bool) -> None:
         """Let the modules begin; workers elsewhere are told which hooks those of this process have.
 

@@ -29,8 +29,7 @@ from gossamer.content.markers import Markers
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.download.host_settings import HostSettings
 from gossamer.frontier.hosts import HostLimitRule, depth_limit
-from gossamer.frontier.leases import Budget
-from gossamer.frontier.rules import FrontierRules
+from gossamer.frontier.rules import Budget, FrontierRules
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import choose
 from gossamer.model import HostKey, Url

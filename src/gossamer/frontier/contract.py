@@ -5,8 +5,9 @@ host may be fetched from again. Each method is one atomic step: it happens compl
 even if the process dies in the middle. The caller gives `now`, in seconds since the epoch.
 """
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -15,7 +16,7 @@ from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.policy.similarity import Sketch
 from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
-from gossamer.stores.url_record import Attempt, Record
+from gossamer.stores.url_record import Record
 
 
 class HostFeedback(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,13 +246,52 @@ class Settled(msgspec.Struct, frozen=True):
     """False: the lease was not valid any more, and nothing changed."""
     new_links: Sequence[bytes] = ()
     """The keys of the links that are waiting now and were not before."""
-    nearer: Sequence[tuple[int, int]] = ()
-    """The numbers of pages to which a shorter path was found, with their new depth: those that
-    this step has come to."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded, because the page has to be compared first: see `Claim.unread`."""
     repeats: int | None = None
     """The number of the page that the one to be kept repeats, so it was not; None: it is kept."""
+
+
+SHARE_DIGITS = 4
+"""How exactly similarities are stored, in every store."""
+SAME_CONTENT = "the same content as page "
+"""The detail of a duplicate's outcome, before the number of the page that it repeats."""
+NOTHING_KEPT: Final[dict[str, Any]] = {"cause": None, "page": None, "records": None, "row": None}
+"""What a settlement says of a page that repeats another."""
+
+
+def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = True) -> Settlement:
+    """Return the settlement of a page with the number that it claimed, or as a repetition.
+
+    The links of the same content are those of the page that it repeats. A similar page may have
+    others: they are followed, unless `similar_links` says no.
+    """
+    if claim.page_id is not None and settlement.page is not None:
+        page = msgspec.structs.replace(settlement.page, page_id=claim.page_id)
+        return msgspec.structs.replace(settlement, page=page)
+    if claim.similarity is None or claim.own_similarity is None:
+        return msgspec.structs.replace(
+            settlement,
+            **NOTHING_KEPT,
+            outcome=Outcome.DUPLICATE,
+            detail=f"{SAME_CONTENT}{claim.duplicate_of}",
+            links=(),
+        )
+    whole, own = _percent(claim.similarity), _percent(claim.own_similarity)
+    return msgspec.structs.replace(
+        settlement,
+        **NOTHING_KEPT,
+        outcome=Outcome.SIMILAR,
+        detail=f"{whole} % like page {claim.duplicate_of}, {own} % in its own content",
+        links=settlement.links if similar_links else (),
+        similarity=round(claim.similarity, SHARE_DIGITS),
+        own_similarity=round(claim.own_similarity, SHARE_DIGITS),
+    )
+
+
+def _percent(share: float) -> int:
+    """Return a share in per cent, rounded down: 100 is what is alike throughout."""
+    return math.floor(100 * share)
 
 
 class FrontierClient(Protocol):
@@ -466,30 +506,3 @@ class FrontierClient(Protocol):
 
 FRONTIER: Contract[FrontierClient] = Contract(FrontierClient)
 """Both ends of a channel know the frontier by this."""
-
-
-class UrlPath(msgspec.Struct, frozen=True):
-    """How a URL was found: its path from a seed."""
-
-    depth: int
-    hops: int
-    parent: int | None
-
-
-class Repetition(NamedTuple):
-    """The page that a URL repeats, if it does, and how similar they are."""
-
-    duplicate_of: int | None = None
-    similarity: float | None = None
-    own_similarity: float | None = None
-
-
-def attempt_of(settlement: Settlement, now: float) -> Attempt:
-    """Return the attempt that a settlement records."""
-    return Attempt(
-        at=now,
-        outcome=settlement.outcome,
-        cause=settlement.cause,
-        detail=settlement.detail,
-        status=settlement.status,
-    )

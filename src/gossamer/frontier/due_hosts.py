@@ -1,16 +1,15 @@
 """The hosts that each worker may ask next, and those that all workers share."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-import msgspec
-
 from gossamer.frontier.hosts import ANYONE, Host, Item
-from gossamer.frontier.leases import Lease
 from gossamer.frontier.rules import SchedulerRules, may_try
 
+ASK_AGAIN_S = 0.05
+"""When to ask again for what others may release at any time."""
 Entry = tuple[Item, int, Host]
 """A ready host, after its rank and its ticket. The smallest goes first."""
 
@@ -84,12 +83,12 @@ class DueHosts:
     def _first_of(
         self, ready: list[Entry], now: float, skips: Callable[[Host], bool]
     ) -> Entry | None:
-        found, skipped = None, []
+        first, skipped = None, []
         while ready:
             entry = ready[0]
             _, ticket, host = entry
             if ticket == host.ticket and host.free_at <= now and not skips(host):
-                found = entry
+                first = entry
                 break
             heappop(ready)
             if ticket != host.ticket:
@@ -100,7 +99,7 @@ class DueHosts:
                 heappush(self._resting, (host.free_at, ticket, host))
         for entry in skipped:
             heappush(ready, entry)
-        return found
+        return first
 
     def wake_at(self) -> float | None:
         """Return when the next host is due, None if there is none; to be called after `first`."""
@@ -140,21 +139,6 @@ class DueHosts:
                 rank = host.assigned[0] if self._strict else (since, ticket)
                 ready = self._ready if host.is_proven else self._unproven
                 heappush(ready, (rank, ticket, host))
-
-
-ASK_AGAIN_S = 0.05
-"""When to ask again for what others may release at any time."""
-
-
-class WorkerLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker has to do."""
-
-    number: int
-    hosts: int
-    """How many hosts it serves: those with URLs assigned to it or in progress there."""
-    in_progress: int
-    seen_at: float
-    """When it last gave a sign of life."""
 
 
 class AllDueHosts:
@@ -220,7 +204,7 @@ class AllDueHosts:
         shared = self._common.first(
             now, lambda host: host.shares.get(worker, 0) >= share(host, workers)
         )
-        return min((one for one in (own, shared) if one is not None), default=None)
+        return min((entry for entry in (own, shared) if entry is not None), default=None)
 
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when the worker has to ask again, if `first` returns nothing now."""
@@ -228,7 +212,7 @@ class AllDueHosts:
         if not self._common.load:
             return own
         shared = self._common.wake_at()
-        return min(one for one in (own, shared, now + ASK_AGAIN_S) if one is not None)
+        return min(moment for moment in (own, shared, now + ASK_AGAIN_S) if moment is not None)
 
     def silent(self, since: float) -> list[int]:
         """Return the workers without a sign of life since then."""
@@ -236,20 +220,9 @@ class AllDueHosts:
             worker for worker, due_hosts in self._due_hosts.items() if due_hosts.seen_at <= since
         ]
 
-    def loads(self, leases: Iterable[Lease]) -> list[WorkerLoad]:
-        """Return what each worker has to do, by number."""
-        working: dict[int, list[Host]] = {worker: [] for worker in self._due_hosts}
-        for lease in leases:
-            working[lease.worker].append(lease.host)
-        return [
-            WorkerLoad(
-                number=worker,
-                hosts=len({*due_hosts.served, *working[worker]}),
-                in_progress=len(working[worker]),
-                seen_at=due_hosts.seen_at,
-            )
-            for worker, due_hosts in sorted(self._due_hosts.items())
-        ]
+    def by_worker(self) -> list[tuple[int, DueHosts]]:
+        """Return those of each worker, by number."""
+        return sorted(self._due_hosts.items())
 
     def ready_hosts(self, since: float) -> int:
         """Return how many hosts wait for their worker since then, and how many shared ones wait."""

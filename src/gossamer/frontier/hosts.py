@@ -64,22 +64,19 @@ class HostLimitRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits_of(name: str, rules: Iterable[HostLimitRule], default: HostLimits) -> HostLimits:
-    """Return the limits of a host; of several rules, the first that says something counts.
-
-    `lua/host_limits.lua` has the same for Redis.
-    """
-    found: dict[str, object] = {}
+    """Return the limits of a host; of several rules, the first that says something counts."""
+    limits: dict[str, object] = {}
     for rule in rules:
         if rule.matches(name):
             for field in HostLimits.__struct_fields__:
                 if (value := getattr(rule, field)) is not None:
-                    found.setdefault(field, value)
-    return msgspec.structs.replace(default, **found) if found else default
+                    limits.setdefault(field, value)
+    return msgspec.structs.replace(default, **limits) if limits else default
 
 
 def depth_limit(name: str, rules: Iterable[HostLimitRule], default: int | None) -> int | None:
     """Return how far from a seed the URLs of a host may be; None: there is no limit."""
-    depths = (one.max_depth for one in rules if one.max_depth is not None and one.matches(name))
+    depths = (rule.max_depth for rule in rules if rule.max_depth is not None and rule.matches(name))
     return next(depths, default)
 
 

@@ -32,11 +32,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gossamer.frontier.due_hosts import ASK_AGAIN_S, AllDueHosts, WorkerLoad
+from gossamer.frontier.due_hosts import ASK_AGAIN_S, AllDueHosts
 from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host, Item
-from gossamer.frontier.leases import Budget, Lease, Leases
 from gossamer.frontier.round_robin import RoundRobin
-from gossamer.frontier.rules import SchedulerRules
+from gossamer.frontier.rules import Budget, SchedulerRules
 
 __all__ = ["ASK_AGAIN_S", "Assignment", "Scheduler", "SchedulerRules"]
 
@@ -45,6 +44,84 @@ SOON_S = 10.0
 ROBOTS_SLOT_S = 1.0
 """For how long past its time a slot is kept for a request for robots.txt."""
 ASSIGNED_AT_ONCE = 16
+
+
+class Lease(msgspec.Struct):
+    """The exclusive right of one worker to work on one URL."""
+
+    url_id: int
+    number: int
+    """Grows with every lease of a crawl; only the newest lease of a URL is valid."""
+    worker: int
+    host: Host
+    deadline: float
+    """When it expires, unless it is renewed."""
+    shared: bool
+    """Whether the host was shared when it was granted."""
+    allowed: int
+    """How many bytes are reserved for it."""
+    unproven: bool
+    """Whether the host had not answered its last request when it was granted, or had none; never
+    for a shared one, which may have any slot."""
+
+
+class Leases:
+    """The table of leases, at most one for each URL."""
+
+    def __init__(self, first_number: int, lease_s: float) -> None:
+        self._next_number = first_number
+        self._lease_s = lease_s
+        self.of_url: dict[int, Lease] = {}
+
+    def __len__(self) -> int:
+        return len(self.of_url)
+
+    def grant(self, url_id: int, worker: int, host: Host, allowed: int, now: float) -> Lease:
+        """Grant a worker the lease of a URL that nobody has."""
+        lease = Lease(
+            url_id,
+            self._next_number,
+            worker,
+            host,
+            deadline=now + self._lease_s,
+            shared=host.worker == ANYONE,
+            allowed=allowed,
+            unproven=host.worker != ANYONE and not host.is_proven,
+        )
+        self._next_number += 1
+        self.of_url[url_id] = lease
+        return lease
+
+    def find(self, url_id: int, number: int) -> Lease | None:
+        """Return the lease if it is still valid."""
+        lease = self.of_url.get(url_id)
+        return lease if lease is not None and lease.number == number else None
+
+    def renew(self, url_id: int, number: int, now: float) -> Lease | None:
+        """Extend a lease and return it; None if it was lost."""
+        lease = self.find(url_id, number)
+        if lease is not None:
+            lease.deadline = max(lease.deadline, now + self._lease_s)
+        return lease
+
+    def of(self, worker: int) -> list[Lease]:
+        """Return the leases of a worker."""
+        return [lease for lease in self.of_url.values() if lease.worker == worker]
+
+    def overdue(self, now: float) -> list[Lease]:
+        """Return the leases that were not renewed in time."""
+        return [lease for lease in self.of_url.values() if lease.deadline <= now]
+
+
+class WorkerLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker has to do."""
+
+    number: int
+    hosts: int
+    """How many hosts it serves: those with URLs assigned to it or in progress there."""
+    in_progress: int
+    seen_at: float
+    """When it last gave a sign of life."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -176,7 +253,7 @@ class Scheduler:
         """Go on with a lease that was granted by another scheduler."""
         worker, host = lease.worker, lease.host
         self.due_hosts.join(worker, now)
-        self.leases.resume(lease)
+        self.leases.of_url[lease.url_id] = lease
         host.in_progress += 1
         self.due_hosts[worker].in_progress += 1
         self.due_hosts[worker].unproven += lease.unproven
@@ -202,7 +279,7 @@ class Scheduler:
 
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
-        self.leases.end(lease)
+        del self.leases.of_url[lease.url_id]
         self.due_hosts[lease.worker].in_progress -= 1
         self.due_hosts[lease.worker].unproven -= lease.unproven
         host = lease.host
@@ -258,8 +335,9 @@ class Scheduler:
 
         A worker with a lease stays until the lease ends: its hosts must not change workers before.
         """
-        busy = {lease.worker for lease in self.leases.all()}
-        gone = [one for one in self.due_hosts.silent(now - self.rules.lease_s) if one not in busy]
+        busy = {lease.worker for lease in self.leases.of_url.values()}
+        silent = self.due_hosts.silent(now - self.rules.lease_s)
+        gone = [worker for worker in silent if worker not in busy]
         return [recalled for worker in gone for recalled in self.dismiss(worker)]
 
     def dismiss(self, worker: int) -> list[tuple[Host, list[Item]]]:
@@ -279,7 +357,18 @@ class Scheduler:
 
     def workers(self) -> list[WorkerLoad]:
         """Return what each worker has to do, by number."""
-        return self.due_hosts.loads(self.leases.all())
+        working: dict[int, list[Host]] = {}
+        for lease in self.leases.of_url.values():
+            working.setdefault(lease.worker, []).append(lease.host)
+        return [
+            WorkerLoad(
+                number=worker,
+                hosts=len({*due_hosts.served, *working.get(worker, ())}),
+                in_progress=len(working.get(worker, ())),
+                seen_at=due_hosts.seen_at,
+            )
+            for worker, due_hosts in self.due_hosts.by_worker()
+        ]
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -7,14 +7,11 @@ from contextlib import suppress
 from math import inf
 from typing import Any
 
-import msgspec
-
 from gossamer.channel import Contract, Served
 from gossamer.channel.channel import methods_of
-from gossamer.frontier.contract import FrontierClient, HostFeedback, Leased, Settled, Settlement
+from gossamer.frontier.contract import FrontierClient, HostFeedback, Leased, Settled
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey
-from gossamer.policy.similarity import Sketch
 
 LONGEST_WAIT_S = 1.0
 """How long a worker waits for a lease before it is told that there is none: often enough for it to
@@ -41,20 +38,17 @@ class WorkerSession:
         store: Frontier,
         clock: Callable[[], float],
         *,
-        follows_depths: bool = True,
         longest_wait_s: float = LONGEST_WAIT_S,
         in_commits: bool = False,
         outlives: bool = False,
     ) -> None:
         """Prepare; with `longest_wait_s` 0 nobody waits, and the store's answers go as they are.
 
-        `follows_depths` says whether a module wants to know of shorter paths. `in_commits`: answers
-        are part of commits by themselves. `outlives`: another process may take over the store while
-        the worker lives, so everything that it is told must be durable.
+        `in_commits`: answers are part of commits by themselves. `outlives`: another process may
+        take over the store while the worker lives, so everything that it is told must be durable.
         """
         self._store = store
         self._clock = clock
-        self._follows_depths = follows_depths
         self._longest_wait_s = longest_wait_s
         self._in_commits = in_commits
         self._outlives = outlives
@@ -69,8 +63,6 @@ class WorkerSession:
         """Return what the other end of the channel may call."""
         own: dict[str, Callable[..., Any]] = {
             "lease": self.lease,
-            "settle": self.settle,
-            "claim_and_settle": self.claim_and_settle,
             "acquire_robots_slot": self.acquire_robots_slot,
             "release_robots_slot": self.release_robots_slot,
             "close": self._store.commit,  # the store stays open for the others
@@ -150,25 +142,6 @@ class WorkerSession:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, until - self._clock())):
                 await self._news.wait()
-
-    async def settle(self, settlement: Settlement, now: float) -> Settled:
-        """Record the result of a task, if its lease is still valid."""
-        return await self._without_depths(await self._store.settle(settlement, now))
-
-    async def claim_and_settle(
-        self, settlement: Settlement, sketch: Sketch | None, now: float
-    ) -> Settled:
-        """Claim a number for the page of a settlement, and settle it."""
-        return await self._without_depths(
-            await self._store.claim_and_settle(settlement, sketch, now)
-        )
-
-    async def _without_depths(self, settled: Settled) -> Settled:
-        """Keep shorter paths to ourselves if no module wants to know of them."""
-        if self._follows_depths or not settled.nearer:
-            return settled
-        await self._store.confirm_depth_changes(settled.nearer)
-        return msgspec.structs.replace(settled, nearer=())
 
     async def acquire_robots_slot(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take a slot of the host for robots.txt; None: it is taken, else when to ask again."""

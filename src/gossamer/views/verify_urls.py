@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.coordinator.plan import StoredOptions
-from gossamer.frontier.queues import QueueTable
+from gossamer.frontier.router import QueueTable
 from gossamer.stores.counting import REASONS_NOTE, Reason
 from gossamer.stores.sqlite.file import COUNT_REASONS
 from gossamer.urls import Scope, normalise, parse_seed

@@ -76,18 +76,14 @@ def end_of(settlement: Settlement) -> FinishedUrl:
     )
 
 
-async def report_pending_depths(store: FrontierClient, modules: Modules) -> None:
-    """Tell the modules of all shorter paths that they have not heard of yet."""
+async def report_depths(store: FrontierClient, modules: Modules) -> None:
+    """Tell the modules, at the end, which pages are nearer than they know.
+
+    The depths are durable before; after a crash they are told again at the next end.
+    """
     while pages := await store.pending_depth_changes(REPORTED_AT_ONCE):
-        await report_depths(store, modules, pages)
-
-
-async def report_depths(
-    store: FrontierClient, modules: Modules, pages: Sequence[tuple[int, int]]
-) -> None:
-    """Tell the modules of shorter paths, once those are durable; a crash repeats what it cuts."""
-    if modules.hooks.depths:
-        await store.commit()
-        for page_id, depth in pages:
-            await modules.depth_changed(page_id, depth)
-    await store.confirm_depth_changes(pages)
+        if modules.hooks.depths:
+            await store.commit()
+            for page_id, depth in pages:
+                await modules.depth_changed(page_id, depth)
+        await store.confirm_depth_changes(pages)

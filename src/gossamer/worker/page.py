@@ -21,8 +21,8 @@ from gossamer.frontier.contract import (
     Settlement,
     StoredBody,
     Task,
+    as_claimed,
 )
-from gossamer.frontier.settling import as_claimed
 from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.model.errors import CrawlError
 from gossamer.policy.similarity import Sketch

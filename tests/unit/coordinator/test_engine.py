@@ -13,7 +13,7 @@ from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download.client import Client
 from gossamer.download.options import FetchOptions
 from gossamer.frontier.contract import HostFeedback, Leased, ReturnedTask, Settled, Settlement, Task
-from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.scorers import Fifo
 from gossamer.frontier.service import Frontier, FrontierRules

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from gossamer.frontier.claims import Claims, DuplicateIndex, LshIndex, Original, Unread
-from gossamer.frontier.contract import KeptPage, Link, UrlPath
+from gossamer.frontier.contract import KeptPage, Link
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
+from gossamer.frontier.url_memory import UrlPath
 from gossamer.model import HostKey, Url
 from gossamer.policy.similarity import Sketch
 from gossamer.stores.sqlite.rows import SqliteRows
@@ -36,8 +37,7 @@ class ClaimedPages:
     def keep(self, number: int, now: float) -> None:
         digest = b"%-16d" % number
         assert self.claim(number, digest, now) == number
-        claim = self.claims.held(number)
-        assert claim is not None
+        claim = self.claims.of_url[number]
         link = Link(Url(f"http://a.test/{number}"), digest, HostKey("a.test"), "a.test")
         host = self.memory.hosts.id_of(link.host, link.domain)
         self.memory.urls.add(link, host, UrlState.TOO_DEEP, UrlPath(0, 0, None), now)
@@ -69,8 +69,7 @@ def test_what_expires_leaves_nothing_behind() -> None:
 def test_what_is_given_up_leaves_nothing_behind() -> None:
     crawl = ClaimedPages()
     assert crawl.claim(1, b"1" * 16) == 1
-    claim = crawl.claims.held(1)
-    assert claim is not None
+    claim = crawl.claims.of_url[1]
     crawl.duplicates.drop(claim)
     assert len(crawl.duplicates) == 0
 

@@ -105,7 +105,7 @@ def test_who_waits_while_its_host_is_asked_is_not_late_for_the_next_url() -> Non
         await asyncio.sleep(0.01)
         feedback = HostFeedback(ended=time.time())
         settlement = Settlement(task=task, outcome=Outcome.GONE, feedback=feedback)
-        await bench.session.settle(settlement, time.time())
+        await bench.store.settle(settlement, time.time())
         await bench.assign()
         bench.session.wake()
         (following,) = (await waiting).tasks
@@ -124,7 +124,7 @@ def test_what_was_settled_while_a_call_was_on_its_way_is_not_waited_for() -> Non
         settlement = Settlement(
             task=task, outcome=Outcome.GONE, feedback=HostFeedback(ended=asked_at)
         )
-        await bench.session.settle(settlement, asked_at)
+        await bench.store.settle(settlement, asked_at)
         await bench.assign()
         await asyncio.sleep(DELAY_S)
         leased = await bench.session.lease(0, 5, asked_at)

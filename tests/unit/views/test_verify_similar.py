@@ -8,10 +8,9 @@ import pytest
 from tests.contract.samples import digest_of, own_of, sketch_of
 from tests.unit.views.reading import broken, in_directory, listed_urls
 
-from gossamer.frontier.contract import THIS_PAGE, HostFeedback, Link, Settlement, Task
+from gossamer.frontier.contract import THIS_PAGE, HostFeedback, Link, Settlement, Task, as_claimed
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.frontier.service import Frontier, FrontierRules
-from gossamer.frontier.settling import as_claimed
 from gossamer.model import Outcome, Url
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope

@@ -66,9 +66,6 @@ class FakeStore:
         self.returned.append(returned)
         return True
 
-    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
-        pass
-
     async def commit(self) -> None:
         pass
 

@@ -4,8 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.frontier.contract import Claim, HostFeedback, KeptPage, Link, Settlement, Task
-from gossamer.frontier.settling import as_claimed
+from gossamer.frontier.contract import (
+    Claim,
+    HostFeedback,
+    KeptPage,
+    Link,
+    Settlement,
+    Task,
+    as_claimed,
+)
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.model.content_kinds import ContentKind
 from gossamer.policy import TREATMENTS, RobotsVerdict

@@ -72,8 +72,6 @@ class JoinedServices(msgspec.Struct, frozen=True, kw_only=True):
 
     clock: Callable[[], float]
     say: Say
-    follows_depths: bool = True
-    """Whether a module, here or in a worker, wants to know of shorter paths."""
     modules: ServedModules | None = None
     """The modules of the coordinator; None: they are not here, and who wants them waits."""
 
@@ -89,9 +87,7 @@ class _Process:
         self.heard_at = owner.services.clock()
         self._owner = owner
         services = owner.services
-        self.session = WorkerSession(
-            owner.store, services.clock, follows_depths=services.follows_depths, in_commits=True
-        )
+        self.session = WorkerSession(owner.store, services.clock, in_commits=True)
         self.server = QueueServer(
             JOINED_CONTRACTS,
             self._served(),

@@ -48,7 +48,7 @@ from gossamer.worker.context import WorkerContext
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import CrashNote, PagesInHand
 from gossamer.worker.fetched_page import PageRows
-from gossamer.worker.hooks import Modules, report_pending_depths
+from gossamer.worker.hooks import Modules, report_depths
 from gossamer.worker.large_pages import UnusedMemory, give_back_memory
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
@@ -317,9 +317,8 @@ class WorkerProcess:
                 asyncio.create_task(_give_back_regularly()),
             ]
             try:
-                await report_pending_depths(store, context.modules)
                 await self._worker.run()
-                await report_pending_depths(store, context.modules)  # found elsewhere
+                await report_depths(store, context.modules)
             finally:
                 for one in signs:
                     one.cancel()
