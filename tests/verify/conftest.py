@@ -17,7 +17,7 @@ from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.coordinator.plan import Plan, pack_options
 from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
 from gossamer.frontier.router import Draw, QueueTable
-from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier
 from gossamer.modules.runner import ModuleRunner
 from gossamer.stores.redis.address import parse_address

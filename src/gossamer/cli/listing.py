@@ -18,7 +18,7 @@ from gossamer.config.values import NONE
 from gossamer.coordinator.plan import starts_of
 from gossamer.display import printable
 from gossamer.download.host_settings import HostSetting, HostSettings
-from gossamer.frontier.scorers import SCORERS, is_strict
+from gossamer.frontier.scorers.loading import SCORERS, is_strict
 from gossamer.model import Url
 from gossamer.modules.loading import MODULES, known_options
 from gossamer.urls import location, parse_seed

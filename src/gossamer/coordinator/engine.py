@@ -11,7 +11,8 @@ from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.processes.worker_config import Level
 from gossamer.coordinator.scoring import WatchedScorer
 from gossamer.frontier.router import Draw, QueueTable, Router
-from gossamer.frontier.scorers import SafeScorer, Scorer
+from gossamer.frontier.scorers.builtin import Scorer
+from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.frontier.service import Frontier
 from gossamer.modules.module_stats import ModuleReport
 

@@ -17,7 +17,7 @@ from gossamer.frontier.contract import FrontierClient
 from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.scorers import Depth
+from gossamer.frontier.scorers.builtin import Depth
 from gossamer.frontier.service import Frontier
 from gossamer.model import Url
 from gossamer.modules.module_stats import ModuleReport

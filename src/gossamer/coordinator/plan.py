@@ -31,7 +31,7 @@ from gossamer.download.host_settings import HostSettings
 from gossamer.frontier.hosts import HostLimitRule, depth_limit
 from gossamer.frontier.rules import Budget, FrontierRules
 from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.scorers import choose
+from gossamer.frontier.scorers.loading import choose
 from gossamer.model import HostKey, Url
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.registry import kind_of_output

@@ -12,10 +12,16 @@ from gossamer.download.lookups import direct
 from gossamer.download.options import FetchOptions
 from gossamer.download.verdict import HeaderReader
 from gossamer.frontier.contract import FrontierClient
-from gossamer.frontier.scorers import SafeScorer, Scorer, load
-from gossamer.frontier.scorers.contract import ScorerReport
-from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint, Question
-from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
+from gossamer.frontier.scorers.builtin import Scorer, ScorerReport
+from gossamer.frontier.scorers.loading import SafeScorer, load
+from gossamer.frontier.scorers.pagerank import (
+    MAX_ANSWER_BYTES,
+    Answer,
+    Endpoint,
+    PageRank,
+    PageRankLimits,
+    Question,
+)
 from gossamer.model import Candidate, NameTable, Url
 from gossamer.model.errors import UsageError
 from gossamer.stores.rows import read_note

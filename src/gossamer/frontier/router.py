@@ -20,7 +20,7 @@ from gossamer.model.errors import UsageError
 
 if TYPE_CHECKING:
     from gossamer.frontier.contract import FrontierClient
-    from gossamer.frontier.scorers import Scorer
+    from gossamer.frontier.scorers.builtin import Scorer
 
 MAX_SCORE: Final = 100.0
 SCORED_AT_ONCE = 200

@@ -10,7 +10,7 @@ from gossamer.coordinator.plan import named_sitemaps
 from gossamer.coordinator.scoring import SCORER_NOTE, unpack_report
 from gossamer.coordinator.summary import GivenUpHost, SeedReport, read_given_up, read_seeds
 from gossamer.frontier.router import QueueTable
-from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.resumable import OutputState, key_of, read_states

@@ -15,7 +15,7 @@ from gossamer.download.options import FetchOptions
 from gossamer.frontier.contract import HostFeedback, Leased, ReturnedTask, Settled, Settlement, Task
 from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier, FrontierRules
 from gossamer.model import Candidate, HostKey, Page, Url
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.coordinator.scoring import SCORER_NOTE, WatchedScorer, read_report
 from gossamer.frontier.rules import FrontierRules
-from gossamer.frontier.scorers import SafeScorer
+from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, HostKey, Url
 from gossamer.model.errors import CrawlError
