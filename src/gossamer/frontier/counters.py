@@ -28,6 +28,7 @@ from gossamer.stores.reading import (
 from gossamer.stores.url_record import UrlState
 
 if TYPE_CHECKING:
+    from gossamer.frontier.hosts import Host
     from gossamer.frontier.memory import CrawlMemory
     from gossamer.frontier.scheduler import Scheduler
 
@@ -188,23 +189,22 @@ class WorkerRegistry:
 
     def views(self, now: float) -> list[WorkerView]:
         """Return the workers that take part, by number."""
+        hosts: dict[int, list[Host]] = {}
+        for lease in self._scheduler.leases.of_url.values():
+            hosts.setdefault(lease.worker, []).append(lease.host)
+        lease_s = self._scheduler.rules.lease_s
         return [
             WorkerView(
-                number=load.number,
-                hosts=load.hosts,
-                in_progress=load.in_progress,
-                silent_s=now - load.seen_at,
-                dead_in_s=load.seen_at + self._scheduler.rules.lease_s - now,
-                report=self.reports.get(load.number),
+                number=worker,
+                hosts=len({*due_hosts.served, *hosts.get(worker, ())}),
+                in_progress=len(hosts.get(worker, ())),
+                silent_s=now - due_hosts.seen_at,
+                dead_in_s=due_hosts.seen_at + lease_s - now,
+                report=self.reports.get(worker),
             )
-            for load in self._scheduler.workers()
+            for worker, due_hosts in self._scheduler.due_hosts.by_worker()
         ]
-
-    def close(self) -> None:
-        """Remove what other processes know of the workers, who are gone."""
-        self._memory.remove(WORKERS_NOTE)
 
     def store(self, now: float) -> None:
         """Let other processes know of all workers."""
-        note = WorkersNote(now, self.views(now))
-        self._memory.put(WORKERS_NOTE, msgspec.json.encode(note))
+        self._memory.put(WORKERS_NOTE, msgspec.json.encode(WorkersNote(now, self.views(now))))

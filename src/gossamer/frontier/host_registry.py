@@ -185,6 +185,8 @@ class HostRegistry:
         self.touched: dict[HostKey, Host] = {}
         """The hosts that have changed and are to be saved."""
         self._slow: dict[HostKey, Host] = {}
+        self.with_robots_slots: dict[Host, None] = {}
+        """The hosts of which a slot is taken for robots.txt."""
 
     def get(self, key: HostKey, domain: str) -> Host:
         """Return a host, which is active in the scheduler from now on."""
@@ -320,50 +322,36 @@ class HostRegistry:
             slowest = heapq.nlargest(SLOW_HOSTS, self._slow.values(), key=lambda host: host.mean_s)
             self._slow = {host.key: host for host in slowest}
 
+    # -- slots for robots.txt --------------------------------------------------------------------
+
+    def take_robots_slot(self, host: Host, until: float) -> None:
+        """Take a slot of a host; whoever is alive releases it in time."""
+        host.robots_slots += 1
+        host.robots_until = until
+        self.with_robots_slots[host] = None
+        self.touched[host.key] = host
+
+    def release_robots_slot(self, host: Host) -> int:
+        """Release a slot; return how many were: 0 if none is taken, or no longer."""
+        if not host.robots_slots:
+            return 0
+        host.robots_slots -= 1
+        if not host.robots_slots:
+            del self.with_robots_slots[host]
+        self.touched[host.key] = host
+        return 1
+
+    def end_robots_slots(self, now: float) -> list[tuple[Host, int]]:
+        """Forget the slots that nobody released in time; return how many of each host."""
+        overdue = [
+            (host, host.robots_slots) for host in self.with_robots_slots if host.robots_until <= now
+        ]
+        for host, _ in overdue:
+            host.robots_slots = 0
+            del self.with_robots_slots[host]
+            self.touched[host.key] = host
+        return overdue
+
 
 def _least_delay_s(host: Host) -> float:
     return max(host.limits.delay_s, host.crawl_delay_s or 0.0)
-
-
-class RobotsSlots:
-    """The slots taken for robots.txt; whoever is alive releases one within the time of a lease."""
-
-    def __init__(self, hosts: HostRegistry, lease_s: float) -> None:
-        self._touched = hosts.touched
-        self._lease_s = lease_s
-        self._taken: dict[Host, None] = {}
-        """The hosts of which any is taken."""
-
-    def __len__(self) -> int:
-        return sum(host.robots_slots for host in self._taken)
-
-    def take(self, host: Host, now: float) -> None:
-        """Note that a slot was taken."""
-        host.robots_slots += 1
-        host.robots_until = now + self._lease_s
-        self._taken[host] = None
-        self._touched[host.key] = host
-
-    def resume(self, host: Host, row: HostRow) -> None:
-        """Go on with slots that were stored."""
-        host.robots_slots, host.robots_until = row.robots_slots, row.robots_until
-        self._taken[host] = None
-
-    def release(self, host: Host) -> bool:
-        """Note that a slot was released; False if none is taken, or no longer."""
-        if not host.robots_slots:
-            return False
-        host.robots_slots -= 1
-        if not host.robots_slots:
-            del self._taken[host]
-        self._touched[host.key] = host
-        return True
-
-    def end_overdue(self, now: float) -> list[tuple[Host, int]]:
-        """Forget the slots that nobody released in time; return how many of each host."""
-        overdue = [(host, host.robots_slots) for host in self._taken if host.robots_until <= now]
-        for host, _ in overdue:
-            host.robots_slots = 0
-            del self._taken[host]
-            self._touched[host.key] = host
-        return overdue

@@ -17,7 +17,6 @@ from gossamer.frontier.contract import KeptPage
 from gossamer.frontier.host_registry import HostMemory
 from gossamer.frontier.url_memory import IdTable, UrlMemory
 from gossamer.frontier.waiting import HEAD, WaitingUrls
-from gossamer.model import HostKey
 from gossamer.policy.cookies import MAX_COOKIE_DOMAINS, Cookie, CookieChanges, change_jar
 from gossamer.policy.similarity import Sketch
 from gossamer.stores.counting import COUNTS_NAME, unpack_counts
@@ -279,14 +278,6 @@ class CrawlMemory:
         urls.counts.last_attempt_at = stored.last_attempt_at
         for page in self.rows.known_pages():
             self.pages.load(*page)
-
-    # -- what waits --------------------------------------------------------------------------------
-
-    def queued(self) -> Iterator[tuple[HostKey, str, int, int]]:
-        """Yield host, domain, queue and number of URLs, for each queue that has any."""
-        hosts = self.hosts
-        for host, queue, count in self.waiting.counts():
-            yield hosts.keys[host], hosts.domain_of[host], queue, count
 
     def sort_again(self, queue_of: Callable[[float], int]) -> None:
         """Put every URL that has a score into the queue of its score in a new table."""

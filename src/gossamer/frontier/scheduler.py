@@ -113,17 +113,6 @@ class Leases:
         return [lease for lease in self.of_url.values() if lease.deadline <= now]
 
 
-class WorkerLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker has to do."""
-
-    number: int
-    hosts: int
-    """How many hosts it serves: those with URLs assigned to it or in progress there."""
-    in_progress: int
-    seen_at: float
-    """When it last gave a sign of life."""
-
-
 class Assignment(msgspec.Struct, frozen=True):
     """The URLs to assign next: the best `count` of one host in one queue, to one worker."""
 
@@ -219,10 +208,6 @@ class Scheduler:
 
     # -- for the workers -------------------------------------------------------------------------
 
-    def join(self, worker: int, now: float) -> None:
-        """Register a worker, or note that it is still alive."""
-        self.due_hosts.join(worker, now)
-
     def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
         """Lease up to `limit` URLs of hosts that are due, within the budgets."""
         granted: list[Lease] = []
@@ -262,10 +247,6 @@ class Scheduler:
         else:
             host.domain.worker = worker
             host.domain.busy += 1
-
-    def resume_robots_slots(self, host: Host, slots: int) -> None:
-        """Go on with slots that were acquired from another scheduler."""
-        host.in_progress += slots
 
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when to ask for leases again; None: unknown.
@@ -352,23 +333,6 @@ class Scheduler:
     def is_silent(self, worker: int, now: float) -> bool:
         """Return whether a worker whose lease has expired is dead, and not only slow."""
         return self.due_hosts[worker].seen_at + self.rules.lease_s / 2 <= now
-
-    # -- counters --------------------------------------------------------------------------------
-
-    def workers(self) -> list[WorkerLoad]:
-        """Return what each worker has to do, by number."""
-        working: dict[int, list[Host]] = {}
-        for lease in self.leases.of_url.values():
-            working.setdefault(lease.worker, []).append(lease.host)
-        return [
-            WorkerLoad(
-                number=worker,
-                hosts=len({*due_hosts.served, *working.get(worker, ())}),
-                in_progress=len(working.get(worker, ())),
-                seen_at=due_hosts.seen_at,
-            )
-            for worker, due_hosts in self.due_hosts.by_worker()
-        ]
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -33,13 +33,13 @@ from gossamer.frontier.scheduler import ASK_AGAIN_S
 from gossamer.frontier.settling import add_slice, settle, take_back
 from gossamer.frontier.state import FrontierState
 from gossamer.frontier.url_memory import UrlPath
-from gossamer.model import Candidate, HostKey, Outcome, Snapshot
+from gossamer.model import Candidate, HostKey, Snapshot
 from gossamer.model.errors import CrawlError
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.policy.similarity import Sketch
-from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.reading import WORKERS_NOTE, HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.rows import Rows
-from gossamer.stores.url_record import UrlRecord, UrlState
+from gossamer.stores.url_record import UrlRecord
 
 __all__ = ["Frontier", "FrontierRules"]
 
@@ -139,7 +139,7 @@ class Frontier(Commits):
 
     @atomic
     async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
-        self._scheduler.join(worker, now)
+        self._scheduler.due_hosts.join(worker, now)
         if now < self._rests_until:
             return Leased([], self._rests_until)
         if self._must_wait_for_order() or self._state.is_held_up:
@@ -263,7 +263,7 @@ class Frontier(Commits):
         owner = self._state.hosts.get(host, domain)
         moment = self._scheduler.acquire_robots_slot(owner, now)
         if moment is None:
-            self._state.robots_slots.take(owner, now)
+            self._state.hosts.take_robots_slot(owner, now + self.rules.scheduler.lease_s)
         return moment
 
     @atomic
@@ -272,7 +272,7 @@ class Frontier(Commits):
     ) -> None:
         owner = self._state.hosts.get(host, domain)
         next_start = self._state.hosts.next_start_after(owner, feedback)
-        slots = int(self._state.robots_slots.release(owner))  # 0: it was taken back
+        slots = self._state.hosts.release_robots_slot(owner)  # 0: it was taken back
         self._state.enqueue(owner, self._scheduler.release_slots(owner, next_start, now, slots))
 
     # -- who takes part --------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class Frontier(Commits):
         the others wait for that.
         """
         await self._begin()
-        self._scheduler.join(worker, now)
+        self._scheduler.due_hosts.join(worker, now)
         self._state.stored_counters.store_busy_hosts(now)
         if report is not None:
             self._workers.reports[worker] = report
@@ -295,7 +295,7 @@ class Frontier(Commits):
         """Register a worker under the smallest number that no other has; return the number."""
         await self._begin()
         number = next(worker for worker in count() if not self.has_worker(worker))
-        self._scheduler.join(number, now)
+        self._scheduler.due_hosts.join(number, now)
         return number
 
     async def _begin(self) -> None:
@@ -329,18 +329,18 @@ class Frontier(Commits):
 
     @atomic
     async def reap(self, now: float) -> int:
-        scheduler, state = self._scheduler, self._state
+        scheduler, state, hosts = self._scheduler, self._state, self._state.hosts
         overdue = scheduler.leases.overdue(now)
         for lease in overdue:
             take_back(state, lease, None, now, died=scheduler.is_silent(lease.worker, now))
-        for host, slots in state.robots_slots.end_overdue(now):
-            next_start = state.hosts.next_start_unknown(host, now)
+        for host, slots in hosts.end_robots_slots(now):
+            next_start = hosts.next_start_unknown(host, now)
             state.enqueue(host, scheduler.release_slots(host, next_start, now, slots))
         dismissed = scheduler.dismiss_silent(now)
         for host, items in dismissed:
             state.enqueue(host, items)
         self._workers.forget_gone(now)
-        state.hosts.save()
+        hosts.save()
         self._memory.hosts.save_credits()
         scheduler.hosts.forget_idle(now)
         return len(overdue) + len(dismissed) + scheduler.end_rests(now)
@@ -457,9 +457,9 @@ class Frontier(Commits):
         """
         try:
             if self._is_begun and self.broken is None:
-                self._workers.close()
+                self._memory.remove(WORKERS_NOTE)
                 self._state.stored_counters.store_busy_hosts()
-                if not len(self._scheduler.leases) and not len(self._state.robots_slots):
+                if not len(self._scheduler.leases) and not self._state.hosts.with_robots_slots:
                     self._memory.put("closed", b"yes")
                 self._memory.hosts.save_credits()
                 await self.commit()
@@ -476,23 +476,12 @@ class Frontier(Commits):
         """Yield everything known about every URL, in the order of discovery."""
         hosts, states = self._memory.hosts, self._memory.urls.states
         for row in self._memory.urls.all():
-            yield UrlRecord(
-                id=row.id,
-                url=row.url,
-                host=hosts.keys[row.host],
-                domain=hosts.domain_of[row.host],
-                state=UrlState(states[row.id]),
-                depth=row.depth,
-                parent=row.parent,
-                score=row.score,
-                queue=row.queue,
-                outcome=None if row.outcome is None else Outcome(row.outcome),
-                detail=row.detail or "",
-                page_id=row.page,
-                found_at=row.found_at,
-                finished_at=row.finished_at,
-                attempts=row.attempts,
-                duplicate_of=row.duplicate_of,
-                similarity=row.similarity,
-                own_similarity=row.own_similarity,
-            )
+            values = {
+                **msgspec.structs.asdict(row),
+                "host": hosts.keys[row.host],
+                "domain": hosts.domain_of[row.host],
+                "state": states[row.id],
+                "detail": row.detail or "",
+                "page_id": row.page,
+            }
+            yield msgspec.convert(values, UrlRecord)

@@ -10,7 +10,7 @@ from itertools import repeat
 from gossamer.frontier.claims import Claims, DuplicateIndex
 from gossamer.frontier.contract import Link, RetryRequest, Task
 from gossamer.frontier.counters import StoredCounters
-from gossamer.frontier.host_registry import HostRegistry, RobotsSlots
+from gossamer.frontier.host_registry import HostRegistry
 from gossamer.frontier.hosts import Host, Item
 from gossamer.frontier.link_graph import LinkChanges, LinkGraph, is_sitemap
 from gossamer.frontier.memory import CrawlMemory
@@ -64,7 +64,6 @@ class FrontierState:
         self.hosts = HostRegistry(
             memory.hosts, self.scheduler, now, self._unsure_since, keeps_domains=lives is not None
         )
-        self.robots_slots = RobotsSlots(self.hosts, rules.scheduler.lease_s)
         self.changed_leases: set[int] = set()
         """The URLs of which a lease was granted, renewed or ended since the last commit."""
         self._rebuild_queues()
@@ -76,8 +75,9 @@ class FrontierState:
         for row in memory.hosts.with_robots_slots:
             host = self.hosts.get(row.key, row.domain)
             if lives is not None:
-                self.scheduler.resume_robots_slots(host, row.robots_slots)
-                self.robots_slots.resume(host, row)
+                host.in_progress += row.robots_slots
+                host.robots_slots, host.robots_until = row.robots_slots, row.robots_until
+                self.hosts.with_robots_slots[host] = None
             else:
                 self.hosts.touched[host.key] = host  # nobody has them any more
 
@@ -86,12 +86,12 @@ class FrontierState:
         memory, queues = self.memory, _text(self.rules.scheduler.queues)
         if memory.get("queues") not in {None, queues}:
             memory.sort_again(self._table.queue_of)
-        for host, domain, queue, count in memory.queued():
-            self.scheduler.enqueue(self.hosts.get(host, domain), queue, count)
+        for host_id, queue, count in memory.waiting.counts():
+            self.scheduler.enqueue(self._host(host_id), queue, count)
             self.stored_counters.queues[queue] += count
 
-    def _host_of(self, url_id: int) -> Host:
-        hosts, host_id = self.memory.hosts, self.memory.urls.hosts[url_id]
+    def _host(self, host_id: int) -> Host:
+        hosts = self.memory.hosts
         return self.hosts.get(hosts.keys[host_id], hosts.domain_of[host_id])
 
     def _resume(self, row: LeaseRow, now: float) -> None:
@@ -102,7 +102,7 @@ class FrontierState:
             url_id=row.url,
             number=row.number,
             worker=row.worker,
-            host=self._host_of(row.url),
+            host=self._host(self.memory.urls.hosts[row.url]),
             deadline=row.deadline,
             shared=row.shared,
             allowed=row.allowed,
@@ -114,7 +114,7 @@ class FrontierState:
         """Let a URL wait again whose worker is gone."""
         self.memory.urls.hold([url_id])
         self.changed_leases.add(url_id)
-        host = self._host_of(url_id)
+        host = self._host(self.memory.urls.hosts[url_id])
         host.next_start = max(host.next_start, self.hosts.next_start_unknown(host, now))
         self.wait_again(url_id, host)
 
@@ -320,7 +320,7 @@ class FrontierState:
             key = memory.hosts.keys[row.host]
             if row.outcome in request.outcomes and (not request.hosts or key in request.hosts):
                 self.reopen(row.id)
-                self.hosts.forgive(self.hosts.get(key, memory.hosts.domain_of[row.host]))
+                self.hosts.forgive(self._host(row.host))
                 retried += 1
         return retried
 

@@ -54,21 +54,6 @@ class Closing(Protocol):
         """Release everything; the scorer is not used again."""
 
 
-class ReportsTrouble(Protocol):
-    """What a scorer that goes on in spite of trouble may have, to report it; either may be missing.
-
-    Without `unranked`, all URLs that it has scored while in trouble count as unranked.
-    """
-
-    @property
-    def trouble(self) -> str:
-        """What is wrong now, as one sentence for people; empty if nothing is."""
-
-    @property
-    def unranked(self) -> int:
-        """How many URLs it could not rank so far."""
-
-
 class ScorerReport(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong with the scorer of a crawl."""
 

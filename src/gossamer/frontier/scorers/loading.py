@@ -192,7 +192,11 @@ class SafeScorer:
         return self._unscored + self._reported("unranked", 0)
 
     def _reported(self, name: str, nothing: T) -> T:
-        """Return what the scorer itself reports under that name, if it does (`ReportsTrouble`)."""
+        """Return what the scorer itself reports under that name, if it does.
+
+        That may be its `trouble`, what is wrong now in one sentence, and as `unranked` how many
+        URLs it could not rank. Without `unranked`, all that it has scored while in trouble count.
+        """
         try:
             value = getattr(self._scorer, name, nothing)
         except Exception:  # noqa: BLE001 - a user's code may raise anything
