@@ -56,42 +56,18 @@ class UrlCounts:
 
     def load(self, depths: Iterable[int], states: Iterable[int], pages: Iterable[int]) -> None:
         """Count all URLs, given the depth, the state and the page of each."""
-        done = UrlState.DONE
-        for depth, state, page in zip(depths, states, pages, strict=True):
-            if depth >= len(self._urls):
-                self._grow(depth)
-            self._urls[depth] += 1
-            self._finished[depth] += state == done
-            self._pages[depth] += page > 0
+        kinds = Counter(zip(depths, states, map(bool, pages), strict=True))
+        for (depth, state, has_page), urls in kinds.items():
+            self.count(depth, urls, urls * (state == UrlState.DONE), urls * has_page)
 
-    def add(self, depth: int) -> None:
-        """Count a new URL."""
+    def count(self, depth: int, urls: int, finished: int = 0, pages: int = 0) -> None:
+        """Count URLs of a depth that are known, finished or have a page now, or no longer (negative)."""
         if depth >= len(self._urls):
-            self._grow(depth)
-        self._urls[depth] += 1
-
-    def move(self, before: int, depth: int, *, is_finished: bool, has_page: bool) -> None:
-        """Count a URL at another depth."""
-        if depth >= len(self._urls):
-            self._grow(depth)
-        self._urls[before] -= 1
-        self._urls[depth] += 1
-        if is_finished:
-            self._finished[before] -= 1
-            self._finished[depth] += 1
-        if has_page:
-            self._pages[before] -= 1
-            self._pages[depth] += 1
-
-    def finish(self, depth: int, *, is_new_page: bool) -> None:
-        """Count a URL that has ended; it has a page that it had not before, or none."""
-        self._finished[depth] += 1
-        if is_new_page:
-            self._pages[depth] += 1
-
-    def reopen(self, depth: int) -> None:
-        """Count a URL that had ended and waits again; it keeps its page."""
-        self._finished[depth] -= 1
+            for counts in (self._urls, self._finished, self._pages):
+                counts.extend([0] * (depth + 1 - len(counts)))
+        self._urls[depth] += urls
+        self._finished[depth] += finished
+        self._pages[depth] += pages
 
     def attempt(self, at: float) -> None:
         """Note an attempt."""
@@ -102,10 +78,6 @@ class UrlCounts:
     def depth_counts(self) -> tuple[bytes, bytes, bytes]:
         """Return the counters by depth as they are stored (`StoredCounts`)."""
         return self._urls.tobytes(), self._finished.tobytes(), self._pages.tobytes()
-
-    def _grow(self, depth: int) -> None:
-        for counts in (self._urls, self._finished, self._pages):
-            counts.extend([0] * (depth + 1 - len(counts)))
 
 
 class StoredCounters:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-from gossamer.frontier.hosts import ANYONE, Host, Item
+from gossamer.frontier.hosts import ANYONE, Host
 from gossamer.frontier.rules import SchedulerRules, may_try
+from gossamer.stores.rows import Item
 
 ASK_AGAIN_S = 0.05
 """When to ask again for what others may release at any time."""

@@ -6,10 +6,11 @@ it is active in the scheduler (`HostRegistry`).
 """
 
 import heapq
-import math
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from gossamer.frontier.commits import Pending
 from gossamer.frontier.contract import HostFeedback, Link
@@ -204,17 +205,11 @@ class HostRegistry:
         return host
 
     def _restore(self, host: Host, row: HostRow) -> None:
-        host.crawl_delay_s = row.crawl_delay_s
+        host.row = msgspec.structs.replace(row, robots_slots=0, robots_until=0.0)
         self._set_delay(host, row.delay_s or FIRST_DELAY_S)
         # A time later than any possible rest was written by a wrong clock.
         latest = self._opened + longest_rest_s(host.delay_s)
         host.next_start = row.next_start if row.next_start <= latest else self._opened
-        host.failures, host.unanswered = row.failures, row.unanswered
-        host.requests, host.failed = row.requests, row.failed
-        host.pages, host.took_s = row.pages, row.took_s
-        host.received = row.received
-        if row.failed_at is not None:
-            host.failed_at = row.failed_at
 
     def next_start_after(self, host: Host, feedback: HostFeedback) -> float:
         """Note a request and return the earliest time of the host's next one."""
@@ -223,7 +218,7 @@ class HostRegistry:
             feedback.ended, feedback.took_s, failed=feedback.failed, answered=feedback.answered
         )
         if feedback.crawl_delay_s is not None:
-            host.crawl_delay_s = feedback.crawl_delay_s
+            host.row.crawl_delay_s = feedback.crawl_delay_s
             self._set_delay(host, host.delay_s)
         adapted_s = auto_delay_s(
             host.delay_s,
@@ -237,7 +232,7 @@ class HostRegistry:
         pause_s = rest_s(
             _least_delay_s(host),
             took_s=feedback.took_s,
-            failures=host.failures,
+            failures=host.row.failures,
             retry_after_s=feedback.retry_after_s,
         )
         return feedback.ended + max(pause_s, host.delay_s)
@@ -255,44 +250,30 @@ class HostRegistry:
     def count_page(self, host: Host) -> None:
         """Count a page of the host that is kept."""
         self.touched[host.key] = host
-        host.pages += 1
+        host.row.pages += 1
 
     def count_received(self, host: Host, received: int) -> None:
         """Count what was received from the host."""
         self.touched[host.key] = host
-        host.received += received
+        host.row.received += received
 
     def forgive(self, host: Host) -> None:
         """Let a host count as one that has not failed lately."""
         self.touched[host.key] = host
-        host.failures = host.unanswered = 0
+        host.row.failures = host.row.unanswered = 0
         self._scheduler.hosts.note_idle(host)
 
     def save(self) -> None:
         """Save what has changed."""
         for host in self.touched.values():
-            self._memory.save(self._row(host))
+            row = msgspec.structs.replace(
+                host.row,
+                id=self._memory.id_of(host.key, host.domain.name),
+                delay_s=host.delay_s,
+                next_start=host.next_start,
+            )
+            self._memory.save(row)
         self.touched.clear()
-
-    def _row(self, host: Host) -> HostRow:
-        return HostRow(
-            id=self._memory.id_of(host.key, host.domain.name),
-            key=host.key,
-            domain=host.domain.name,
-            delay_s=host.delay_s,
-            next_start=host.next_start,
-            failures=host.failures,
-            unanswered=host.unanswered,
-            crawl_delay_s=host.crawl_delay_s,
-            requests=host.requests,
-            failed=host.failed,
-            pages=host.pages,
-            took_s=host.took_s,
-            received=host.received,
-            failed_at=None if math.isinf(host.failed_at) else host.failed_at,
-            robots_slots=host.robots_slots,
-            robots_until=host.robots_until,
-        )
 
     def views(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""
@@ -307,8 +288,8 @@ class HostRegistry:
                 host=host.key,
                 waiting=host.waiting,
                 in_progress=host.in_progress,
-                pages=host.pages,
-                failures=host.failed,
+                pages=host.row.pages,
+                failures=host.row.failed,
                 next_in_s=host.next_start - now,
                 delay_s=host.delay_s,
                 mean_ms=host.mean_s * 1000,
@@ -326,17 +307,17 @@ class HostRegistry:
 
     def take_robots_slot(self, host: Host, until: float) -> None:
         """Take a slot of a host; whoever is alive releases it in time."""
-        host.robots_slots += 1
-        host.robots_until = until
+        host.row.robots_slots += 1
+        host.row.robots_until = until
         self.with_robots_slots[host] = None
         self.touched[host.key] = host
 
     def release_robots_slot(self, host: Host) -> int:
         """Release a slot; return how many were: 0 if none is taken, or no longer."""
-        if not host.robots_slots:
+        if not host.row.robots_slots:
             return 0
-        host.robots_slots -= 1
-        if not host.robots_slots:
+        host.row.robots_slots -= 1
+        if not host.row.robots_slots:
             del self.with_robots_slots[host]
         self.touched[host.key] = host
         return 1
@@ -344,14 +325,16 @@ class HostRegistry:
     def end_robots_slots(self, now: float) -> list[tuple[Host, int]]:
         """Forget the slots that nobody released in time; return how many of each host."""
         overdue = [
-            (host, host.robots_slots) for host in self.with_robots_slots if host.robots_until <= now
+            (host, host.row.robots_slots)
+            for host in self.with_robots_slots
+            if host.row.robots_until <= now
         ]
         for host, _ in overdue:
-            host.robots_slots = 0
+            host.row.robots_slots = 0
             del self.with_robots_slots[host]
             self.touched[host.key] = host
         return overdue
 
 
 def _least_delay_s(host: Host) -> float:
-    return max(host.limits.delay_s, host.crawl_delay_s or 0.0)
+    return max(host.limits.delay_s, host.row.crawl_delay_s or 0.0)

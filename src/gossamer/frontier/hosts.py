@@ -8,6 +8,7 @@ from itertools import count
 import msgspec
 
 from gossamer.model import HostKey
+from gossamer.stores.rows import HostRow, Item
 
 
 class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,8 +81,6 @@ def depth_limit(name: str, rules: Iterable[HostLimitRule], default: int | None) 
     return next(depths, default)
 
 
-Item = tuple[float, int]
-"""A URL in the scheduler: its score and its id. The smallest goes first."""
 ANYONE = -1
 """In place of a worker: the URLs of a shared host are assigned to all workers together."""
 
@@ -111,26 +110,14 @@ class Host(msgspec.Struct, eq=False):
     how it has answered."""
     queued: list[int]
     """How many of its URLs wait in each priority queue."""
-    crawl_delay_s: float | None = None
-    """The Crawl-delay of its robots.txt."""
+    row: HostRow
+    """What is stored of it: how it has answered so far; its delay and next start are here."""
     next_start: float = 0.0
     """The earliest time of its next request."""
-    failures: int = 0
-    """How many requests in a row failed, for the back-off."""
-    unanswered: int = 0
-    """How many of those got no answer at all."""
-    failed_at: float = -math.inf
-    """When the last of those ended."""
-
     robots_slot_until: float = -math.inf
     """Until when its next slot is kept for a request for robots.txt."""
     robots_last: bool = False
     """Whether its last slot went to such a request."""
-
-    robots_slots: int = 0
-    """How many of its slots are taken for such requests."""
-    robots_until: float = 0.0
-    """Until when they are believed to be."""
 
     in_progress: int = 0
     """How many requests to it are running."""
@@ -155,14 +142,6 @@ class Host(msgspec.Struct, eq=False):
     leaving: bool = False
     """Whether it will be forgotten if it stays idle."""
 
-    requests: int = 0
-    failed: int = 0
-    pages: int = 0
-    took_s: float = 0.0
-    """The total duration of its requests."""
-    received: int = 0
-    """How many bytes of bodies were received from it."""
-
     def __repr__(self) -> str:
         return (
             f"<Host {self.key}: {self.waiting} waiting, {len(self.assigned)} of them assigned, "
@@ -182,17 +161,17 @@ class Host(msgspec.Struct, eq=False):
     @property
     def exhausted_budget(self) -> str:
         """Which of its budgets is used up, so that it is asked for nothing more; empty: none."""
-        return self.limits.exhausted_budget(self.pages, self.received)
+        return self.limits.exhausted_budget(self.row.pages, self.row.received)
 
     @property
     def is_proven(self) -> bool:
         """Whether it answered its last request, and in time."""
-        return bool(self.requests) and not self.failures
+        return bool(self.row.requests) and not self.row.failures
 
     @property
     def mean_s(self) -> float:
         """The mean duration of its requests."""
-        return self.took_s / self.requests if self.requests else 0.0
+        return self.row.took_s / self.row.requests if self.row.requests else 0.0
 
     @property
     def first_queue(self) -> int:
@@ -201,16 +180,17 @@ class Host(msgspec.Struct, eq=False):
 
     def note_request(self, ended: float, took_s: float, *, failed: bool, answered: bool) -> None:
         """Count a request, and the failures in a row."""
-        self.requests += 1
-        self.failed += failed
-        self.took_s += took_s
+        row = self.row
+        row.requests += 1
+        row.failed += failed
+        row.took_s += took_s
         if not failed:
-            self.failures = self.unanswered = 0
-        elif ended - took_s >= self.failed_at:
+            row.failures = row.unanswered = 0
+        elif row.failed_at is None or ended - took_s >= row.failed_at:
             # Requests that ran at the same time fail together, and count as one failure.
-            self.failures += 1
-            self.unanswered = 0 if answered else self.unanswered + 1
-            self.failed_at = ended
+            row.failures += 1
+            row.unanswered = 0 if answered else row.unanswered + 1
+            row.failed_at = ended
 
     def stock(self, queue: int, count: int) -> None:
         """Count URLs that were put into a priority queue, or taken out if `count` is negative."""
@@ -246,7 +226,9 @@ class ActiveHosts:
         """Add a host that is not in the table."""
         owner = self._domains.setdefault(domain, Domain(domain))
         owner.hosts += 1
-        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, [0] * self._queues)
+        row = HostRow(id=0, key=key, domain=domain)
+        queued = [0] * self._queues
+        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, queued, row)
         return host
 
     def all(self) -> Iterable[Host]:

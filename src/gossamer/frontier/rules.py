@@ -58,7 +58,7 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
 
     def slots(self, host: Host) -> int:
         """Return how many requests to the host may run at once: one, if it has a delay."""
-        return host.limits.slots(host.delay_s, host.pages)
+        return host.limits.slots(host.delay_s, host.row.pages)
 
     def is_shared(self, host: Host) -> bool:
         """Return whether several workers may serve the host at once."""

@@ -33,9 +33,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gossamer.frontier.due_hosts import ASK_AGAIN_S, AllDueHosts
-from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host, Item
+from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host
 from gossamer.frontier.round_robin import RoundRobin
 from gossamer.frontier.rules import Budget, SchedulerRules
+from gossamer.stores.rows import Item
 
 __all__ = ["ASK_AGAIN_S", "Assignment", "Scheduler", "SchedulerRules"]
 

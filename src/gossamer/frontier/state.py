@@ -11,7 +11,7 @@ from gossamer.frontier.claims import Claims, DuplicateIndex
 from gossamer.frontier.contract import Link, RetryRequest, Task
 from gossamer.frontier.counters import StoredCounters
 from gossamer.frontier.host_registry import HostRegistry
-from gossamer.frontier.hosts import Host, Item
+from gossamer.frontier.hosts import Host
 from gossamer.frontier.link_graph import LinkChanges, LinkGraph, is_sitemap
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.router import MAX_SCORE, QueueTable
@@ -21,7 +21,7 @@ from gossamer.frontier.url_memory import UrlPath
 from gossamer.model import Candidate, Snapshot, Url
 from gossamer.policy.backoff import is_hopeless
 from gossamer.stores.counting import cause_counts, outcome_sums
-from gossamer.stores.rows import LeaseRow, UrlRow
+from gossamer.stores.rows import Item, LeaseRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 
 
@@ -76,7 +76,7 @@ class FrontierState:
             host = self.hosts.get(row.key, row.domain)
             if lives is not None:
                 host.in_progress += row.robots_slots
-                host.robots_slots, host.robots_until = row.robots_slots, row.robots_until
+                host.row.robots_slots, host.row.robots_until = row.robots_slots, row.robots_until
                 self.hosts.with_robots_slots[host] = None
             else:
                 self.hosts.touched[host.key] = host  # nobody has them any more
@@ -348,7 +348,7 @@ class FrontierState:
                     depth=urls.depths[row.id],
                     attempt=row.attempts + 1,
                     hops=urls.hops[row.id],
-                    host_given_up=is_hopeless(host.failures, host.unanswered),
+                    host_given_up=is_hopeless(host.row.failures, host.row.unanswered),
                     deaths=row.deaths,
                     max_bytes=lease.allowed,
                     is_last_of_budget=lease.allowed < self.rules.max_task_bytes,

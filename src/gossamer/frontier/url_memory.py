@@ -202,7 +202,7 @@ class UrlMemory:
                 self._count_sitemap(row.sitemap_of)
         self.ids.add(link.key, url_id)
         self._append(depth, hops, state, host)
-        self.counts.add(self.depths[url_id])
+        self.counts.count(self.depths[url_id], 1)
         self.at_hand[url_id] = row
         self._pending.now.urls[url_id] = row
         return url_id
@@ -279,7 +279,8 @@ class UrlMemory:
         if found.depth != (before := self.depths[url_id]):
             is_finished = self.states[url_id] == UrlState.DONE
             has_page = self.pages[url_id] > 0
-            self.counts.move(before, found.depth, is_finished=is_finished, has_page=has_page)
+            self.counts.count(before, -1, -is_finished, -has_page)
+            self.counts.count(found.depth, 1, is_finished, has_page)
         self.depths[url_id], self.hops[url_id] = found.depth, found.hops
         row = self.at_hand.get(url_id)
         if row is None:
@@ -324,7 +325,7 @@ class UrlMemory:
         row.similarity = row.own_similarity = row.finished_at = None
         row.state = UrlState.UNSCORED
         self.states[url_id] = UrlState.UNSCORED
-        self.counts.reopen(self.depths[url_id])
+        self.counts.count(self.depths[url_id], 0, finished=-1)
         if self.finished_at is not None:
             self.finished_at[url_id] = float("inf")
         return reason
@@ -373,7 +374,7 @@ class UrlMemory:
         row.duplicate_of, row.similarity, row.own_similarity = repeats
         row.finished_at, row.redirect = attempt.at, redirect
         is_new_page = page is not None and not self.pages[url_id]
-        self.counts.finish(self.depths[url_id], is_new_page=is_new_page)
+        self.counts.count(self.depths[url_id], 0, 1, is_new_page)
         if page is not None:
             row.page = self.pages[url_id] = page
         self.add_attempt(row, attempt)
