@@ -61,7 +61,7 @@ class UrlCounts:
             self.count(depth, urls, urls * (state == UrlState.DONE), urls * has_page)
 
     def count(self, depth: int, urls: int, finished: int = 0, pages: int = 0) -> None:
-        """Count URLs of a depth that are known, finished or have a page now, or no longer (negative)."""
+        """Count URLs of a depth, and how many are finished or have a page; negative: no longer."""
         if depth >= len(self._urls):
             for counts in (self._urls, self._finished, self._pages):
                 counts.extend([0] * (depth + 1 - len(counts)))

@@ -89,7 +89,7 @@ class LinkGraph:
         return bool(self._in_line)
 
     def add(
-        self, links: Sequence[Link], found: UrlPath, now: float, *, again: bool = False
+        self, links: Sequence[Link], path: UrlPath, now: float, *, again: bool = False
     ) -> LinkChanges:
         """Add the links of a page, the target of a redirect, or seeds, which have no parent.
 
@@ -98,11 +98,11 @@ class LinkGraph:
         again, once.
         """
         urls, changes = self._urls, LinkChanges()
-        if found.parent is not None and (source := self._in_line.get(found.parent)) is not None:
+        if path.parent is not None and (source := self._in_line.get(path.parent)) is not None:
             self._follow(source, sys.maxsize, changes)  # its links are about to be replaced
-        forgotten_before = -math.inf if found.parent is None else now - self._revisit_s
+        forgotten_before = -math.inf if path.parent is None else now - self._revisit_s
         finished_at = None if math.isinf(forgotten_before) else urls.finished_at
-        depth, hops, ids = found.depth, found.hops, changes.ids
+        depth, hops, ids = path.depth, path.hops, changes.ids
         depths, hop_counts = urls.depths, urls.hops
         touched: list[tuple[int, bytes]] = []
         new: dict[bytes, int] = {}
@@ -110,7 +110,7 @@ class LinkGraph:
             links, map(urls.ids.find, [link.key for link in links]), strict=True
         ):
             if not known:
-                if link.key in new or self._add_new(link, found, now, new, changes):
+                if link.key in new or self._add_new(link, path, now, new, changes):
                     ids.append(new[link.key])
                 continue
             ids.append(known)
@@ -129,20 +129,20 @@ class LinkGraph:
                     again and self._has_redirected_once(url_id)
                 )
 
-            self._touch(touched, found, is_due, changes)
+            self._touch(touched, path, is_due, changes)
         return changes
 
     def _add_new(
-        self, link: Link, found: UrlPath, now: float, new: dict[bytes, int], changes: LinkChanges
+        self, link: Link, path: UrlPath, now: float, new: dict[bytes, int], changes: LinkChanges
     ) -> bool:
         """Add a URL that is not known to the new ones, unless its host has too many."""
-        if found.parent is not None and self._is_full(link):
+        if path.parent is not None and self._is_full(link):
             self._memory.counters.over_host_urls += 1
             return False
-        is_within = self._within(found.depth, link.host)
+        is_within = self._within(path.depth, link.host)
         state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
         host = self._hosts.id_of(link.host, link.domain)
-        new[link.key] = url_id = self._urls.add(link, host, state, found, now)
+        new[link.key] = url_id = self._urls.add(link, host, state, path, now)
         self._hosts.count_url(host)
         if is_within:
             self._waiting.add_unscored(url_id)
@@ -169,12 +169,12 @@ class LinkGraph:
     def _touch(
         self,
         touched: Sequence[tuple[int, bytes]],
-        found: UrlPath,
+        path: UrlPath,
         is_due: Callable[[int], bool],
         changes: LinkChanges,
     ) -> None:
         """Update the depths of known URLs, and reopen those to be visited again."""
-        revived = {url_id for url_id, _ in touched if self._shorten(url_id, found, changes)}
+        revived = {url_id for url_id, _ in touched if self._shorten(url_id, path, changes)}
         for url_id, key in touched:
             if is_due(url_id):
                 changes.forgotten.append(self._urls.reopen(url_id))

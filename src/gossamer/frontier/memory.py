@@ -286,11 +286,9 @@ class CrawlMemory:
             if row.state == UrlState.UNSCORED:
                 waiting.add_unscored(row.id)
             elif row.score is not None:
-                row = urls.change(row.id)  # noqa: PLW2901 -- the same one, to be changed
-                assert row.score is not None
-                row.queue = queue_of(row.score)
+                urls.change(row.id).queue = queue_of(row.score)
                 if urls.states[row.id] == UrlState.QUEUED:
-                    waiting.push(row)
+                    waiting.push(urls.at_hand[row.id])
         self.waiting = waiting
 
     # -- what is kept with the crawl as a whole --------------------------------------------------

@@ -60,11 +60,11 @@ class RoundRobin:
 
     def end_rests(self, until: float) -> int:
         """Bring back the resting hosts that are due by then; return how many."""
-        resting, found = self._resting, 0
+        resting, count = self._resting, 0
         while resting and resting[0][0] <= until:
             self._bring_back(heappop(resting)[2])
-            found += 1
-        return found
+            count += 1
+        return count
 
     def crowded(self) -> list[int | None]:
         """Return the workers for which hosts are set aside; None means any worker."""

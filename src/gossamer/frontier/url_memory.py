@@ -44,7 +44,7 @@ class IdTable:
     """A table of ids from 1 to 2**32 - 1 by hashes, in a dozen bytes for each entry.
 
     Of one hash there may be several ids. Entries are in 65,536 small buckets by the first two bytes
-    of the hash, one after another, and are found by searching the bytes. No bucket is ever large,
+    of the hash, one after another, and are ids by searching the bytes. No bucket is ever large,
     so no entry waits for a whole table to grow. Eight more bytes of the hash are stored: of 100
     million entries two agree in all 80 bits with a probability of 4 in a billion.
     """
@@ -75,12 +75,12 @@ class IdTable:
 
     def last(self, key: bytes, limit: int) -> list[int]:
         """Return the ids of a hash, the last ones first, at most `limit`."""
-        bucket, found = self._buckets[key[0] << 8 | key[1]], []
+        bucket, ids = self._buckets[key[0] << 8 | key[1]], []
         for at in self._places(bucket, key[2 : self._end]):
-            found.append(int.from_bytes(bucket[at + self._part : at + self._stride], "little"))
-            if len(found) == limit:
+            ids.append(int.from_bytes(bucket[at + self._part : at + self._stride], "little"))
+            if len(ids) == limit:
                 break
-        return found
+        return ids
 
     def add(self, key: bytes, number: int) -> None:
         """Add an id under a hash."""
@@ -109,12 +109,12 @@ class IdTable:
         while at >= 0:
             if not at % stride:
                 yield at
-            # The last place that begins before this one: a match may overlap the one found.
+            # The last place that begins before this one: a match may overlap the one ids.
             at = bucket.rfind(wanted, 0, at + len(wanted) - 1)
 
 
 class UrlPath(msgspec.Struct, frozen=True):
-    """How a URL was found: its path from a seed."""
+    """How a URL was ids: its path from a seed."""
 
     depth: int
     hops: int
@@ -189,12 +189,12 @@ class UrlMemory:
 
     # -- which there are -------------------------------------------------------------------------
 
-    def add(self, link: Link, host: int, state: UrlState, found: UrlPath, now: float) -> int:
+    def add(self, link: Link, host: int, state: UrlState, path: UrlPath, now: float) -> int:
         """Add a URL that is not known, and return its id."""
         url_id = len(self.states)
-        depth, hops = found.depth, found.hops
+        depth, hops = path.depth, path.hops
         row = UrlRow(
-            url_id, link.url, link.key, host, state, depth, hops, found.parent, now, link.score
+            url_id, link.url, link.key, host, state, depth, hops, path.parent, now, link.score
         )
         if link.listing is not None:
             row.lastmod, row.priority, row.sitemap_of = msgspec.structs.astuple(link.listing)
@@ -274,19 +274,19 @@ class UrlMemory:
 
     # -- changes ---------------------------------------------------------------------------------
 
-    def set_path(self, url_id: int, found: UrlPath) -> None:
+    def set_path(self, url_id: int, path: UrlPath) -> None:
         """Store a shorter path."""
-        if found.depth != (before := self.depths[url_id]):
+        if path.depth != (before := self.depths[url_id]):
             is_finished = self.states[url_id] == UrlState.DONE
             has_page = self.pages[url_id] > 0
             self.counts.count(before, -1, -is_finished, -has_page)
-            self.counts.count(found.depth, 1, is_finished, has_page)
-        self.depths[url_id], self.hops[url_id] = found.depth, found.hops
+            self.counts.count(path.depth, 1, is_finished, has_page)
+        self.depths[url_id], self.hops[url_id] = path.depth, path.hops
         row = self.at_hand.get(url_id)
         if row is None:
-            self._change_stored(url_id, found.parent, None)
+            self._change_stored(url_id, path.parent, None)
         else:
-            row.depth, row.hops, row.parent = found.depth, found.hops, found.parent
+            row.depth, row.hops, row.parent = path.depth, path.hops, path.parent
             self._pending.now.urls[url_id] = row
 
     def bring_within(self, url_id: int, parent: int | None) -> None:

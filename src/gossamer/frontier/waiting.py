@@ -109,10 +109,10 @@ class WaitingUrls:
                 yield host, queue, count
 
     def _queue(self, host: int, queue: int) -> WaitingQueue:
-        found = self._queues.get((host, queue))
-        if found is None:
-            found = self._queues[host, queue] = WaitingQueue()
-        return found
+        waiting = self._queues.get((host, queue))
+        if waiting is None:
+            waiting = self._queues[host, queue] = WaitingQueue()
+        return waiting
 
     def push(self, row: UrlRow) -> None:
         """Put a URL into the priority queue that its row names."""
@@ -172,18 +172,18 @@ class WaitingUrls:
         """Read the next URLs of a queue, of which none is in memory."""
         assert waiting.beyond, "the scheduler counts the URLs of each queue"
         after = waiting.bound
-        found: list[Item] = []
+        items: list[Item] = []
         # Those in memory alone count as far as all that is stored has been seen.
         unwritten = {item for item in self._unwritten(host, queue) if item > after}
-        while not found:
+        while not items:
             stored = self._rows.read_queue(host, queue, after, 2 * self._head)
-            found = [item for item in stored if self._is_there(item, queue)]
+            items = [item for item in stored if self._is_there(item, queue)]
             if len(stored) < 2 * self._head:
-                found = [*{*found, *unwritten}]
+                items = [*{*items, *unwritten}]
                 break
             after = stored[-1]
-            found = [*{*found, *(item for item in unwritten if item <= after)}]
-        waiting.head = nsmallest(self._head, found)
+            items = [*{*items, *(item for item in unwritten if item <= after)}]
+        waiting.head = nsmallest(self._head, items)
         waiting.beyond -= len(waiting.head)
         waiting.bound = waiting.head[-1]
         self._urls.hold(url_id for _, url_id in waiting.head)

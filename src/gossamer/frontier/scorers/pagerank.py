@@ -137,8 +137,8 @@ class Endpoint:
         """Return the rank of each domain asked for, or why there is none; never raise."""
         if answer.status != HTTPStatus.OK:
             return _refusal(answer)
-        found = dict(_rows(answer.body))
-        ranks: Ranks = {domain: found[domain] for domain in asked if domain in found}
+        rows = dict(_rows(answer.body))
+        ranks: Ranks = {domain: rows[domain] for domain in asked if domain in rows}
         if not ranks:
             return Failure("the answer makes no sense")
         return dict.fromkeys(asked) | ranks
