@@ -163,7 +163,7 @@ class WorkerRegistry:
         """Return the workers that take part, by number."""
         hosts: dict[int, list[Host]] = {}
         for lease in self._scheduler.leases.of_url.values():
-            hosts.setdefault(lease.worker, []).append(lease.host)
+            hosts.setdefault(lease.row.worker, []).append(lease.host)
         lease_s = self._scheduler.rules.lease_s
         return [
             WorkerView(

@@ -36,7 +36,7 @@ from gossamer.frontier.due_hosts import ASK_AGAIN_S, AllDueHosts
 from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host
 from gossamer.frontier.round_robin import RoundRobin
 from gossamer.frontier.rules import Budget, SchedulerRules
-from gossamer.stores.rows import Item
+from gossamer.stores.rows import Item, LeaseRow
 
 __all__ = ["ASK_AGAIN_S", "Assignment", "Scheduler", "SchedulerRules"]
 
@@ -50,20 +50,8 @@ ASSIGNED_AT_ONCE = 16
 class Lease(msgspec.Struct):
     """The exclusive right of one worker to work on one URL."""
 
-    url_id: int
-    number: int
-    """Grows with every lease of a crawl; only the newest lease of a URL is valid."""
-    worker: int
+    row: LeaseRow
     host: Host
-    deadline: float
-    """When it expires, unless it is renewed."""
-    shared: bool
-    """Whether the host was shared when it was granted."""
-    allowed: int
-    """How many bytes are reserved for it."""
-    unproven: bool
-    """Whether the host had not answered its last request when it was granted, or had none; never
-    for a shared one, which may have any slot."""
 
 
 class Leases:
@@ -79,16 +67,16 @@ class Leases:
 
     def grant(self, url_id: int, worker: int, host: Host, allowed: int, now: float) -> Lease:
         """Grant a worker the lease of a URL that nobody has."""
-        lease = Lease(
-            url_id,
-            self._next_number,
-            worker,
-            host,
+        row = LeaseRow(
+            url=url_id,
+            number=self._next_number,
+            worker=worker,
             deadline=now + self._lease_s,
-            shared=host.worker == ANYONE,
             allowed=allowed,
+            shared=host.worker == ANYONE,
             unproven=host.worker != ANYONE and not host.is_proven,
         )
+        lease = Lease(row, host)
         self._next_number += 1
         self.of_url[url_id] = lease
         return lease
@@ -96,22 +84,22 @@ class Leases:
     def find(self, url_id: int, number: int) -> Lease | None:
         """Return the lease if it is still valid."""
         lease = self.of_url.get(url_id)
-        return lease if lease is not None and lease.number == number else None
+        return lease if lease is not None and lease.row.number == number else None
 
     def renew(self, url_id: int, number: int, now: float) -> Lease | None:
         """Extend a lease and return it; None if it was lost."""
         lease = self.find(url_id, number)
         if lease is not None:
-            lease.deadline = max(lease.deadline, now + self._lease_s)
+            lease.row.deadline = max(lease.row.deadline, now + self._lease_s)
         return lease
 
     def of(self, worker: int) -> list[Lease]:
         """Return the leases of a worker."""
-        return [lease for lease in self.of_url.values() if lease.worker == worker]
+        return [lease for lease in self.of_url.values() if lease.row.worker == worker]
 
     def overdue(self, now: float) -> list[Lease]:
         """Return the leases that were not renewed in time."""
-        return [lease for lease in self.of_url.values() if lease.deadline <= now]
+        return [lease for lease in self.of_url.values() if lease.row.deadline <= now]
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -231,19 +219,19 @@ class Scheduler:
             self._announce(host)
             self._offer(host)
             lease = self.leases.grant(url_id, worker, host, allowed, now)
-            self.due_hosts[worker].unproven += lease.unproven
+            self.due_hosts[worker].unproven += lease.row.unproven
             granted.append(lease)
         return granted
 
     def resume(self, lease: Lease, now: float) -> None:
         """Go on with a lease that was granted by another scheduler."""
-        worker, host = lease.worker, lease.host
+        worker, host = lease.row.worker, lease.host
         self.due_hosts.join(worker, now)
-        self.leases.of_url[lease.url_id] = lease
+        self.leases.of_url[lease.row.url] = lease
         host.in_progress += 1
         self.due_hosts[worker].in_progress += 1
-        self.due_hosts[worker].unproven += lease.unproven
-        if lease.shared:
+        self.due_hosts[worker].unproven += lease.row.unproven
+        if lease.row.shared:
             host.shares[worker] = host.shares.get(worker, 0) + 1
         else:
             host.domain.worker = worker
@@ -261,14 +249,14 @@ class Scheduler:
 
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
-        del self.leases.of_url[lease.url_id]
-        self.due_hosts[lease.worker].in_progress -= 1
-        self.due_hosts[lease.worker].unproven -= lease.unproven
+        del self.leases.of_url[lease.row.url]
+        self.due_hosts[lease.row.worker].in_progress -= 1
+        self.due_hosts[lease.row.worker].unproven -= lease.row.unproven
         host = lease.host
-        if lease.shared:
-            host.shares[lease.worker] -= 1
-            if not host.shares[lease.worker]:
-                del host.shares[lease.worker]
+        if lease.row.shared:
+            host.shares[lease.row.worker] -= 1
+            if not host.shares[lease.row.worker]:
+                del host.shares[lease.row.worker]
         else:
             host.domain.busy -= 1
             host.domain.kept_until = now + self.rules.domain_ttl_s
@@ -317,7 +305,7 @@ class Scheduler:
 
         A worker with a lease stays until the lease ends: its hosts must not change workers before.
         """
-        busy = {lease.worker for lease in self.leases.of_url.values()}
+        busy = {lease.row.worker for lease in self.leases.of_url.values()}
         silent = self.due_hosts.silent(now - self.rules.lease_s)
         gone = [worker for worker in silent if worker not in busy]
         return [recalled for worker in gone for recalled in self.dismiss(worker)]

@@ -319,9 +319,9 @@ class Frontier(Commits):
         self, worker: int, in_hand: Sequence[int], now: float, received: int = 0
     ) -> None:
         for lease in self._scheduler.leases.of(worker):
-            share = min(received, lease.allowed)
+            share = min(received, lease.row.allowed)
             received -= share
-            died = lease.url_id in in_hand
+            died = lease.row.url in in_hand
             take_back(self._state, lease, None, now, ReturnedTask(share), died=died)
         for host, items in self._scheduler.dismiss(worker):
             self._state.enqueue(host, items)
@@ -332,7 +332,7 @@ class Frontier(Commits):
         scheduler, state, hosts = self._scheduler, self._state, self._state.hosts
         overdue = scheduler.leases.overdue(now)
         for lease in overdue:
-            take_back(state, lease, None, now, died=scheduler.is_silent(lease.worker, now))
+            take_back(state, lease, None, now, died=scheduler.is_silent(lease.row.worker, now))
         for host, slots in hosts.end_robots_slots(now):
             next_start = hosts.next_start_unknown(host, now)
             state.enqueue(host, scheduler.release_slots(host, next_start, now, slots))

@@ -35,8 +35,8 @@ def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: floa
     )
     state.end_lease(lease, next_start, now)
     has_page = settlement.page is not None
-    state.hosts.count_received(host, min(settlement.received, lease.allowed))
-    state.budget.use(lease.allowed, settlement.received, page=has_page)
+    state.hosts.count_received(host, min(settlement.received, lease.row.allowed))
+    state.budget.use(lease.row.allowed, settlement.received, page=has_page)
     state.memory.counters.bytes += settlement.size
     state.memory.counters.visits += has_page
     attempt = Attempt(
@@ -145,15 +145,15 @@ def take_back(
     else:
         next_start = state.hosts.next_start_after(host, feedback)
     state.end_lease(lease, next_start, now)
-    state.hosts.count_received(host, min(returned.received, lease.allowed))
-    state.budget.use(lease.allowed, returned.received, short=returned.short)
+    state.hosts.count_received(host, min(returned.received, lease.row.allowed))
+    state.budget.use(lease.row.allowed, returned.received, short=returned.short)
     if died:
-        row = state.memory.urls.change(lease.url_id)
+        row = state.memory.urls.change(lease.row.url)
         row.deaths += 1
         if row.deaths >= MAX_DEATHS:
-            _give_up(state, lease.url_id, now)
+            _give_up(state, lease.row.url, now)
             return
-    state.wait_again(lease.url_id, host)
+    state.wait_again(lease.row.url, host)
 
 
 def _give_up(state: FrontierState, url_id: int, now: float) -> None:

@@ -7,6 +7,8 @@ moves a URL in both at once. `Frontier` builds its steps from these moves.
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 
+import msgspec
+
 from gossamer.frontier.claims import Claims, DuplicateIndex
 from gossamer.frontier.contract import Link, RetryRequest, Task
 from gossamer.frontier.counters import StoredCounters
@@ -47,9 +49,9 @@ class FrontierState:
         self.adding = 0
         """How many settled pages have links that are still to be added."""
         self.claims = Claims(pages.last_number, pages.gaps())
-        for lease in memory.leases.values():
-            if lease.claim is not None:
-                self.claims.resume(lease.url, lease.claim)
+        for stored in memory.leases.values():
+            if stored.claim is not None:
+                self.claims.resume(stored.url, stored.claim)
         self.claims.changed.clear()
         self.duplicates = DuplicateIndex(memory, self.claims, rules.similarity, rules.keep_s, now)
         self.links = LinkGraph(memory, rules)
@@ -67,11 +69,14 @@ class FrontierState:
         self.changed_leases: set[int] = set()
         """The URLs of which a lease was granted, renewed or ended since the last commit."""
         self._rebuild_queues()
-        for lease in memory.leases.values():
-            if lives is not None and lives(lease.worker):
-                self._resume(lease, now)
+        for stored in memory.leases.values():
+            if lives is not None and lives(stored.worker):  # or it will be found dead
+                memory.urls.hold([stored.url])
+                self.budget.resume(stored.allowed)
+                host = self._host(memory.urls.hosts[stored.url])
+                self.scheduler.resume(Lease(stored, host), now)
             else:
-                self._take_back_stored(lease.url, now)
+                self._take_back_stored(stored.url, now)
         for row in memory.hosts.with_robots_slots:
             host = self.hosts.get(row.key, row.domain)
             if lives is not None:
@@ -93,22 +98,6 @@ class FrontierState:
     def _host(self, host_id: int) -> Host:
         hosts = self.memory.hosts
         return self.hosts.get(hosts.keys[host_id], hosts.domain_of[host_id])
-
-    def _resume(self, row: LeaseRow, now: float) -> None:
-        """Go on with a stored lease, whose worker lives or will be found dead."""
-        self.memory.urls.hold([row.url])
-        self.budget.resume(row.allowed)
-        lease = Lease(
-            url_id=row.url,
-            number=row.number,
-            worker=row.worker,
-            host=self._host(self.memory.urls.hosts[row.url]),
-            deadline=row.deadline,
-            shared=row.shared,
-            allowed=row.allowed,
-            unproven=row.unproven,
-        )
-        self.scheduler.resume(lease, now)
 
     def _take_back_stored(self, url_id: int, now: float) -> None:
         """Let a URL wait again whose worker is gone."""
@@ -189,16 +178,7 @@ class FrontierState:
         lease = self.scheduler.leases.of_url.get(url_id)
         if lease is None:
             return None
-        return LeaseRow(
-            url=url_id,
-            number=lease.number,
-            worker=lease.worker,
-            deadline=lease.deadline,
-            allowed=lease.allowed,
-            shared=lease.shared,
-            unproven=lease.unproven,
-            claim=self.claims.pack(url_id),
-        )
+        return msgspec.structs.replace(lease.row, claim=self.claims.pack(url_id))
 
     # -- moving URLs -----------------------------------------------------------------------------
 
@@ -331,10 +311,12 @@ class FrontierState:
         urls = self.memory.urls
         chains: Iterable[tuple[str, ...]] = repeat(())
         if with_referrers:
-            chains = urls.referrers((lease.url_id, urls.hops[lease.url_id] + 1) for lease in leases)
+            chains = urls.referrers(
+                (lease.row.url, urls.hops[lease.row.url] + 1) for lease in leases
+            )
         tasks = []
         for lease, referrers in zip(leases, chains, strict=False):
-            row, host = urls.at_hand[lease.url_id], lease.host
+            row, host = urls.at_hand[lease.row.url], lease.host
             assert row.queue is not None
             self.stored_counters.queues[row.queue] -= 1
             urls.states[row.id] = UrlState.LEASED
@@ -342,7 +324,7 @@ class FrontierState:
             tasks.append(
                 Task(
                     url_id=row.id,
-                    lease=lease.number,
+                    lease=lease.row.number,
                     url=row.url,
                     host=host.key,
                     depth=urls.depths[row.id],
@@ -350,8 +332,8 @@ class FrontierState:
                     hops=urls.hops[row.id],
                     host_given_up=is_hopeless(host.row.failures, host.row.unanswered),
                     deaths=row.deaths,
-                    max_bytes=lease.allowed,
-                    is_last_of_budget=lease.allowed < self.rules.max_task_bytes,
+                    max_bytes=lease.row.allowed,
+                    is_last_of_budget=lease.row.allowed < self.rules.max_task_bytes,
                     delay_s=host.delay_s,
                     exhausted_budget=host.exhausted_budget,
                     sitemap_of=row.sitemap_of or "",
@@ -362,9 +344,9 @@ class FrontierState:
 
     def end_lease(self, lease: Lease, next_start: float, now: float) -> None:
         """End a lease, and let its host rest."""
-        self.changed_leases.add(lease.url_id)
+        self.changed_leases.add(lease.row.url)
         self.enqueue(lease.host, self.scheduler.end(lease, next_start=next_start, now=now))
-        if not lease.shared:
+        if not lease.row.shared:
             self.memory.hosts.bind_domain(lease.host.domain)
 
     def add_listed(self, url_id: int, links: Sequence[Link], now: float) -> int:

@@ -243,10 +243,10 @@ def test_leases_are_renewed_while_their_work_goes_on(
             running = asyncio.create_task(one.worker.run())
             await asked(web, 1)
             (lease,) = one.store._scheduler.leases.of_url.values()
-            before = lease.deadline
+            before = lease.row.deadline
             await asyncio.sleep(0.2)
             assert [*one.store._scheduler.leases.of_url.values()] == [lease]
-            assert lease.deadline > before
+            assert lease.row.deadline > before
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
