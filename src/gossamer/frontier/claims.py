@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from gossamer.frontier.contract import THIS_PAGE
+from gossamer.frontier.contract import THIS_PAGE, Claim
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.url_memory import IdTable
 from gossamer.policy.similarity import Sketch, estimated_similarity
@@ -141,8 +141,9 @@ class Claims:
         self.of_url[url_id] = HeldClaim(number, digest, sketch, None, set(), again=True)
         self.changed.add(url_id)
 
-    def refuse(self, url_id: int, duplicate_of: int, holder: int | None) -> None:
-        """Refuse the page of a URL, which repeats a kept one or one that `holder` has claimed."""
+    def refuse(self, url_id: int, duplicate_of: int) -> None:
+        """Refuse the page of a URL, which repeats one that is kept or claimed."""
+        holder = self.url_of_number.get(duplicate_of)
         if holder is not None:
             self.of_url[holder].duplicates.add(url_id)
             self.changed.add(holder)
@@ -235,28 +236,10 @@ def keys_of(bands: bytes) -> list[bytes]:
     ]
 
 
-class Original(msgspec.Struct, frozen=True):
-    """The page that another repeats."""
-
-    number: int
-    holder: int | None = None
-    """The URL in progress that has claimed its number; None if the page is kept."""
-    similarity: float | None = None
-    """From 0 to 1; None: the content is identical."""
-    own_similarity: float | None = None
-
-
-class Unread(msgspec.Struct, frozen=True):
-    """The own contents that have to be known before a page can be told from others."""
-
-    pages: tuple[int, ...]
-
-
 class _Alike(msgspec.Struct, frozen=True):
     """A page whose whole text is similar to that of a new one."""
 
     number: int
-    holder: int | None
     similarity: float
     own: bytes | None
     """The sample of its own content; None: it was not read so far."""
@@ -296,22 +279,22 @@ class DuplicateIndex:
         sketch: Sketch | None,
         now: float,
         own: Mapping[int, bytes] | None = None,
-    ) -> Original | Unread | int:
-        """Give the page of a URL its number, or refuse it; return the number or the original.
+    ) -> Claim:
+        """Give the page of a URL its number, or refuse it.
 
         `own` are the samples of own contents that were unread before.
         """
         claims, keys = self._claims, self._keys(sketch)
         claims.withdraw(url_id)
         self._learn(own or {})
-        original = self._same(digest, now) or self._similar(sketch, keys, own, now)
-        if original is None:
+        refusal = self._same(digest, now) or self._similar(sketch, keys, own, now)
+        if refusal is None:
             number = claims.give(url_id, digest, sketch, None if own is None else own[THIS_PAGE])
             self._index.add(number, keys)
-            return number
-        if isinstance(original, Original):
-            claims.refuse(url_id, original.number, original.holder)
-        return original
+            return Claim(number)
+        if refusal.duplicate_of is not None:
+            claims.refuse(url_id, refusal.duplicate_of)
+        return refusal
 
     def drop(self, claim: HeldClaim) -> None:
         """Remove a claim that was dropped."""
@@ -327,20 +310,18 @@ class DuplicateIndex:
         for number, bands in expired:
             self._index.discard(number, keys_of(bands))
 
-    def _same(self, digest: bytes, now: float) -> Original | None:
+    def _same(self, digest: bytes, now: float) -> Claim | None:
         if self._threshold is None:
             return None
         holder = self._claims.url_of_digest.get(digest)
         if holder is not None:
-            claim = self._claims.of_url.get(holder)
-            assert claim is not None
-            return Original(claim.number, holder)
+            return Claim(duplicate_of=self._claims.of_url[holder].number)
         number = self._pages.duplicate_of(digest, now - self._keep_s)
-        return None if number is None else Original(number)
+        return None if number is None else Claim(duplicate_of=number)
 
     def _similar(
         self, sketch: Sketch | None, keys: list[bytes], own: Mapping[int, bytes] | None, now: float
-    ) -> Original | Unread | None:
+    ) -> Claim | None:
         """Return the most similar page, if it is similar enough, or what is to be read first."""
         if not keys or sketch is None or self._threshold is None:
             return None
@@ -349,13 +330,13 @@ class DuplicateIndex:
             return None
         if own is None:
             unknown = [page.number for page in alike if page.own is None]
-            return Unread((THIS_PAGE, *unknown[:MAX_UNREAD]))
+            return Claim(unread=(THIS_PAGE, *unknown[:MAX_UNREAD]))
         mine = own[THIS_PAGE]
         for page in alike:
             if page.own and len(page.own) == len(mine):
                 similarity = estimated_similarity(mine, page.own)
                 if similarity >= self._threshold:
-                    return Original(page.number, page.holder, page.similarity, similarity)
+                    return Claim(None, page.number, page.similarity, similarity)
         return None
 
     def _alike(
@@ -379,7 +360,7 @@ class DuplicateIndex:
                 continue
             similarity = estimated_similarity(sample, its)
             if similarity >= threshold:
-                alike.append(_Alike(number, holder, similarity, own))
+                alike.append(_Alike(number, similarity, own))
         return sorted(alike, key=lambda page: (-page.similarity, page.number))
 
     def _claimed(self, holder: int) -> tuple[bytes | None, bytes | None]:

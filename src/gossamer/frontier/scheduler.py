@@ -48,7 +48,12 @@ ASSIGNED_AT_ONCE = 16
 
 
 class Lease(msgspec.Struct):
-    """The exclusive right of one worker to work on one URL."""
+    """The exclusive right of one worker to work on one URL.
+
+    Its number grows with every lease of a crawl, and only the newest of a URL is valid. It is
+    `unproven` if the host had not answered its last request, or had none, when it was granted; a
+    lease of a shared host never is, as that may have any slot.
+    """
 
     row: LeaseRow
     host: Host

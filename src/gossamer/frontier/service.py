@@ -7,7 +7,6 @@ from itertools import count, islice
 
 import msgspec
 
-from gossamer.frontier.claims import Original, Unread
 from gossamer.frontier.commits import Commits, Finish, atomic, in_thread
 from gossamer.frontier.contract import (
     LATE_S,
@@ -182,13 +181,7 @@ class Frontier(Commits):
         if page := self._memory.urls.pages[task.url_id]:  # it is visited again
             claims.give_again(task.url_id, page, digest, sketch)
             return Claim(page, again=True)
-        match self._state.duplicates.claim(task.url_id, digest, sketch, now, own):
-            case Original(number, _, similarity, own_similarity):
-                return Claim(None, number, similarity, own_similarity)
-            case Unread(pages):
-                return Claim(None, unread=pages)
-            case number:
-                return Claim(number)
+        return self._state.duplicates.claim(task.url_id, digest, sketch, now, own)
 
     @atomic
     async def stored_body(self, page_id: int) -> StoredBody:

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from gossamer.frontier.claims import Claims, DuplicateIndex, LshIndex, Original, Unread
-from gossamer.frontier.contract import KeptPage, Link
+from gossamer.frontier.claims import Claims, DuplicateIndex, LshIndex
+from gossamer.frontier.contract import Claim, KeptPage, Link
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
@@ -31,12 +31,12 @@ class ClaimedPages:
         self.claims = Claims(0, [])
         self.duplicates = DuplicateIndex(self.memory, self.claims, similarity, KEEP_S, 0.0)
 
-    def claim(self, number: int, digest: bytes, now: float = 0.0) -> Original | Unread | int:
+    def claim(self, number: int, digest: bytes, now: float = 0.0) -> Claim:
         return self.duplicates.claim(number, digest, sketch(number), now)
 
     def keep(self, number: int, now: float) -> None:
         digest = b"%-16d" % number
-        assert self.claim(number, digest, now) == number
+        assert self.claim(number, digest, now) == Claim(number)
         claim = self.claims.of_url[number]
         link = Link(Url(f"http://a.test/{number}"), digest, HostKey("a.test"), "a.test")
         host = self.memory.hosts.id_of(link.host, link.domain)
@@ -68,7 +68,7 @@ def test_what_expires_leaves_nothing_behind() -> None:
 
 def test_what_is_given_up_leaves_nothing_behind() -> None:
     crawl = ClaimedPages()
-    assert crawl.claim(1, b"1" * 16) == 1
+    assert crawl.claim(1, b"1" * 16) == Claim(1)
     claim = crawl.claims.of_url[1]
     crawl.duplicates.drop(claim)
     assert len(crawl.duplicates) == 0
@@ -77,7 +77,7 @@ def test_what_is_given_up_leaves_nothing_behind() -> None:
 def test_nothing_is_remembered_where_everything_is_kept() -> None:
     crawl = ClaimedPages(similarity=None)
     for number in (1, 2):
-        assert crawl.duplicates.claim(number, b"s" * 16, sketch(1), 0.0) == number
+        assert crawl.duplicates.claim(number, b"s" * 16, sketch(1), 0.0) == Claim(number)
     assert len(crawl.duplicates) == 0
 
 
@@ -85,7 +85,7 @@ def test_samples_of_another_length_are_not_compared() -> None:
     crawl = ClaimedPages(similarity=0.1)
     crawl.claim(1, b"1" * 16)
     longer = Sketch(sketch(1).bands, bytes([1]) * 128)
-    assert crawl.duplicates.claim(2, b"2" * 16, longer, 0.0) == 2
+    assert crawl.duplicates.claim(2, b"2" * 16, longer, 0.0) == Claim(2)
 
 
 @pytest.mark.req("D10", "D11")
