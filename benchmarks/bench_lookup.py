@@ -22,10 +22,11 @@ from pathlib import Path
 import msgspec
 
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for
-from gossamer.frontier.contract import KeptPage, Link, Task, UrlPath
+from gossamer.frontier.contract import KeptPage, Link, Task
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.service import Frontier
+from gossamer.frontier.url_memory import UrlPath
 from gossamer.model import HostKey, Url
 from gossamer.model.names import Sketch
 from gossamer.stores.sqlite.rows import SqliteRows

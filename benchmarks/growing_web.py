@@ -125,7 +125,7 @@ class GrowingCrawl(Generic[StoreT]):
             size=len(body),
             feedback=HostFeedback(ended=now, took_s=0.01),
         )
-        assert (await self.store.keep(settlement, random_sketch(), now)).accepted
+        assert (await self.store.claim_and_settle(settlement, random_sketch(), now)).accepted
         self.pages += 1
 
     def _links(self, task: Task) -> list[Link]:

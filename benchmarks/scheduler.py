@@ -32,7 +32,17 @@ import gossamer
 from gossamer.frontier.service import Frontier
 
 HOSTS, PAGES = 10_000, 60_000
-STEPS = ("add_seeds", "prioritise", "route", "lease", "claim", "keep", "settle", "commit", "reap")
+STEPS = (
+    "add_seeds",
+    "prioritise",
+    "route",
+    "lease",
+    "claim",
+    "claim_and_settle",
+    "settle",
+    "commit",
+    "reap",
+)
 GARBAGE = "garbage collection"
 MOST_HELD_MS = 20
 MOST_LATE_MS = 50

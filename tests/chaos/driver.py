@@ -28,8 +28,8 @@ import gossamer.coordinator.engine
 from gossamer.coordinator.crawl import Crawl
 from gossamer.download.client import Client
 from gossamer.frontier.host_registry import HostRegistry
-from gossamer.frontier.memory import CrawlMemory
-from gossamer.frontier.page_memory import PageMemory
+from gossamer.frontier.link_graph import LinkGraph
+from gossamer.frontier.memory import CrawlMemory, PageMemory
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.state import FrontierState
 from gossamer.frontier.url_memory import UrlMemory
@@ -48,6 +48,7 @@ OWNERS: dict[str, object] = {
     "Frontier": Frontier,
     "FrontierState": FrontierState,
     "HostRegistry": HostRegistry,
+    "LinkGraph": LinkGraph,
     "ModuleRunner": ModuleRunner,
     "PageMemory": PageMemory,
     "Path": Path,

@@ -35,9 +35,9 @@ COORDINATOR_STEPS = [
     *["after Frontier.join", "after Frontier.release", "after Frontier.claim"],
     *["before Frontier.settle", "after FrontierState.wait_for_retry"],
     *["after UrlMemory.finish", "after PageMemory.add", "after UrlMemory.set_path"],
-    *["after PageMemory.add_result", "after CrawlMemory.put_relaxing"],
+    *["after PageMemory.add_result", "after LinkGraph._put_in_line"],
     *["after Frontier.settle", "after Frontier.confirm_depth_changes"],
-    *["before Frontier.commit", "after HostRegistry.save", "after CrawlMemory.put_lease"],
+    *["before Frontier.commit", "after HostRegistry.save", "after FrontierState._lease_row"],
     *["before SqliteRows.write", "after SqliteRows.write"],
     *["before SqliteRows._commit", "before Checkpoints.after_commit", "after SqliteRows._commit"],
     *["after CrawlMemory.end_write", "after Frontier.commit"],
@@ -276,7 +276,7 @@ def test_killed_while_a_shorter_path_is_followed(
     # The hub gets in line and out of it for its first links when the short cut is settled, then
     # in line for the others, and out of it and in line again at each step.
     run = gossamer.start(
-        *command, step="after CrawlMemory.put_relaxing", passing=6, commit_routing=True
+        *command, step="after LinkGraph._put_in_line", passing=6, commit_routing=True
     )
     assert run.was_killed()
     depths = "SELECT depth, count(*) FROM urls WHERE url LIKE '%/leaf/%' GROUP BY depth"

@@ -13,13 +13,14 @@ from gossamer.frontier.contract import (
     HostFeedback,
     KeptPage,
     RetryRequest,
+    ReturnedTask,
     Settled,
     Settlement,
     StoredBody,
     Task,
 )
 from gossamer.frontier.rules import FrontierRules
-from gossamer.model import Candidate, HostKey, Outcome, ReturnedTask, Snapshot, Url
+from gossamer.model import Candidate, HostKey, Outcome, Snapshot, Url
 from gossamer.model.names import Sketch
 from gossamer.stores.bodies import ContentPacker
 from gossamer.stores.reading import HostView, WorkerReport, WorkerView
@@ -216,17 +217,17 @@ class StoreDriver:
         self,
         task: Task,
         feedback: HostFeedback | None = None,
-        receipt: ReturnedTask | None = None,
+        returned: ReturnedTask | None = None,
     ) -> bool:
-        return self._run(self.store.release(task, feedback, self.now, receipt))
+        return self._run(self.store.release(task, feedback, self.now, returned))
 
-    def acquire_slot(self, host: str) -> float | None:
+    def acquire_robots_slot(self, host: str) -> float | None:
         key = HostKey(f"{host}.test")
-        return self._run(self.store.acquire_slot(key, domain_of(key), self.now))
+        return self._run(self.store.acquire_robots_slot(key, domain_of(key), self.now))
 
-    def release_slot(self, host: str, feedback: HostFeedback) -> None:
+    def release_robots_slot(self, host: str, feedback: HostFeedback) -> None:
         key = HostKey(f"{host}.test")
-        self._run(self.store.release_slot(key, domain_of(key), feedback, self.now))
+        self._run(self.store.release_robots_slot(key, domain_of(key), feedback, self.now))
 
     def renew(self, *tasks: Task) -> list[Task]:
         return self._run(self.store.renew(tasks, self.now))

@@ -21,10 +21,10 @@ from tests.contract.model_state import (
     own_likeness,
 )
 
-from gossamer.frontier.contract import HostFeedback, Task
+from gossamer.frontier.contract import HostFeedback, ReturnedTask, Task
 from gossamer.frontier.hosts import HostLimits, depth_limit
 from gossamer.frontier.rules import FrontierRules
-from gossamer.model import Outcome, ReturnedTask
+from gossamer.model import Outcome
 from gossamer.policy.backoff import auto_delay_s
 from gossamer.stores.url_record import Record
 
@@ -147,7 +147,7 @@ class Model:
         assert path >= exact if self.lags else path == exact
         assert task.attempt == url.attempts + 1
         assert task.delay_s == self.delay(name)
-        assert task.spent == self.limits(name).spent(self.pages_of(name), 0)
+        assert task.exhausted_budget == self.limits(name).exhausted_budget(self.pages_of(name), 0)
         assert now >= host.next_start, f"{name} is asked {host.next_start - now} s too early"
         assert self.in_progress(name) < self.slots(name)
         if self.is_shared(name):
@@ -165,8 +165,8 @@ class Model:
         reserved = sum(held.task.max_bytes for held in self.held.values())
         left = rules.max_bytes - self.kept.received - reserved
         assert task.max_bytes == min(left, rules.max_task_bytes) > 0
-        assert task.is_last == (task.max_bytes < rules.max_task_bytes)
-        assert not (task.is_last and self.held), "others may return what it needs"
+        assert task.is_last_of_budget == (task.max_bytes < rules.max_task_bytes)
+        assert not (task.is_last_of_budget and self.held), "others may return what it needs"
 
     def check_domain(self, domain: str, worker: int, now: float) -> None:
         """Check that the worker may have a host of the domain, which is not shared."""
@@ -273,11 +273,11 @@ class Model:
         return held[0] if held else number in self.kept.read
 
     def leave(
-        self, name: str, feedback: HostFeedback | None, now: float, receipt: ReturnedTask = NOTHING
+        self, name: str, feedback: HostFeedback | None, now: float, returned: ReturnedTask = NOTHING
     ) -> None:
         """A task is given back."""
-        held = self.end(name, now, receipt.received)
-        if receipt.short:
+        held = self.end(name, now, returned.received)
+        if returned.short:
             self.kept.short_at = self.rules.max_bytes
         if feedback is None:
             host = self.host(name)

@@ -13,8 +13,8 @@ from tests.contract.model_state import CONTENTS, OWN, SAME, HeldTask, host_of, o
 from tests.contract.samples import own_of, sketch_of
 from tests.contract.stored_rows import StoredRows
 
-from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Task
-from gossamer.model import Outcome, ReturnedTask
+from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, ReturnedTask, Task
+from gossamer.model import Outcome
 from gossamer.model.names import Sketch
 from gossamer.stores.url_record import Record, UrlState
 
@@ -99,9 +99,9 @@ class CheckedStore:
     def release(self, name: str, feedback: HostFeedback | None, received: int) -> None:
         """Give a task back; if it needed more than was left, that is the end of the budget."""
         task = self.model.held[name].task
-        receipt = ReturnedTask(received, task.is_last and received > 0)
-        assert self.driver.release(task, feedback, receipt)
-        self.model.leave(name, feedback, self.now, receipt)
+        returned = ReturnedTask(received, task.is_last_of_budget and received > 0)
+        assert self.driver.release(task, feedback, returned)
+        self.model.leave(name, feedback, self.now, returned)
 
     def come_too_late(self, task: Task) -> None:
         """Try everything with a task that was lost; nothing may come of it."""
@@ -120,12 +120,12 @@ class CheckedStore:
     def acquire_or_release_slot(self, host: str, feedback: HostFeedback) -> None:
         name, model = f"{host}/", self.model
         if host in model.taken_slots or host in model.lost_slots:
-            self.driver.release_slot(host, feedback)
+            self.driver.release_robots_slot(host, feedback)
             model.rest(name, feedback)
             model.taken_slots.pop(host, None)
             model.lost_slots.discard(host)
             return
-        moment = self.driver.acquire_slot(host)
+        moment = self.driver.acquire_robots_slot(host)
         is_free = model.in_progress(name) < model.slots(name)
         assert (moment is None) == (is_free and self.now >= model.host(name).next_start)
         if moment is None:

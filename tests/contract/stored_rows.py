@@ -12,7 +12,7 @@ from tests.contract.model_state import HeldTask, ModelUrl, host_of
 from tests.contract.samples import digest_of, name_of
 
 from gossamer.frontier.claims import read_claim
-from gossamer.frontier.queues import QueueTable
+from gossamer.frontier.router import QueueTable
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.reading import read_counters
 from gossamer.stores.rows import HostRow, Item, LeaseRow, ReadableRows, UrlRow, unpack_links

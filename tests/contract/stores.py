@@ -159,7 +159,7 @@ class EmbeddedSetup:
 
     def answer(self, page_id: int) -> StoredResponse | None:
         stored, _ = self.memory.pages.content(page_id)
-        bodies = BodyReader(self._store.note)
+        bodies = BodyReader(self._store.metadata)
         return None if stored is None else run_at_once(read_response(bodies, stored, page_id))
 
     def results(self, after: int, limit: int) -> list[Result]:

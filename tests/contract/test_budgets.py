@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.contract.driver import WAITING, OpenStore, StoreDriver
 
-from gossamer.frontier.contract import HostFeedback
-from gossamer.model import Outcome, ReturnedTask
+from gossamer.frontier.contract import HostFeedback, ReturnedTask
+from gossamer.model import Outcome
 
 pytestmark = pytest.mark.req("D14")
 
@@ -58,7 +58,9 @@ def test_a_lease_reserves_what_a_task_may_receive(open_store: OpenStore) -> None
     driver = open_store(max_bytes=1000, max_task_bytes=400)
     add_many_seeds(driver)
     first, second = driver.take()
-    assert [(task.max_bytes, task.is_last) for task in (first, second)] == [(400, False)] * 2
+    assert [(task.max_bytes, task.is_last_of_budget) for task in (first, second)] == [
+        (400, False)
+    ] * 2
     driver.keep(first, received=100)
     (third,) = driver.take()
     driver.keep(second, received=400)
@@ -66,10 +68,10 @@ def test_a_lease_reserves_what_a_task_may_receive(open_store: OpenStore) -> None
     driver.keep(third, received=50)
     assert driver.snapshot().received == 550
     (fourth,) = driver.take()
-    assert (fourth.max_bytes, fourth.is_last) == (400, False)
+    assert (fourth.max_bytes, fourth.is_last_of_budget) == (400, False)
     driver.keep(fourth, received=200)
     (last,) = driver.take()
-    assert (last.max_bytes, last.is_last) == (250, True), "all that is left"
+    assert (last.max_bytes, last.is_last_of_budget) == (250, True), "all that is left"
     assert driver.take() == []
     driver.keep(last, received=250)
     assert driver.ended_by() == "max-bytes"
@@ -103,7 +105,7 @@ def test_a_budget_smaller_than_a_task_is_used_by_one_at_a_time(open_store: OpenS
     (task,) = driver.take()
     driver.keep(task, received=990)
     (task,) = driver.take()
-    assert (task.max_bytes, task.is_last) == (10, True)
+    assert (task.max_bytes, task.is_last_of_budget) == (10, True)
     driver.keep(task, received=10)
     assert driver.ended_by() == "max-bytes"
     assert driver.snapshot().received == 1000

@@ -137,7 +137,7 @@ def test_of_too_many_domains_no_more_are_kept(open_store: OpenStore) -> None:
     driver = open_store()
     put(driver, cookie("a"))
     counted = str(MAX_COOKIE_DOMAINS).encode()
-    driver.setup.run(driver.store.put_note(COOKIE_DOMAINS_NOTE, counted))
+    driver.setup.run(driver.store.put_metadata(COOKIE_DOMAINS_NOTE, counted))
     driver.setup.run(driver.store.put_cookies("b.test", CookieChanges([cookie("b")], ())))
     assert jar(driver, "b.test") == []
     put(driver, cookie("a", "2"))

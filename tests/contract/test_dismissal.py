@@ -166,7 +166,7 @@ def test_what_it_had_received_counts_however_often_it_is_told(open_store: OpenSt
     driver.dismiss(1, received=10_000)
     assert driver.snapshot().received == 800, "no more than it was allowed to receive"
     (task,) = driver.take(2)
-    assert (task.max_bytes, task.is_last) == (200, True)
+    assert (task.max_bytes, task.is_last_of_budget) == (200, True)
 
 
 @pytest.mark.req("B2", "B3")

@@ -85,7 +85,7 @@ def finish(driver: StoreDriver) -> dict[str, Outcome | None]:
 
 
 def end(driver: StoreDriver, task: Task) -> None:
-    if task.spent:
+    if task.exhausted_budget:
         driver.settle(task, Outcome.HOST_OVER_BUDGET)
     else:
         driver.keep(task, received=60)
@@ -117,7 +117,7 @@ def test_pages_in_progress_count_for_the_budget(open_store: OpenStore, connectio
         driver.score()
         driver.route()
         running += driver.lease(0) + driver.lease(1)
-        begun = [task for task in running if not task.spent]
+        begun = [task for task in running if not task.exhausted_budget]
         kept = driver.snapshot().pages
         assert kept + len(begun) <= 5
         if not running:

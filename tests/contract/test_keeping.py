@@ -35,7 +35,7 @@ def keep(
         links=[link(name) for name in links],
         feedback=HostFeedback(ended=driver.now),
     )
-    return driver.setup.run(driver.store.keep(settlement, sketch, driver.now))
+    return driver.setup.run(driver.store.claim_and_settle(settlement, sketch, driver.now))
 
 
 def test_pages_get_their_numbers_and_a_repeated_one_names_the_first(

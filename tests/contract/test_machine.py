@@ -76,7 +76,7 @@ PACES: dict[str, dict[str, Any]] = {
 }
 a_pace = st.sampled_from([*["plain"] * 10, *PACES])
 STEPS = ["move on"] * 5 + ["succeed"] * 6 + ["fail"] * 3 + ["live on"] * 4
-STEPS += ["one step", "one step", "too late", "acquire_slot", "dismiss", "retry"]
+STEPS += ["one step", "one step", "too late", "acquire_robots_slot", "dismiss", "retry"]
 STATES = {
     **dict.fromkeys(WAITING, "waiting"),
     UrlState.LEASED: "in progress",
@@ -129,7 +129,7 @@ class StoreMachine(RuleBasedStateMachine):
                 outcome = data.draw(st.sampled_from([Outcome.NOT_FOUND, Outcome.GAVE_UP]))
                 hosts = data.draw(st.lists(st.sampled_from(["a", "x.a", "b"]), max_size=2))
                 self.checked.retry_failed(outcome, hosts)
-            case "acquire_slot":
+            case "acquire_robots_slot":
                 host = data.draw(st.sampled_from(["a", "b", "elsewhere"]))
                 self.checked.acquire_or_release_slot(host, self._feedback(data))
             case _:
@@ -302,7 +302,7 @@ class StoreMachine(RuleBasedStateMachine):
         """From wherever it stands, a crawl can be brought to its end: nobody waits for ever."""
         driver = self.driver
         for host in list(self.model.taken_slots):
-            driver.release_slot(host, HostFeedback(ended=driver.now))
+            driver.release_robots_slot(host, HostFeedback(ended=driver.now))
         for held in self.model.held.values():
             driver.release(held.task)
         driver.join(0)

@@ -7,8 +7,7 @@ import pytest
 from tests.contract.driver import OpenStore, StoreDriver
 from tests.contract.samples import link, own_of
 
-from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Settlement, Task
-from gossamer.frontier.settling import as_claimed
+from gossamer.frontier.contract import THIS_PAGE, Claim, HostFeedback, Settlement, Task, as_claimed
 from gossamer.model import Outcome
 from gossamer.model.names import Sketch
 from gossamer.stores.bodies import read_content

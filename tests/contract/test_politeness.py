@@ -39,7 +39,7 @@ def test_without_a_delay_several_at_a_time(open_store: OpenStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("feedback", "rest_s"),
+    ("feedback", "pause_after_request_s"),
     [
         ({}, 10.0),
         ({"took_s": 2.0}, 10.0),
@@ -55,13 +55,13 @@ def test_without_a_delay_several_at_a_time(open_store: OpenStore) -> None:
 )
 @pytest.mark.parametrize("way", ["settled", "retried", "released", "slot released"])
 def test_the_rest_counts_from_the_end_of_the_request(
-    open_store: OpenStore, feedback: dict[str, float], rest_s: float, way: str
+    open_store: OpenStore, feedback: dict[str, float], pause_after_request_s: float, way: str
 ) -> None:
     driver = open_store(delay_s=10.0)
     driver.add_seeds("a/1", "a/2", "a/3")
     told = HostFeedback(ended=driver.now + 3, **feedback)  # type: ignore[arg-type]  # one is a bool
     if way == "slot released":
-        assert driver.acquire_slot("a") is None
+        assert driver.acquire_robots_slot("a") is None
     else:
         (task,) = driver.take()
     driver.now += 4
@@ -73,21 +73,21 @@ def test_the_rest_counts_from_the_end_of_the_request(
         case "released":
             driver.release(task, told)
         case _:
-            driver.release_slot("a", told)
-    assert_next_at(driver, told.ended + rest_s)
+            driver.release_robots_slot("a", told)
+    assert_next_at(driver, told.ended + pause_after_request_s)
 
 
 def test_a_host_that_keeps_failing_rests_twice_as_long_each_time(open_store: OpenStore) -> None:
     driver = open_store(delay_s=10.0)
     driver.add_seeds(*[f"a/{number}" for number in range(10)])
     moment = driver.now
-    for rest_s in (10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0):
+    for pause_after_request_s in (10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0):
         (task,) = driver.take()
         moment = driver.now
         driver.miss(task, HostFeedback(ended=moment, failed=True))
-        driver.now = moment + rest_s - MOMENT
+        driver.now = moment + pause_after_request_s - MOMENT
         assert driver.take() == []
-        driver.now = moment + rest_s
+        driver.now = moment + pause_after_request_s
     (task,) = driver.take()
     driver.miss(task)
     assert_next_at(driver, driver.now + 10.0)
@@ -102,7 +102,7 @@ def test_what_fails_together_counts_as_one(open_store: OpenStore) -> None:
         driver.miss(task, HostFeedback(ended=driver.now, took_s=2.0, failed=True, answered=False))
     driver.now += 0.5
     assert len(again := driver.take()) == 4
-    assert not again[0].hopeless
+    assert not again[0].host_given_up
 
 
 @pytest.mark.req("D19")
@@ -111,13 +111,13 @@ def test_a_host_that_never_answers_is_given_up(open_store: OpenStore) -> None:
     driver.add_seeds(*[f"a/{number}" for number in range(9)])
     for _ in range(4):
         (task,) = driver.take()
-        assert not task.hopeless
+        assert not task.host_given_up
         driver.miss(task, HostFeedback(ended=driver.now, failed=True, answered=False))
         driver.now += 300
     driver.commit()
     for restart in (driver.crash, driver.reopen):
         (task,) = driver.take()
-        assert task.hopeless
+        assert task.host_given_up
         driver.settle(task, Outcome.GAVE_UP)
         assert len(driver.take()) == 1, "what is not asked needs no pause"
         restart()
@@ -273,20 +273,20 @@ def test_a_clock_that_was_wrong_does_not_stop_a_host_for_ever(open_store: OpenSt
 def test_a_slot_without_a_task_is_a_slot(open_store: OpenStore) -> None:
     driver = open_store(delay_s=5.0)
     driver.add_seeds("a/1")
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     assert driver.take() == []
-    assert driver.acquire_slot("a") == driver.now + 5.0
+    assert driver.acquire_robots_slot("a") == driver.now + 5.0
     driver.now += 2
-    driver.release_slot("a", HostFeedback(ended=driver.now))
-    assert driver.acquire_slot("a") == driver.now + 5.0
+    driver.release_robots_slot("a", HostFeedback(ended=driver.now))
+    assert driver.acquire_robots_slot("a") == driver.now + 5.0
     driver.now += 5
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
 
 
 def test_a_slot_that_a_crash_has_freed_is_no_reason_to_pause_later(open_store: OpenStore) -> None:
     driver = open_store(delay_s=5.0)
     driver.add_seeds("a/1")
-    assert driver.acquire_slot("b") is None
+    assert driver.acquire_robots_slot("b") is None
     driver.commit()
     driver.crash()
     driver.join(0)
@@ -299,7 +299,7 @@ def test_a_slot_that_a_crash_has_freed_is_no_reason_to_pause_later(open_store: O
 def test_a_slot_of_a_worker_that_died_comes_back_and_its_host_rests(open_store: OpenStore) -> None:
     driver = open_store(delay_s=5.0, lease_s=60.0)
     driver.add_seeds("a/1", "a/2")
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     driver.now += 59
     driver.reap()
     assert driver.take() == []
@@ -311,12 +311,12 @@ def test_a_slot_of_a_worker_that_died_comes_back_and_its_host_rests(open_store: 
 def test_who_comes_too_late_with_a_slot_frees_no_other(open_store: OpenStore) -> None:
     driver = open_store(delay_s=5.0, lease_s=60.0)
     driver.add_seeds("a/1", "a/2")
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     driver.now += 60
     driver.reap()
     driver.now += 5
     (task,) = driver.take()
-    driver.release_slot("a", HostFeedback(ended=driver.now))
+    driver.release_robots_slot("a", HostFeedback(ended=driver.now))
     driver.now += 6
     assert driver.take() == [], "one request is under way"
     driver.miss(task)
@@ -328,14 +328,14 @@ def test_a_slot_without_a_task_is_the_only_one_when_the_host_has_a_delay(
 ) -> None:
     driver = open_store(delay_s=0.0, host_connections=3, worker_queue=1)
     driver.add_seeds(*[f"a/{number}" for number in range(4)])
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     first, second = [*driver.take(), *driver.take()]
     driver.route()
     driver.miss(first)
     driver.miss(second, HostFeedback(ended=driver.now, crawl_delay_s=3.0))
     driver.now += 10
     assert driver.take() == []
-    driver.release_slot("a", HostFeedback(ended=driver.now))
+    driver.release_robots_slot("a", HostFeedback(ended=driver.now))
     assert_next_at(driver, driver.now + 3.0)
 
 
@@ -351,10 +351,10 @@ def test_a_request_without_a_task_gets_every_other_slot(open_store: OpenStore) -
             turns += "t"
             driver.miss(task)
         if moment is not None and moment <= driver.now:
-            moment = driver.acquire_slot("a")
+            moment = driver.acquire_robots_slot("a")
             if moment is None:
                 turns += "b"
-                driver.release_slot("a", HostFeedback(ended=driver.now))
+                driver.release_robots_slot("a", HostFeedback(ended=driver.now))
                 moment = driver.now
         driver.now += 0.25
     assert "bb" not in turns
@@ -366,7 +366,7 @@ def test_a_promised_slot_that_is_not_taken_delays_nobody(open_store: OpenStore) 
     driver.add_seeds("a/1", "a/2")
     (task,) = driver.take()
     driver.miss(task)
-    moment = driver.acquire_slot("a")
+    moment = driver.acquire_robots_slot("a")
     assert moment is not None
     driver.now = moment
     assert driver.take() == []

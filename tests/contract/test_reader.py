@@ -286,7 +286,7 @@ def test_counters_that_are_not_stored_are_counted(crawl: Readable) -> None:
     before = crawl.counts()
     setup = driver.setup
     assert isinstance(setup, SqliteSetup | RedisSetup)
-    setup.memory.remove_note("counts")
+    setup.memory.remove("counts")
     changes = setup.memory.pending.now
     setup.memory.pending.now = type(changes)()
     sending = setup.memory.rows.write(changes)

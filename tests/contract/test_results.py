@@ -108,7 +108,7 @@ def test_a_page_that_claims_its_number_with_its_settlement_keeps_its_records(
         settlement = Settlement(
             task=task, outcome=Outcome.FETCHED, page=page, records=[ONE], row=b"{}"
         )
-        driver.setup.run(driver.store.keep(settlement, None, driver.now))
+        driver.setup.run(driver.store.claim_and_settle(settlement, None, driver.now))
     (result,) = driver.results()
     assert (result.page_id, result.records, result.row) == (1, (ONE,), b"{}")
 
@@ -133,14 +133,14 @@ def test_a_task_names_the_page_on_which_its_url_was_found(open_store: OpenStore)
     driver.score()
     driver.route()
     first, second = driver.lease(limit=1, referrers=True) + driver.lease(limit=1)
-    assert (first.before, second.before) == ((seed.url,), ())
+    assert (first.referrer_chain, second.referrer_chain) == ((seed.url,), ())
     driver.release(first)
     driver.release(second)
     driver.crash()
     driver.now += 100
     driver.join(0)
     driver.route()
-    assert [one.before for one in driver.lease(referrers=True) if one.depth] in (
+    assert [one.referrer_chain for one in driver.lease(referrers=True) if one.depth] in (
         [],
         [(seed.url,), (seed.url,)],
     )
@@ -153,11 +153,11 @@ def test_a_score_that_comes_with_a_link_counts_for_a_new_url(open_store: OpenSto
     page = KeptPage(page_id=0, size=1, digest=digest_of("one"), content=b"", fetched_at=0.0)
     links = [link("c/"), msgspec.structs.replace(link("d/"), score=7.5)]
     settlement = Settlement(task=first, outcome=Outcome.FETCHED, page=page, links=links)
-    driver.setup.run(driver.store.keep(settlement, None, driver.now))
+    driver.setup.run(driver.store.claim_and_settle(settlement, None, driver.now))
     other = KeptPage(page_id=0, size=1, digest=digest_of("two"), content=b"", fetched_at=0.0)
     known = [msgspec.structs.replace(one, score=1.0) for one in links]
     settlement = Settlement(task=second, outcome=Outcome.FETCHED, page=other, links=known)
-    driver.setup.run(driver.store.keep(settlement, None, driver.now))
+    driver.setup.run(driver.store.claim_and_settle(settlement, None, driver.now))
     assert [(driver.name_of(one.url), one.score) for one in driver.candidates()] == [
         ("c/", None),
         ("d/", 7.5),
@@ -173,5 +173,5 @@ def test_a_task_names_the_redirects_that_led_to_its_url(open_store: OpenStore) -
     driver.score()
     driver.route()
     (task,) = driver.lease(referrers=True)
-    assert [name_of(url) for url in task.before] == ["a/", "a/old", "a/older"]
+    assert [name_of(url) for url in task.referrer_chain] == ["a/", "a/old", "a/older"]
     assert task.hops == 2

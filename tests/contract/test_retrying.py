@@ -48,7 +48,7 @@ def test_a_host_that_was_given_up_is_asked_again_in_its_time(open_store: OpenSto
         driver.retry(task, HostFeedback(ended=driver.now, failed=True, answered=False))
         driver.now += 400
     (task,) = driver.take()
-    assert task.hopeless
+    assert task.host_given_up
     driver.settle(task, Outcome.GAVE_UP, feedback=HostFeedback(ended=driver.now, failed=True))
     assert driver.retry_failed(Outcome.GAVE_UP) == 1
     assert driver.take() == [], "it rests as long as it would have"
@@ -57,7 +57,7 @@ def test_a_host_that_was_given_up_is_asked_again_in_its_time(open_store: OpenSto
     driver.join(0)
     driver.now += 400
     (task,) = driver.take()
-    assert not task.hopeless
+    assert not task.host_given_up
 
 
 def test_one_step_looks_at_a_bounded_number(open_store: OpenStore) -> None:

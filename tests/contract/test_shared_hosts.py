@@ -131,8 +131,8 @@ def test_its_own_hosts_and_the_shared_ones_take_turns(open_store: OpenStore) -> 
 
 def make_polite(driver: StoreDriver, host: str) -> None:
     """Let a host ask for pauses, and wait until the first is over."""
-    assert driver.acquire_slot(host) is None
-    driver.release_slot(host, HostFeedback(ended=driver.now, crawl_delay_s=3.0))
+    assert driver.acquire_robots_slot(host) is None
+    driver.release_robots_slot(host, HostFeedback(ended=driver.now, crawl_delay_s=3.0))
     driver.now += 3
 
 
@@ -227,8 +227,8 @@ def test_what_was_assigned_to_one_is_recalled_for_all(open_store: OpenStore) -> 
     driver.join(0, 1)
     add_pages(driver, "a", 9)
     assert driver.assigned() == 1
-    assert driver.acquire_slot("a") is None
-    driver.release_slot("a", HostFeedback(ended=driver.now, crawl_delay_s=0.0))
+    assert driver.acquire_robots_slot("a") is None
+    driver.release_robots_slot("a", HostFeedback(ended=driver.now, crawl_delay_s=0.0))
     assert driver.assigned() == 0
     driver.route()
     assert [len(driver.lease(worker)) for worker in (0, 1)] == [1, 1]
@@ -351,17 +351,17 @@ def test_budgets_hold_with_shared_hosts(open_store: OpenStore) -> None:
 def test_a_slot_without_a_task_is_one_of_its_slots(open_store: OpenStore) -> None:
     driver = open_store(workers=2, delay_s=0.0, host_connections=4)
     add_pages(driver, "a", 10)
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     mine, its = driver.lease(0), driver.lease(1)
     assert (len(mine), len(its)) == (2, 1)
-    moment = driver.acquire_slot("a")
+    moment = driver.acquire_robots_slot("a")
     assert moment is not None
     driver.miss(mine[0])
     assert driver.lease(0) + driver.lease(1) == [], "its next slot is promised"
     driver.now = moment
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     for _ in range(2):
-        driver.release_slot("a", HostFeedback(ended=driver.now))
+        driver.release_robots_slot("a", HostFeedback(ended=driver.now))
     assert len(driver.lease(0) + driver.lease(1)) == 2
 
 
@@ -372,12 +372,12 @@ def test_a_promised_slot_that_was_taken_holds_up_no_other(
     driver = open_store(delay_s=0.0, host_connections=3, strict=strict)
     add_pages(driver, "a", 10)
     tasks = driver.lease(0)
-    moment = driver.acquire_slot("a")
+    moment = driver.acquire_robots_slot("a")
     assert moment is not None
     for task in tasks[:2]:
         driver.keep(task)
     driver.now = moment
-    assert driver.acquire_slot("a") is None
+    assert driver.acquire_robots_slot("a") is None
     assert driver.wake_at(0) == driver.now
     assert len(driver.lease(0)) == 1
     driver.assert_counts_agree()

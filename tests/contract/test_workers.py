@@ -99,7 +99,7 @@ def test_a_host_that_rests_waits_for_nobody(open_store: OpenStore) -> None:
     assert driver.ready_hosts() == 0
     driver.now += 5.0 + LATE_S
     assert driver.ready_hosts() == 1
-    driver.acquire_slot("a")
+    driver.acquire_robots_slot("a")
     assert driver.ready_hosts() == 0, "its only slot is taken"
 
 

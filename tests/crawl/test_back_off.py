@@ -107,12 +107,12 @@ def host_of(directory: Path) -> HostRow | None:
 
 @pytest.mark.req("B3")
 @pytest.mark.parametrize(
-    ("retry_after", "rest_s"),
+    ("retry_after", "pause_after_request_s"),
     [("7", 7), ("315360000", 3600), ("9" * 400, 3600), (date(315_360_000), 3600)],
     ids=["seconds", "ten years", "for ever", "date in ten years"],
 )
 def test_a_host_that_asks_for_years_gets_an_hour(
-    web: Web, tmp_path: Path, retry_after: str, rest_s: float
+    web: Web, tmp_path: Path, retry_after: str, pause_after_request_s: float
 ) -> None:
     site = web.site("a.test")
     site.reply("/", later(503, retry_after))
@@ -130,7 +130,7 @@ def test_a_host_that_asks_for_years_gets_an_hour(
     assert stopper.events[0].detail.endswith("to be tried again")
     host = host_of(tmp_path)
     assert host is not None
-    assert rest_s - 5 < host.next_start - time.time() <= rest_s
+    assert pause_after_request_s - 5 < host.next_start - time.time() <= pause_after_request_s
 
 
 @pytest.mark.req("B3", "D19")
@@ -182,8 +182,8 @@ def test_one_blow_to_many_requests_at_once_is_one_failure(web: Web, crawl: Crawl
     assert crawled.summary.snapshot.outcomes == {"fetched": 41}
     failed, after = web.requests[2:10], web.requests[10:]
     assert {one.path for one in failed} == set(paths[:8])
-    rest_s = min(one.started for one in after) - max(one.ended for one in failed)
-    assert 0.5 <= rest_s < 5, "eight failures in a row are worth a minute"
+    pause_after_request_s = min(one.started for one in after) - max(one.ended for one in failed)
+    assert 0.5 <= pause_after_request_s < 5, "eight failures in a row are worth a minute"
 
 
 @pytest.mark.req("D19", "F4")

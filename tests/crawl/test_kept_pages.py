@@ -11,7 +11,7 @@ from tests.unit.views.reading import in_directory, verified
 
 from gossamer.config.store_address import IN_DIRECTORY
 from gossamer.content.page_parser import AnalysisRules
-from gossamer.frontier.page_memory import PageMemory
+from gossamer.frontier.memory import PageMemory
 from gossamer.model import Page
 from gossamer.modules.kept_pages import Reading, read_page
 from gossamer.outputs.rows import Carried, carried_by

@@ -17,8 +17,8 @@ from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.coordinator.plan import Plan, pack_options
 from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
-from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.router import Draw, QueueTable
+from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier
 from gossamer.modules.runner import ModuleRunner
 from gossamer.stores.redis.address import parse_address
@@ -90,7 +90,7 @@ class CrawlLab:
         plan = self.plan(**options)
         store = Frontier(rows, plan.store_rules(strict=False), time.time())
         try:
-            await store.put_note("options", pack_options(plan.options))
+            await store.put_metadata("options", pack_options(plan.options))
             return await self.work(store, plan, pages)
         finally:
             await store.close()
@@ -104,7 +104,7 @@ class CrawlLab:
         """Give the store of a crawl in the Redis, which is left as it is in the end."""
         rows = self.rows()
         store = Frontier(rows, plan.store_rules(strict=False), time.time())
-        await store.put_note("options", pack_options(plan.options))
+        await store.put_metadata("options", pack_options(plan.options))
         try:
             yield store
         finally:

@@ -19,7 +19,7 @@ from gossamer.coordinator.plan import starts_of
 from gossamer.display import printable
 from gossamer.display.formatting import count, moment, size
 from gossamer.download.host_settings import HostSetting, HostSettings
-from gossamer.frontier.scorers import SCORERS, is_strict
+from gossamer.frontier.scorers.loading import SCORERS, is_strict
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
 from gossamer.modules.loading import MODULES, known_options

@@ -352,10 +352,10 @@ async def open_to_lead(
     load = partial(Frontier, rows, request.rules, now, lives=lives, rests_until=rests_until)
     frontier = await asyncio.to_thread(load)
     try:
-        frontier.put_metadata(IDENTITY_NAME, identity)
-        frontier.put_metadata(SERVER_NOTE, server)
-        frontier.put_metadata(PAUSED_UNTIL_NAME, repr(rests_until).encode())
-        frontier.put_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
+        frontier.post_metadata(IDENTITY_NAME, identity)
+        frontier.post_metadata(SERVER_NOTE, server)
+        frontier.post_metadata(PAUSED_UNTIL_NAME, repr(rests_until).encode())
+        frontier.post_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
         yield LedCrawl(
             frontier=frontier,
             rows=rows,

@@ -52,10 +52,10 @@ from gossamer.worker.sitemaps import as_sitemap
 
 async def has_begun(plan: Plan, store: FrontierClient, observer: Observer, pages: int) -> bool:
     """Tell whether a crawl goes on; say which modules missed its pages, or will."""
-    note = await store.note(OPTIONS_NAME)
+    note = await store.metadata(OPTIONS_NAME)
     before = read_options(note, "the store")
     if before is not None and pages:
-        origin = read_origin(await store.note(ORIGIN_NOTE))
+        origin = read_origin(await store.metadata(ORIGIN_NOTE))
         replay = partial(crawl_command, plan, os.environ, "replay", "--module")
         for sentence in module_changes(before.module, plan.options.module, origin, replay):
             observer.say("warning", sentence)
@@ -69,9 +69,9 @@ async def begin(plan: Plan, store: FrontierClient, now: float, *, begun: bool) -
         seeds = [link_filter.file(one) for one in plan.seeds]
         seeds += [as_sitemap(link_filter, one, ANY_DOMAIN) for one in plan.sitemaps]
         await store.add_seeds(seeds, now)
-    await store.put_note(OPTIONS_NAME, plan.shared_options())
+    await store.put_metadata(OPTIONS_NAME, plan.shared_options())
     origin = origin_of(plan.options, plan.directory)
-    await store.put_note(ORIGIN_NOTE, msgspec.json.encode(origin))
+    await store.put_metadata(ORIGIN_NOTE, msgspec.json.encode(origin))
     await store.commit()
 
 
@@ -350,7 +350,6 @@ class Crawl:
                 clock=self._clock,
                 store=crawl.frontier,
                 outlives=crawl.queues is not None,
-                follows_depths=self._modules.follows_depths,
                 modules=self._modules.served,
                 lock=crawl.worker_lock,
                 max_body_bytes=options.max_body_bytes,

@@ -40,11 +40,6 @@ class CrawlModules:
         """The hooks of those of this process; None: there are none."""
         return self.runner.hooks if self.has_any_here else None
 
-    @property
-    def follows_depths(self) -> bool:
-        """Whether a module wants to know of shorter paths."""
-        return any(module.depth_changed for module in self._all)
-
     async def open(self, crawl: LedCrawl, *, has_begun: bool) -> None:
         """Let the modules begin; workers elsewhere are told which hooks those of this process have.
 
@@ -55,7 +50,7 @@ class CrawlModules:
         await self.runner.prepare(context)
         await self.runner.open(context)
         if crawl.queues is not None and self.has_any_here:
-            await crawl.frontier.put_note(MODULES_NOTE, msgspec.json.encode(self.runner.hooks))
+            await crawl.frontier.put_metadata(MODULES_NOTE, msgspec.json.encode(self.runner.hooks))
 
     async def conclude(self, crawl: LedCrawl, *, is_over: bool) -> None:
         """Let the modules finish their results, where all workers have ended."""

@@ -10,9 +10,9 @@ from gossamer.coordinator.crawl_modules import CrawlModules
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.processes.worker_config import Level
 from gossamer.coordinator.scoring import WatchedScorer
-from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.router import Router
-from gossamer.frontier.scorers import SafeScorer, Scorer
+from gossamer.frontier.router import Draw, QueueTable, Router
+from gossamer.frontier.scorers.builtin import Scorer
+from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.frontier.service import Frontier
 from gossamer.modules.module_stats import ModuleReport
 
@@ -84,7 +84,6 @@ def make_engine(
     services = JoinedServices(
         clock=crawl.clock,
         say=say,
-        follows_depths=modules is None or modules.follows_depths,
         modules=None if modules is None else modules.served,
     )
     engine.joined = JoinedProcesses(crawl.frontier, crawl.queues, services, engine.settled)

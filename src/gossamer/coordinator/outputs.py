@@ -57,7 +57,7 @@ class CrawlBodies:
         options, store = plan.options, opened.frontier
         keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
         place = place_of(options.bodies, plan.directory)
-        check_change(read_place(await store.note(BODIES_NAME)), place, opened.identity)
+        check_change(read_place(await store.metadata(BODIES_NAME)), place, opened.identity)
         if place is None:
             return cls(None, store, keep_s, observer)
         owner = CrawlOwner(opened.identity, plan.name)
@@ -67,7 +67,7 @@ class CrawlBodies:
         if options.fresh:
             await asyncio.to_thread(upkeep.clear)
         await asyncio.to_thread(upkeep.finish_left)
-        await store.put_note(BODIES_NAME, place.pack())
+        await store.put_metadata(BODIES_NAME, place.pack())
         await store.commit()
         return cls(upkeep, store, keep_s, observer)
 

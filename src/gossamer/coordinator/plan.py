@@ -29,9 +29,8 @@ from gossamer.content.markers import Markers
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.download.host_settings import HostSettings
 from gossamer.frontier.hosts import HostLimitRule, depth_limit
-from gossamer.frontier.leases import Budget
-from gossamer.frontier.rules import FrontierRules, SchedulerRules
-from gossamer.frontier.scorers import choose
+from gossamer.frontier.rules import Budget, FrontierRules, SchedulerRules
+from gossamer.frontier.scorers.loading import choose
 from gossamer.model import HostKey, Url
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.registry import kind_of_output

@@ -12,10 +12,16 @@ from gossamer.download.lookups import direct
 from gossamer.download.options import FetchOptions
 from gossamer.download.verdict import HeaderReader
 from gossamer.frontier.contract import FrontierClient
-from gossamer.frontier.scorers import SafeScorer, Scorer, load
-from gossamer.frontier.scorers.contract import ScorerReport
-from gossamer.frontier.scorers.openpagerank import MAX_ANSWER_BYTES, Answer, Endpoint, Question
-from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
+from gossamer.frontier.scorers.builtin import Scorer, ScorerReport
+from gossamer.frontier.scorers.loading import SafeScorer, load
+from gossamer.frontier.scorers.pagerank import (
+    MAX_ANSWER_BYTES,
+    Answer,
+    Endpoint,
+    PageRank,
+    PageRankLimits,
+    Question,
+)
 from gossamer.model import Candidate, NameTable, Url
 from gossamer.model.errors import UsageError
 from gossamer.stores.rows import decode_metadata
@@ -149,7 +155,7 @@ class WatchedScorer:
             more += before.unranked
         trouble = self._scorer.trouble or IN_TIME
         report = ScorerReport(name=self.name, trouble=trouble, unranked=more)
-        await self._store.put_note(SCORER_NOTE, msgspec.json.encode(report))
+        await self._store.put_metadata(SCORER_NOTE, msgspec.json.encode(report))
         self._tell(report)
 
     def _tell(self, report: ScorerReport) -> None:
@@ -161,7 +167,7 @@ class WatchedScorer:
 
 async def read_report(store: FrontierClient) -> ScorerReport | None:
     """Return what went wrong with the scorer so far; None: nothing has."""
-    return unpack_report(await store.note(SCORER_NOTE))
+    return unpack_report(await store.metadata(SCORER_NOTE))
 
 
 def unpack_report(note: bytes | None) -> ScorerReport | None:

@@ -275,8 +275,8 @@ class SeedFiles:
         if not self._names or (await self._progress()).is_begun:
             return
         check_seed_files(self._names)
-        if kinds_of_scope(self._plan.options) and await self._store.note(SCOPE_NOTE) is None:
-            await self._store.put_note(SCOPE_NOTE, await self._scope_keys())
+        if kinds_of_scope(self._plan.options) and await self._store.metadata(SCOPE_NOTE) is None:
+            await self._store.put_metadata(SCOPE_NOTE, await self._scope_keys())
 
     async def _scope_keys(self) -> bytes:
         kinds, domains, keys = kinds_of_scope(self._plan.options), Domains(), SeedKeyCollector()
@@ -302,7 +302,7 @@ class SeedFiles:
     async def begin(self) -> None:
         """Note whether seeds are to come, or all were read before."""
         if self._names:
-            await self._store.set_reading(not (await self._progress()).is_done)
+            await self._store.set_seeds_pending(not (await self._progress()).is_done)
 
     async def add_all(self, on_added: Callable[[], None]) -> None:
         """Add the seeds that were not read yet."""
@@ -312,11 +312,11 @@ class SeedFiles:
         for at, one in enumerate(progress.files):
             if not one.is_done:
                 await self._add_file(progress, at, on_added)
-        await self._store.set_reading(False)
+        await self._store.set_seeds_pending(False)
         on_added()
 
     async def _progress(self) -> SeedProgress:
-        return await read_progress(self._store.note) or self._unread()
+        return await read_progress(self._store.metadata) or self._unread()
 
     def _unread(self) -> SeedProgress:
         return SeedProgress(files=[FileProgress(name=name) for name in self._names])
@@ -405,7 +405,7 @@ class SeedFiles:
 
     async def _save(self, progress: SeedProgress, at: int, now: FileProgress) -> None:
         progress.files[at] = now
-        await self._store.put_note(SeedProgress.NOTE, msgspec.json.encode(progress))
+        await self._store.put_metadata(SeedProgress.NOTE, msgspec.json.encode(progress))
 
     def _warn(self, words: str) -> None:
         self._bad += 1

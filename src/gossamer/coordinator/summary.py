@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.coordinator.seed_files import FileProgress, read_progress
 from gossamer.frontier.contract import HOST_FAILED
-from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import HostKey, Outcome, Snapshot, Url
 from gossamer.model.errors import ExitCode
 from gossamer.modules.module_stats import ModuleReport

@@ -9,7 +9,7 @@ from gossamer.config import format_size
 from gossamer.coordinator.summary import OPTIONS, GivenUpHost, SeedReport, Summary
 from gossamer.display.formatting import count, counted, moment, rate, size, span, visited
 from gossamer.display.outlet import printable
-from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import Cause, CauseCount, Outcome
 from gossamer.model.errors import ExitCode
 from gossamer.modules.module_stats import ModuleReport

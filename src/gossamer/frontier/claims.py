@@ -12,10 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from gossamer.frontier.contract import THIS_PAGE
-from gossamer.frontier.id_table import IdTable
+from gossamer.frontier.contract import THIS_PAGE, Claim
 from gossamer.frontier.memory import CrawlMemory
+from gossamer.frontier.url_memory import IdTable
 from gossamer.model.names import Sketch, estimated_similarity
+
+MAX_SHARING = 32
+"""How many pages of an entry are candidates: the last ones. Otherwise lookups on a site of similar
+pages would take longer and longer."""
+MAX_CANDIDATES = 32
+"""How many pages are compared at most: those that share the most bands."""
+MAX_UNREAD = 4
+"""How many pages are read at most to compare their own content with that of a new one: the most
+similar ones."""
+_KEY_BYTES = 8
+_MASK = (1 << 8 * _KEY_BYTES) - 1
+_SALT = 0x9E3779B97F4A7C15
+"""Multiplied by the position, it distinguishes equal bands at different positions."""
 
 
 class HeldClaim(msgspec.Struct):
@@ -58,33 +71,31 @@ class Claims:
     def __init__(self, last_page: int, gaps: Iterable[int]) -> None:
         self._next = last_page + 1
         self._free = sorted(gaps)
-        self._claims: dict[int, HeldClaim] = {}
-        self._by_number: dict[int, int] = {}
-        self._holders: dict[bytes, int] = {}
+        self.of_url: dict[int, HeldClaim] = {}
+        self.url_of_number: dict[int, int] = {}
+        """The URL that has claimed each number whose page is not kept."""
+        self.url_of_digest: dict[bytes, int] = {}
+        """The URL in progress that has claimed a number for a content."""
         self._refusals: dict[int, Refusal] = {}
         self.changed: set[int] = set()
         """The URLs of which a claim or a refusal has changed since it was stored."""
-
-    def all(self) -> Iterable[HeldClaim]:
-        """Return every claim."""
-        return self._claims.values()
 
     # -- stored with the lease of a URL ----------------------------------------------------------
 
     def pack(self, url_id: int) -> bytes | None:
         """Return what a URL has claimed, or why it was refused, as it is stored; None: neither."""
-        claim, refusal = self._claims.get(url_id), self._refusals.get(url_id)
+        claim, refusal = self.of_url.get(url_id), self._refusals.get(url_id)
         return None if claim is None and refusal is None else _encode((claim, refusal))
 
     def resume(self, url_id: int, packed: bytes) -> None:
         """Take over what was stored."""
         claim, refusal = read_claim(packed)
         if claim is not None:
-            self._claims[url_id] = claim
+            self.of_url[url_id] = claim
             if not claim.again:
                 self._take(claim.number)
-                self._by_number[claim.number] = url_id
-                self._holders.setdefault(claim.digest, url_id)
+                self.url_of_number[claim.number] = url_id
+                self.url_of_digest.setdefault(claim.digest, url_id)
         if refusal is not None:
             self._refusals[url_id] = refusal
 
@@ -110,18 +121,6 @@ class Claims:
         """The smaller numbers that are free."""
         return frozenset(self._free)
 
-    def held(self, url_id: int) -> HeldClaim | None:
-        """Return the claim of a URL."""
-        return self._claims.get(url_id)
-
-    def holder_of(self, digest: bytes) -> int | None:
-        """Return the URL in progress that has claimed a number for this content."""
-        return self._holders.get(digest)
-
-    def holder_of_number(self, number: int) -> int | None:
-        """Return the URL that has claimed this number; None if the page is kept."""
-        return self._by_number.get(number)
-
     def give(
         self, url_id: int, digest: bytes, sketch: Sketch | None, own: bytes | None = None
     ) -> int:
@@ -131,21 +130,22 @@ class Claims:
         else:
             number = self._next
             self._next += 1
-        self._claims[url_id] = HeldClaim(number, digest, sketch, own, set())
+        self.of_url[url_id] = HeldClaim(number, digest, sketch, own, set())
         self.changed.add(url_id)
-        self._by_number[number] = url_id
-        self._holders.setdefault(digest, url_id)
+        self.url_of_number[number] = url_id
+        self.url_of_digest.setdefault(digest, url_id)
         return number
 
     def give_again(self, url_id: int, number: int, digest: bytes, sketch: Sketch | None) -> None:
         """Let a URL that is visited again keep the number of its page."""
-        self._claims[url_id] = HeldClaim(number, digest, sketch, None, set(), again=True)
+        self.of_url[url_id] = HeldClaim(number, digest, sketch, None, set(), again=True)
         self.changed.add(url_id)
 
-    def refuse(self, url_id: int, duplicate_of: int, holder: int | None) -> None:
-        """Refuse the page of a URL, which repeats a kept one or one that `holder` has claimed."""
+    def refuse(self, url_id: int, duplicate_of: int) -> None:
+        """Refuse the page of a URL, which repeats one that is kept or claimed."""
+        holder = self.url_of_number.get(duplicate_of)
         if holder is not None:
-            self._claims[holder].duplicates.add(url_id)
+            self.of_url[holder].duplicates.add(url_id)
             self.changed.add(holder)
         self._refusals[url_id] = Refusal(duplicate_of, holder)
         self.changed.add(url_id)
@@ -167,8 +167,8 @@ class Claims:
     def withdraw(self, url_id: int) -> None:
         """Forget that a URL was refused: it is not in progress any more, or claims again."""
         refusal = self._refusals.pop(url_id, None)
-        if refusal is not None and refusal.holder in self._claims:
-            self._claims[refusal.holder].duplicates.discard(url_id)
+        if refusal is not None and refusal.holder in self.of_url:
+            self.of_url[refusal.holder].duplicates.discard(url_id)
             self.changed.add(refusal.holder)
         if refusal is not None:
             self.changed.add(url_id)
@@ -176,7 +176,7 @@ class Claims:
     def drop(self, url_id: int) -> set[int]:
         """Drop the claim of a URL that yields no page; return the finished duplicates of it."""
         self.withdraw(url_id)
-        claim = self.keep(url_id)
+        claim = self.fulfil(url_id)
         if claim is None or claim.again:
             return set()
         heapq.heappush(self._free, claim.number)
@@ -185,34 +185,17 @@ class Claims:
             self.changed.add(duplicate)
         return claim.duplicates - self._refusals.keys()
 
-    def keep(self, url_id: int) -> HeldClaim | None:
+    def fulfil(self, url_id: int) -> HeldClaim | None:
         """End the claim of a URL, whose page is kept; return it."""
-        claim = self._claims.pop(url_id, None)
+        claim = self.of_url.pop(url_id, None)
         if claim is None:
             return None
         self.changed.add(url_id)
         if not claim.again:
-            del self._by_number[claim.number]
-            if self._holders.get(claim.digest) == url_id:
-                del self._holders[claim.digest]
+            del self.url_of_number[claim.number]
+            if self.url_of_digest.get(claim.digest) == url_id:
+                del self.url_of_digest[claim.digest]
         return claim
-
-
-MAX_SHARING = 32
-"""How many pages of an entry are candidates: the last ones. Otherwise lookups on a site of similar
-pages would take longer and longer."""
-
-MAX_CANDIDATES = 32
-"""How many pages are compared at most: those that share the most bands."""
-
-MAX_UNREAD = 4
-"""How many pages are read at most to compare their own content with that of a new one: the most
-similar ones."""
-
-_KEY_BYTES = 8
-_MASK = (1 << 8 * _KEY_BYTES) - 1
-_SALT = 0x9E3779B97F4A7C15
-"""Multiplied by the position, it distinguishes equal bands at different positions."""
 
 
 class LshIndex:
@@ -253,28 +236,10 @@ def keys_of(bands: bytes) -> list[bytes]:
     ]
 
 
-class Original(msgspec.Struct, frozen=True):
-    """The page that another repeats."""
-
-    number: int
-    holder: int | None = None
-    """The URL in progress that has claimed its number; None if the page is kept."""
-    similarity: float | None = None
-    """From 0 to 1; None: the content is identical."""
-    own_similarity: float | None = None
-
-
-class Unread(msgspec.Struct, frozen=True):
-    """The own contents that have to be known before a page can be told from others."""
-
-    pages: tuple[int, ...]
-
-
 class _Alike(msgspec.Struct, frozen=True):
     """A page whose whole text is similar to that of a new one."""
 
     number: int
-    holder: int | None
     similarity: float
     own: bytes | None
     """The sample of its own content; None: it was not read so far."""
@@ -297,9 +262,9 @@ class DuplicateIndex:
         self._keep_s = keep_s
         self._index = LshIndex()
         if similarity is not None:
-            for number, bands in memory.bands(now - keep_s):
+            for number, bands in memory.rows.bands(now - keep_s):
                 self._index.add(number, keys_of(bands))
-            for claim in claims.all():
+            for claim in claims.of_url.values():
                 if not claim.again:
                     self._index.add(claim.number, self._keys(claim.sketch))
 
@@ -314,22 +279,22 @@ class DuplicateIndex:
         sketch: Sketch | None,
         now: float,
         own: Mapping[int, bytes] | None = None,
-    ) -> Original | Unread | int:
-        """Give the page of a URL its number, or refuse it; return the number or the original.
+    ) -> Claim:
+        """Give the page of a URL its number, or refuse it.
 
         `own` are the samples of own contents that were unread before.
         """
         claims, keys = self._claims, self._keys(sketch)
         claims.withdraw(url_id)
         self._learn(own or {})
-        found = self._same(digest, now) or self._similar(sketch, keys, own, now)
-        if found is None:
+        refusal = self._same(digest, now) or self._similar(sketch, keys, own, now)
+        if refusal is None:
             number = claims.give(url_id, digest, sketch, None if own is None else own[THIS_PAGE])
             self._index.add(number, keys)
-            return number
-        if isinstance(found, Original):
-            claims.refuse(url_id, found.number, found.holder)
-        return found
+            return Claim(number)
+        if refusal.duplicate_of is not None:
+            claims.refuse(url_id, refusal.duplicate_of)
+        return refusal
 
     def drop(self, claim: HeldClaim) -> None:
         """Remove a claim that was dropped."""
@@ -345,20 +310,18 @@ class DuplicateIndex:
         for number, bands in expired:
             self._index.discard(number, keys_of(bands))
 
-    def _same(self, digest: bytes, now: float) -> Original | None:
+    def _same(self, digest: bytes, now: float) -> Claim | None:
         if self._threshold is None:
             return None
-        holder = self._claims.holder_of(digest)
+        holder = self._claims.url_of_digest.get(digest)
         if holder is not None:
-            claim = self._claims.held(holder)
-            assert claim is not None
-            return Original(claim.number, holder)
+            return Claim(duplicate_of=self._claims.of_url[holder].number)
         number = self._pages.duplicate_of(digest, now - self._keep_s)
-        return None if number is None else Original(number)
+        return None if number is None else Claim(duplicate_of=number)
 
     def _similar(
         self, sketch: Sketch | None, keys: list[bytes], own: Mapping[int, bytes] | None, now: float
-    ) -> Original | Unread | None:
+    ) -> Claim | None:
         """Return the most similar page, if it is similar enough, or what is to be read first."""
         if not keys or sketch is None or self._threshold is None:
             return None
@@ -366,14 +329,14 @@ class DuplicateIndex:
         if not alike:
             return None
         if own is None:
-            unknown = [one.number for one in alike if one.own is None]
-            return Unread((THIS_PAGE, *unknown[:MAX_UNREAD]))
+            unknown = [page.number for page in alike if page.own is None]
+            return Claim(unread=(THIS_PAGE, *unknown[:MAX_UNREAD]))
         mine = own[THIS_PAGE]
-        for one in alike:
-            if one.own and len(one.own) == len(mine):
-                similarity = estimated_similarity(mine, one.own)
+        for page in alike:
+            if page.own and len(page.own) == len(mine):
+                similarity = estimated_similarity(mine, page.own)
                 if similarity >= self._threshold:
-                    return Original(one.number, one.holder, one.similarity, similarity)
+                    return Claim(None, page.number, page.similarity, similarity)
         return None
 
     def _alike(
@@ -381,11 +344,12 @@ class DuplicateIndex:
     ) -> list[_Alike]:
         """Return the pages whose whole text is similar, the most similar ones first."""
         holders = {
-            number: self._claims.holder_of_number(number) for number in self._index.candidates(keys)
+            number: self._claims.url_of_number.get(number)
+            for number in self._index.candidates(keys)
         }
         kept = [number for number, holder in holders.items() if holder is None]
         sketches = self._pages.sketches(kept, now - self._keep_s) if kept else {}
-        found = []
+        alike = []
         for number, holder in holders.items():
             if holder is None:
                 sketch = sketches.get(number)
@@ -396,12 +360,12 @@ class DuplicateIndex:
                 continue
             similarity = estimated_similarity(sample, its)
             if similarity >= threshold:
-                found.append(_Alike(number, holder, similarity, own))
-        return sorted(found, key=lambda one: (-one.similarity, one.number))
+                alike.append(_Alike(number, similarity, own))
+        return sorted(alike, key=lambda page: (-page.similarity, page.number))
 
     def _claimed(self, holder: int) -> tuple[bytes | None, bytes | None]:
         """Return the samples of a claimed page's whole text and of its own content."""
-        claim = self._claims.held(holder)
+        claim = self._claims.of_url.get(holder)
         if claim is None or claim.sketch is None:
             return None, None
         return claim.sketch.sample, claim.own

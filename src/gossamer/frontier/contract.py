@@ -5,17 +5,18 @@ host may be fetched from again. Each method is one atomic step: it happens compl
 even if the process dies in the middle. The caller gives `now`, in seconds since the epoch.
 """
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from gossamer.channel.contract import Contract
-from gossamer.model import Candidate, Cause, HostKey, Outcome, ReturnedTask, Snapshot, Url
+from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 from gossamer.model.names import Sketch
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
-from gossamer.stores.url_record import Attempt, Record
+from gossamer.stores.url_record import Record
 
 
 class HostFeedback(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,24 +165,33 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """1 for the first."""
     hops: int
     """How many redirects led here from the last link."""
-    hopeless: bool = False
+    host_given_up: bool = False
     """The host has failed so often that it is given up."""
     deaths: int = 0
     """How many workers died while they had its page in hand."""
     max_bytes: int = 10**15
     """How many bytes of bodies may be received for it, over all of its requests."""
-    is_last: bool = False
+    is_last_of_budget: bool = False
     """Whether that is all that is left of the budget, and perhaps less than it needs."""
     delay_s: float = 0.0
     """The pause between two requests to its host, as far as the store knows."""
-    spent: str = ""
+    exhausted_budget: str = ""
     """Which budget of its host is used up, so that it is not asked; empty: none is."""
     sitemap_of: str = ""
     """It is a sitemap, and lists URLs of this registered domain, or of `ANY_DOMAIN`; empty: it is
     a page."""
-    before: tuple[Url, ...] = ()
+    referrer_chain: tuple[Url, ...] = ()
     """The page with the last link to it, or the sitemap that lists it, and what redirected since;
     empty if nobody asked."""
+
+
+class ReturnedTask(msgspec.Struct, frozen=True):
+    """What was received for a task that is given back."""
+
+    received: int = 0
+    """How many bytes of bodies."""
+    short: bool = False
+    """Whether it was broken off because what is left of the budget is too little for it."""
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -236,13 +246,52 @@ class Settled(msgspec.Struct, frozen=True):
     """False: the lease was not valid any more, and nothing changed."""
     new_links: Sequence[bytes] = ()
     """The keys of the links that are waiting now and were not before."""
-    nearer: Sequence[tuple[int, int]] = ()
-    """The numbers of pages to which a shorter path was found, with their new depth: those that
-    this step has come to."""
     unread: tuple[int, ...] = ()
     """Nothing was recorded, because the page has to be compared first: see `Claim.unread`."""
     repeats: int | None = None
     """The number of the page that the one to be kept repeats, so it was not; None: it is kept."""
+
+
+SHARE_DIGITS = 4
+"""How exactly similarities are stored, in every store."""
+SAME_CONTENT = "the same content as page "
+"""The detail of a duplicate's outcome, before the number of the page that it repeats."""
+NOTHING_KEPT: Final[dict[str, Any]] = {"cause": None, "page": None, "records": None, "row": None}
+"""What a settlement says of a page that repeats another."""
+
+
+def as_claimed(settlement: Settlement, claim: Claim, *, similar_links: bool = True) -> Settlement:
+    """Return the settlement of a page with the number that it claimed, or as a repetition.
+
+    The links of the same content are those of the page that it repeats. A similar page may have
+    others: they are followed, unless `similar_links` says no.
+    """
+    if claim.page_id is not None and settlement.page is not None:
+        page = msgspec.structs.replace(settlement.page, page_id=claim.page_id)
+        return msgspec.structs.replace(settlement, page=page)
+    if claim.similarity is None or claim.own_similarity is None:
+        return msgspec.structs.replace(
+            settlement,
+            **NOTHING_KEPT,
+            outcome=Outcome.DUPLICATE,
+            detail=f"{SAME_CONTENT}{claim.duplicate_of}",
+            links=(),
+        )
+    whole, own = _percent(claim.similarity), _percent(claim.own_similarity)
+    return msgspec.structs.replace(
+        settlement,
+        **NOTHING_KEPT,
+        outcome=Outcome.SIMILAR,
+        detail=f"{whole} % like page {claim.duplicate_of}, {own} % in its own content",
+        links=settlement.links if similar_links else (),
+        similarity=round(claim.similarity, SHARE_DIGITS),
+        own_similarity=round(claim.own_similarity, SHARE_DIGITS),
+    )
+
+
+def _percent(share: float) -> int:
+    """Return a share in per cent, rounded down: 100 is what is alike throughout."""
+    return math.floor(100 * share)
 
 
 class FrontierClient(Protocol):
@@ -251,7 +300,7 @@ class FrontierClient(Protocol):
     async def add_seeds(self, seeds: Sequence[Link], now: float, depth: int = 0) -> int:
         """Add seeds, or sitemaps, at that depth; return how many are new."""
 
-    async def set_reading(self, reading: bool) -> None:
+    async def set_seeds_pending(self, pending: bool) -> None:
         """Note whether seeds are still to be added: until then the crawl is not complete."""
 
     async def has_room(self) -> bool:
@@ -307,7 +356,8 @@ class FrontierClient(Protocol):
         """Lease URLs of hosts that are due now, within the budgets.
 
         There are none while the URL queue is full. Each task says how many bytes it may receive:
-        what is reserved plus received never exceeds the budget. `referrers`: with `Task.before`.
+        what is reserved plus received never exceeds the budget. `referrers`: with their
+        `Task.referrer_chain`.
         """
 
     async def renew(self, tasks: Sequence[Task], now: float) -> list[Task]:
@@ -348,7 +398,9 @@ class FrontierClient(Protocol):
         several steps, the first of which keeps all of them; until the last the crawl is not over.
         """
 
-    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
+    async def claim_and_settle(
+        self, settlement: Settlement, sketch: Sketch | None, now: float
+    ) -> Settled:
         """Claim a number for the page of a settlement, and settle it: two steps in one call.
 
         If it has the same content as another, that is its outcome, and neither its links are added
@@ -369,11 +421,11 @@ class FrontierClient(Protocol):
     async def numbering(self) -> Numbering:
         """Return which numbers of pages are taken for good."""
 
-    async def note(self, name: str) -> bytes | None:
-        """Return a note that is stored with the crawl."""
+    async def metadata(self, name: str) -> bytes | None:
+        """Return what is stored with the crawl under a name."""
 
-    async def put_note(self, name: str, value: bytes) -> None:
-        """Store a note with the crawl."""
+    async def put_metadata(self, name: str, value: bytes) -> None:
+        """Store something with the crawl under a name."""
 
     async def cookies(self, domain: str) -> list[Cookie]:
         """Return the cookies of a registered domain, those that were set last at the end."""
@@ -395,7 +447,7 @@ class FrontierClient(Protocol):
         task: Task,
         feedback: HostFeedback | None,
         now: float,
-        receipt: ReturnedTask | None = None,
+        returned: ReturnedTask | None = None,
     ) -> bool:
         """Give a task back unfinished; False if the lease is lost.
 
@@ -403,16 +455,16 @@ class FrontierClient(Protocol):
         the rest of the budget was too little for the task, the budget is used up.
         """
 
-    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take a slot of the host without a task; None: it is taken, else when to ask again.
+    async def acquire_robots_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take a slot of the host for robots.txt; None: it is taken, else when to ask again.
 
         One that is not released within the time of a lease is taken back: who had it is dead.
         """
 
-    async def release_slot(
+    async def release_robots_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Free a slot that was taken without a task."""
+        """Free a slot that was taken for robots.txt."""
 
     async def reap(self, now: float) -> int:
         """Release the URLs of dead workers; to be called often.
@@ -454,30 +506,3 @@ class FrontierClient(Protocol):
 
 FRONTIER: Contract[FrontierClient] = Contract(FrontierClient)
 """Both ends of a channel know the frontier by this."""
-
-
-class UrlPath(msgspec.Struct, frozen=True):
-    """How a URL was found: its path from a seed."""
-
-    depth: int
-    hops: int
-    parent: int | None
-
-
-class Repetition(NamedTuple):
-    """The page that a URL repeats, if it does, and how similar they are."""
-
-    duplicate_of: int | None = None
-    similarity: float | None = None
-    own_similarity: float | None = None
-
-
-def attempt_of(settlement: Settlement, now: float) -> Attempt:
-    """Return the attempt that a settlement records."""
-    return Attempt(
-        at=now,
-        outcome=settlement.outcome,
-        cause=settlement.cause,
-        detail=settlement.detail,
-        status=settlement.status,
-    )

@@ -1,16 +1,16 @@
-"""The agendas of all workers, and the common one of the shared hosts."""
+"""The hosts that each worker may ask next, and those that all workers share."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
-import msgspec
-
-from gossamer.frontier.hosts import ANYONE, Host, Item
-from gossamer.frontier.leases import Lease
+from gossamer.frontier.hosts import ANYONE, Host
 from gossamer.frontier.rules import SchedulerRules, may_try
+from gossamer.stores.rows import Item
 
+ASK_AGAIN_S = 0.05
+"""When to ask again for what others may release at any time."""
 Entry = tuple[Item, int, Host]
 """A ready host, after its rank and its ticket. The smallest goes first."""
 
@@ -19,7 +19,7 @@ def _never(_: Host) -> bool:
     return False
 
 
-class Agenda:
+class DueHosts:
     """The hosts with URLs assigned to a worker, each with one entry: resting, or ready.
 
     Of the ready hosts the one that has waited longest comes first; in strict order the one with
@@ -27,7 +27,7 @@ class Agenda:
     valid while its ticket is the host's: resetting the ticket invalidates the entry, which is then
     skipped when its turn comes.
 
-    The shared hosts are in one agenda for all workers.
+    The shared hosts are in one for all workers.
     """
 
     def __init__(self, tickets: "count[int]", now: float, *, strict: bool) -> None:
@@ -84,12 +84,12 @@ class Agenda:
     def _first_of(
         self, ready: list[Entry], now: float, skips: Callable[[Host], bool]
     ) -> Entry | None:
-        found, skipped = None, []
+        first, skipped = None, []
         while ready:
             entry = ready[0]
             _, ticket, host = entry
             if ticket == host.ticket and host.free_at <= now and not skips(host):
-                found = entry
+                first = entry
                 break
             heappop(ready)
             if ticket != host.ticket:
@@ -100,7 +100,7 @@ class Agenda:
                 heappush(self._resting, (host.free_at, ticket, host))
         for entry in skipped:
             heappush(ready, entry)
-        return found
+        return first
 
     def wake_at(self) -> float | None:
         """Return when the next host is due, None if there is none; to be called after `first`."""
@@ -142,55 +142,40 @@ class Agenda:
                 heappush(ready, (rank, ticket, host))
 
 
-ASK_AGAIN_S = 0.05
-"""When to ask again for what others may release at any time."""
-
-
-class WorkerLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker has to do."""
-
-    number: int
-    hosts: int
-    """How many hosts it serves: those with URLs assigned to it or in progress there."""
-    in_progress: int
-    seen_at: float
-    """When it last gave a sign of life."""
-
-
-class Agendas:
-    """The agendas of the workers that take part, by number; `ANYONE` has the common one."""
+class AllDueHosts:
+    """The due hosts of the workers that take part, by number; `ANYONE` has the shared ones."""
 
     def __init__(self, rules: SchedulerRules) -> None:
         self._rules = rules
         self._tickets = count(1)
-        self._agendas: dict[int, Agenda] = {}
-        self._common = Agenda(self._tickets, math.inf, strict=rules.strict)
+        self._due_hosts: dict[int, DueHosts] = {}
+        self._common = DueHosts(self._tickets, math.inf, strict=rules.strict)
 
     def __len__(self) -> int:
-        return len(self._agendas)
+        return len(self._due_hosts)
 
     def __contains__(self, worker: int | None) -> bool:
-        return worker in self._agendas
+        return worker in self._due_hosts
 
-    def __getitem__(self, worker: int) -> Agenda:
-        return self._common if worker == ANYONE else self._agendas[worker]
+    def __getitem__(self, worker: int) -> DueHosts:
+        return self._common if worker == ANYONE else self._due_hosts[worker]
 
-    def of(self, host: Host) -> Agenda:
-        """Return the agenda of the worker to which URLs of the host are assigned."""
+    def of(self, host: Host) -> DueHosts:
+        """Return the due hosts of the worker to which URLs of the host are assigned."""
         assert host.worker is not None
         return self[host.worker]
 
     def join(self, worker: int, now: float) -> None:
         """Add a worker, or note that it is still alive."""
-        agenda = self._agendas.get(worker)
-        if agenda is None:
-            self._agendas[worker] = Agenda(self._tickets, now, strict=self._rules.strict)
+        due_hosts = self._due_hosts.get(worker)
+        if due_hosts is None:
+            self._due_hosts[worker] = DueHosts(self._tickets, now, strict=self._rules.strict)
         else:
-            agenda.seen_at = max(agenda.seen_at, now)
+            due_hosts.seen_at = max(due_hosts.seen_at, now)
 
     def remove(self, worker: int) -> None:
         """Remove a worker to which nothing is assigned."""
-        del self._agendas[worker]
+        del self._due_hosts[worker]
 
     def least_loaded(self) -> int | None:
         """Return the worker with the least to do whose queue has room; None: no queue has.
@@ -199,8 +184,8 @@ class Agendas:
         host rests between two pages has a queue as empty as one without a host.
         """
         return min(
-            (worker for worker in self._agendas if self.space(worker) > 0),
-            key=lambda worker: (self._agendas[worker].to_do, worker),
+            (worker for worker in self._due_hosts if self.space(worker) > 0),
+            key=lambda worker: (self._due_hosts[worker].to_do, worker),
             default=None,
         )
 
@@ -213,43 +198,34 @@ class Agendas:
 
         Shared hosts of which the worker has its share are skipped: no more than it has leases.
         """
-        own = self._agendas[worker].first(now)
+        own = self._due_hosts[worker].first(now)
         if not self._common.load:
             return own
         share, workers = self._rules.share, len(self)
         shared = self._common.first(
             now, lambda host: host.shares.get(worker, 0) >= share(host, workers)
         )
-        return min((one for one in (own, shared) if one is not None), default=None)
+        return min((entry for entry in (own, shared) if entry is not None), default=None)
 
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when the worker has to ask again, if `first` returns nothing now."""
-        own = self._agendas[worker].wake_at()
+        own = self._due_hosts[worker].wake_at()
         if not self._common.load:
             return own
         shared = self._common.wake_at()
-        return min(one for one in (own, shared, now + ASK_AGAIN_S) if one is not None)
+        return min(moment for moment in (own, shared, now + ASK_AGAIN_S) if moment is not None)
 
     def silent(self, since: float) -> list[int]:
         """Return the workers without a sign of life since then."""
-        return [worker for worker, agenda in self._agendas.items() if agenda.seen_at <= since]
-
-    def loads(self, leases: Iterable[Lease]) -> list[WorkerLoad]:
-        """Return what each worker has to do, by number."""
-        working: dict[int, list[Host]] = {worker: [] for worker in self._agendas}
-        for lease in leases:
-            working[lease.worker].append(lease.host)
         return [
-            WorkerLoad(
-                number=worker,
-                hosts=len({*agenda.served, *working[worker]}),
-                in_progress=len(working[worker]),
-                seen_at=agenda.seen_at,
-            )
-            for worker, agenda in sorted(self._agendas.items())
+            worker for worker, due_hosts in self._due_hosts.items() if due_hosts.seen_at <= since
         ]
+
+    def by_worker(self) -> list[tuple[int, DueHosts]]:
+        """Return those of each worker, by number."""
+        return sorted(self._due_hosts.items())
 
     def ready_hosts(self, since: float) -> int:
         """Return how many hosts wait for their worker since then, and how many shared ones wait."""
-        due = sum(agenda.count_due(since) for agenda in self._agendas.values())
+        due = sum(due_hosts.count_due(since) for due_hosts in self._due_hosts.values())
         return due + len(self._common.served)

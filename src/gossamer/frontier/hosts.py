@@ -8,6 +8,7 @@ from itertools import count
 import msgspec
 
 from gossamer.model import HostKey
+from gossamer.stores.rows import HostRow, Item
 
 
 class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int | None = None
     """Nothing more is requested from it after this many bytes of bodies."""
 
-    def spent(self, pages: int, received: int) -> str:
+    def exhausted_budget(self, pages: int, received: int) -> str:
         """Return which budget is used up by this many pages and bytes; empty: none is."""
         if self.max_pages is not None and pages >= self.max_pages:
             return "max-pages"
@@ -64,27 +65,22 @@ class HostLimitRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits_of(name: str, rules: Iterable[HostLimitRule], default: HostLimits) -> HostLimits:
-    """Return the limits of a host; of several rules, the first that says something counts.
-
-    `lua/host_limits.lua` has the same for Redis.
-    """
-    found: dict[str, object] = {}
+    """Return the limits of a host; of several rules, the first that says something counts."""
+    limits: dict[str, object] = {}
     for rule in rules:
         if rule.matches(name):
             for field in HostLimits.__struct_fields__:
                 if (value := getattr(rule, field)) is not None:
-                    found.setdefault(field, value)
-    return msgspec.structs.replace(default, **found) if found else default
+                    limits.setdefault(field, value)
+    return msgspec.structs.replace(default, **limits) if limits else default
 
 
 def depth_limit(name: str, rules: Iterable[HostLimitRule], default: int | None) -> int | None:
     """Return how far from a seed the URLs of a host may be; None: there is no limit."""
-    depths = (one.max_depth for one in rules if one.max_depth is not None and one.matches(name))
+    depths = (rule.max_depth for rule in rules if rule.max_depth is not None and rule.matches(name))
     return next(depths, default)
 
 
-Item = tuple[float, int]
-"""A URL in the scheduler: its score and its id. The smallest goes first."""
 ANYONE = -1
 """In place of a worker: the URLs of a shared host are assigned to all workers together."""
 
@@ -114,26 +110,14 @@ class Host(msgspec.Struct, eq=False):
     how it has answered."""
     queued: list[int]
     """How many of its URLs wait in each priority queue."""
-    crawl_delay_s: float | None = None
-    """The Crawl-delay of its robots.txt."""
+    row: HostRow
+    """What is stored of it: how it has answered so far; its delay and next start are here."""
     next_start: float = 0.0
     """The earliest time of its next request."""
-    failures: int = 0
-    """How many requests in a row failed, for the back-off."""
-    unanswered: int = 0
-    """How many of those got no answer at all."""
-    failed_at: float = -math.inf
-    """When the last of those ended."""
-
-    promised_until: float = -math.inf
-    """Until when its next slot is kept for a request without a task (robots.txt)."""
-    taskless_last: bool = False
+    robots_slot_until: float = -math.inf
+    """Until when its next slot is kept for a request for robots.txt."""
+    robots_last: bool = False
     """Whether its last slot went to such a request."""
-
-    robots_slots: int = 0
-    """How many of its slots are taken for such requests."""
-    robots_until: float = 0.0
-    """Until when they are believed to be."""
 
     in_progress: int = 0
     """How many requests to it are running."""
@@ -141,9 +125,9 @@ class Host(msgspec.Struct, eq=False):
     """How many of its URLs wait, in any queue."""
     stocked: int = 0
     """The priority queues in which it has URLs, as bits."""
-    ringed: int = 0
-    """The priority queues in whose ring it is, as bits."""
-    aside: bool = False
+    queued_in: int = 0
+    """The priority queues in which the router finds it, as bits."""
+    is_paused: bool = False
     """Whether the router skips it: it rests for long, or its worker's queue is full."""
     assigned: list[Item] = msgspec.field(default_factory=list)
     """Its URLs in the worker's queue, as a heap."""
@@ -154,17 +138,9 @@ class Host(msgspec.Struct, eq=False):
     last_assigned: Item = (-math.inf, 0)
     """The last of these; in strict order no queued URL of the host goes before it."""
     ticket: int = 0
-    """The number of its entry in the worker's agenda; 0: none."""
+    """The number of its entry in its worker's due hosts; 0: none."""
     leaving: bool = False
     """Whether it will be forgotten if it stays idle."""
-
-    requests: int = 0
-    failed: int = 0
-    pages: int = 0
-    took_s: float = 0.0
-    """The total duration of its requests."""
-    received: int = 0
-    """How many bytes of bodies were received from it."""
 
     def __repr__(self) -> str:
         return (
@@ -180,22 +156,22 @@ class Host(msgspec.Struct, eq=False):
     @property
     def free_at(self) -> float:
         """The earliest time of its next request for a task."""
-        return max(self.next_start, self.promised_until)
+        return max(self.next_start, self.robots_slot_until)
 
     @property
-    def spent(self) -> str:
+    def exhausted_budget(self) -> str:
         """Which of its budgets is used up, so that it is asked for nothing more; empty: none."""
-        return self.limits.spent(self.pages, self.received)
+        return self.limits.exhausted_budget(self.row.pages, self.row.received)
 
     @property
     def is_proven(self) -> bool:
         """Whether it answered its last request, and in time."""
-        return bool(self.requests) and not self.failures
+        return bool(self.row.requests) and not self.row.failures
 
     @property
     def mean_s(self) -> float:
         """The mean duration of its requests."""
-        return self.took_s / self.requests if self.requests else 0.0
+        return self.row.took_s / self.row.requests if self.row.requests else 0.0
 
     @property
     def first_queue(self) -> int:
@@ -204,16 +180,17 @@ class Host(msgspec.Struct, eq=False):
 
     def note_request(self, ended: float, took_s: float, *, failed: bool, answered: bool) -> None:
         """Count a request, and the failures in a row."""
-        self.requests += 1
-        self.failed += failed
-        self.took_s += took_s
+        row = self.row
+        row.requests += 1
+        row.failed += failed
+        row.took_s += took_s
         if not failed:
-            self.failures = self.unanswered = 0
-        elif ended - took_s >= self.failed_at:
+            row.failures = row.unanswered = 0
+        elif row.failed_at is None or ended - took_s >= row.failed_at:
             # Requests that ran at the same time fail together, and count as one failure.
-            self.failures += 1
-            self.unanswered = 0 if answered else self.unanswered + 1
-            self.failed_at = ended
+            row.failures += 1
+            row.unanswered = 0 if answered else row.unanswered + 1
+            row.failed_at = ended
 
     def stock(self, queue: int, count: int) -> None:
         """Count URLs that were put into a priority queue, or taken out if `count` is negative."""
@@ -249,7 +226,9 @@ class ActiveHosts:
         """Add a host that is not in the table."""
         owner = self._domains.setdefault(domain, Domain(domain))
         owner.hosts += 1
-        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, [0] * self._queues)
+        row = HostRow(id=0, key=key, domain=domain)
+        queued = [0] * self._queues
+        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, queued, row)
         return host
 
     def all(self) -> Iterable[Host]:

@@ -20,10 +20,11 @@ from heapq import heapify, heappop, heappush, nsmallest
 
 import msgspec
 
-from gossamer.frontier.contract import MAX_ATTEMPTS, MAX_SITEMAPS, Link, Settled, UrlPath
+from gossamer.frontier.contract import MAX_ATTEMPTS, MAX_SITEMAPS, Link
 from gossamer.frontier.hosts import depth_limit
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.rules import FrontierRules
+from gossamer.frontier.url_memory import UrlPath
 from gossamer.model import HostKey, Outcome
 from gossamer.stores.counting import Reason
 from gossamer.stores.rows import RelaxingUrl
@@ -31,13 +32,11 @@ from gossamer.stores.url_record import UrlState
 
 LINKS_AT_ONCE = 500
 """How many links of a page are added without letting others have their turn: a few ms."""
-
-
 MOST_READS = 8
 """How often one step that relaxes asks the database for links, for many URLs each time."""
 
 
-class LinksLeft(msgspec.Struct):
+class RemainingLinks(msgspec.Struct):
     """The links of a settled page that are still to be added, before the next commit."""
 
     url_id: int
@@ -49,20 +48,18 @@ class LinksLeft(msgspec.Struct):
     now: float
 
 
-class Growth(msgspec.Struct):
+class LinkChanges(msgspec.Struct):
     """What adding links has changed."""
 
     ids: list[int] = []
     """The URLs that the links lead to, in order."""
-    new: int = 0
-    """How many URLs are waiting now that were not before."""
     new_keys: list[bytes] = []
-    """The keys of those that are among the added links."""
+    """The keys of added links to URLs that are waiting now and were not before."""
     forgotten: list[Reason] = []
     """Why URLs had ended that are visited again, as they were found again after `revisit_s`."""
-    overtaking: list[int] = []
+    rescore: list[int] = []
     """URLs in the priority queues whose depth has decreased."""
-    left: LinksLeft | None = None
+    remaining: RemainingLinks | None = None
     """What is still to be added of the same page."""
 
 
@@ -75,49 +72,45 @@ class LinkGraph:
         self._hosts = memory.hosts
         self._waiting = memory.waiting
         self._max_depth = rules.max_depth
-        self._depth_rules = [one for one in rules.scheduler.host_rules if one.max_depth is not None]
+        self._depth_rules = [
+            rule for rule in rules.scheduler.host_rules if rule.max_depth is not None
+        ]
         self._revisit_s = rules.revisit_s
         self._max_host_urls = rules.max_host_urls
         self._at_once = rules.relaxed_at_once
-        self._line: list[RelaxingUrl] = []
+        self._line: list[RelaxingUrl] = [*memory.rows.relaxing()]
         """The URLs whose links are to be followed, as a heap; some are not in line any more."""
-        self._in_line: dict[int, RelaxingUrl] = {}
-        for relaxing in memory.rows.relaxing():
-            self._in_line[relaxing.url_id] = relaxing
-            self._line.append(relaxing)
         heapify(self._line)
+        self._in_line = {relaxing.url_id: relaxing for relaxing in self._line}
 
     @property
     def relaxing(self) -> bool:
         """Whether a shorter path was found that is not followed to its end yet."""
         return bool(self._in_line)
 
-    @property
-    def has_sitemaps(self) -> bool:
-        """Whether any URL is a sitemap, so that others need not be asked."""
-        return bool(self._urls.sitemaps)
-
     def add(
-        self, links: Sequence[Link], found: UrlPath, now: float, *, again: bool = False
-    ) -> Growth:
+        self, links: Sequence[Link], path: UrlPath, now: float, *, again: bool = False
+    ) -> LinkChanges:
         """Add the links of a page, the target of a redirect, or seeds, which have no parent.
 
         What lies behind links that have come nearer is for `relax`. A seed that is known is not
         visited again, however long ago it was. With `again`, what has only redirected is visited
         again, once.
         """
-        urls, growth = self._urls, Growth()
-        if self._in_line and found.parent is not None:
-            self._follow_whole(found.parent, growth)
-        forgotten_before = -math.inf if found.parent is None else now - self._revisit_s
+        urls, changes = self._urls, LinkChanges()
+        if path.parent is not None and (source := self._in_line.get(path.parent)) is not None:
+            self._follow(source, sys.maxsize, changes)  # its links are about to be replaced
+        forgotten_before = -math.inf if path.parent is None else now - self._revisit_s
         finished_at = None if math.isinf(forgotten_before) else urls.finished_at
-        depth, hops, ids = found.depth, found.hops, growth.ids
+        depth, hops, ids = path.depth, path.hops, changes.ids
         depths, hop_counts = urls.depths, urls.hops
         touched: list[tuple[int, bytes]] = []
         new: dict[bytes, int] = {}
-        for link, known in zip(links, urls.find([link.key for link in links]), strict=True):
+        for link, known in zip(
+            links, map(urls.ids.find, [link.key for link in links]), strict=True
+        ):
             if not known:
-                if link.key in new or self._add_new(link, found, now, new, growth):
+                if link.key in new or self._add_new(link, path, now, new, changes):
                     ids.append(new[link.key])
                 continue
             ids.append(known)
@@ -129,7 +122,6 @@ class LinkGraph:
                 or (finished_at is not None and finished_at[known] <= forgotten_before)
             ):
                 touched.append((known, link.key))
-        growth.new += len(growth.new_keys)
         if touched:
 
             def is_due(url_id: int) -> bool:
@@ -137,24 +129,24 @@ class LinkGraph:
                     again and self._has_redirected_once(url_id)
                 )
 
-            self._touch(touched, found, is_due, growth)
-        return growth
+            self._touch(touched, path, is_due, changes)
+        return changes
 
     def _add_new(
-        self, link: Link, found: UrlPath, now: float, new: dict[bytes, int], growth: Growth
+        self, link: Link, path: UrlPath, now: float, new: dict[bytes, int], changes: LinkChanges
     ) -> bool:
         """Add a URL that is not known to the new ones, unless its host has too many."""
-        if found.parent is not None and self._is_full(link):
-            self._memory.figures.over_host_urls += 1
+        if path.parent is not None and self._is_full(link):
+            self._memory.counters.over_host_urls += 1
             return False
-        is_within = self._within(found.depth, link.host)
+        is_within = self._within(path.depth, link.host)
         state = UrlState.UNSCORED if is_within else UrlState.TOO_DEEP
         host = self._hosts.id_of(link.host, link.domain)
-        new[link.key] = url_id = self._urls.add(link, host, state, found, now)
+        new[link.key] = url_id = self._urls.add(link, host, state, path, now)
         self._hosts.count_url(host)
         if is_within:
             self._waiting.add_unscored(url_id)
-            growth.new_keys.append(link.key)
+            changes.new_keys.append(link.key)
         return True
 
     def _is_full(self, link: Link) -> bool:
@@ -164,36 +156,32 @@ class LinkGraph:
 
     def within_limit(self, sitemaps: Sequence[Link]) -> list[Link]:
         """Return the sitemaps of one domain that are known, or fit into its limit."""
-        left: int | None = None
-        found = []
-        known = self._urls.find([link.key for link in sitemaps])
-        for link, is_known in zip(sitemaps, known, strict=True):
-            assert link.listing is not None
-            if left is None:
-                domain = link.listing.sitemap_of or ""
-                left = MAX_SITEMAPS - self._urls.sitemaps.get(domain, 0)
+        assert sitemaps[0].listing is not None
+        left = MAX_SITEMAPS - self._urls.sitemaps.get(sitemaps[0].listing.sitemap_of or "", 0)
+        within = []
+        for link in sitemaps:
+            is_known = bool(self._urls.ids.find(link.key))
             left -= not is_known
             if is_known or left >= 0:
-                found.append(link)
-        return found
+                within.append(link)
+        return within
 
     def _touch(
         self,
         touched: Sequence[tuple[int, bytes]],
-        found: UrlPath,
+        path: UrlPath,
         is_due: Callable[[int], bool],
-        growth: Growth,
+        changes: LinkChanges,
     ) -> None:
         """Update the depths of known URLs, and reopen those to be visited again."""
-        revived = {url_id for url_id, _ in touched if self._shorten(url_id, found, growth)}
+        revived = {url_id for url_id, _ in touched if self._shorten(url_id, path, changes)}
         for url_id, key in touched:
             if is_due(url_id):
-                growth.forgotten.append(self._urls.reopen(url_id))
+                changes.forgotten.append(self._urls.reopen(url_id))
                 self._waiting.add_unscored(url_id)
                 revived.add(url_id)
             if url_id in revived:
-                growth.new_keys.append(key)
-        growth.new += len(revived)
+                changes.new_keys.append(key)
 
     def _is_due(self, url_id: int, forgotten_before: float) -> bool:
         """Tell whether a URL that was found again is visited again."""
@@ -206,8 +194,8 @@ class LinkGraph:
         """Tell whether a URL has ended as a redirect, for the first time."""
         if self._urls.row(url_id).outcome != Outcome.REDIRECTED:
             return False
-        ends = [attempt.outcome for attempt in self._urls.attempts(url_id)]
-        return ends.count(Outcome.REDIRECTED) == 1
+        outcomes = [attempt.outcome for attempt in self._urls.attempts(url_id)]
+        return outcomes.count(Outcome.REDIRECTED) == 1
 
     def _within(self, depth: int, host: HostKey) -> bool:
         limit = self._max_depth
@@ -217,7 +205,7 @@ class LinkGraph:
 
     # -- shorter paths ---------------------------------------------------------------------------
 
-    def relax(self, growth: Growth, *, may_read: bool = True) -> int:
+    def relax(self, changes: LinkChanges, *, may_read: bool = True) -> int:
         """Follow the links of URLs that have come nearer, as far as one step goes.
 
         Links that are not at hand are read ahead, a few times in a step, or left for another one.
@@ -233,18 +221,18 @@ class LinkGraph:
             if not urls.has_links_at_hand(source.url_id):
                 if not reads:
                     break
-                urls.hold_links(one.url_id for one in nsmallest(left, line))
+                urls.hold_links(relaxing.url_id for relaxing in nsmallest(left, line))
                 reads -= 1
             heappop(line)
-            left -= max(1, self._follow(source, left, growth))
+            left -= max(1, self._follow(source, left, changes))
         return self._at_once - left
 
-    def _follow(self, source: RelaxingUrl, limit: int, growth: Growth) -> int:
+    def _follow(self, source: RelaxingUrl, limit: int, changes: LinkChanges) -> int:
         """Follow links of a URL, at most this many; return how many."""
         urls = self._urls
         depth, hops, url_id, done = source
         del self._in_line[url_id]
-        self._memory.put_relaxing(url_id, None)
+        self._memory.pending.now.relaxing[url_id] = None
         if (urls.depths[url_id], urls.hops[url_id]) != (depth, hops):
             return 0
         targets = urls.links(url_id)
@@ -252,7 +240,7 @@ class LinkGraph:
         step = UrlPath(depth, hops + 1, url_id) if is_redirect else UrlPath(depth + 1, 0, url_id)
         end = min(len(targets), done + limit)
         for target in targets[done:end]:
-            growth.new += self._shorten(target, step, growth)
+            self._shorten(target, step, changes)
         is_current = (urls.depths[url_id], urls.hops[url_id]) == (depth, hops)
         if end < len(targets) and is_current:  # it may lie behind one of its own links
             self._put_in_line(RelaxingUrl(depth, hops, url_id, end))
@@ -261,15 +249,9 @@ class LinkGraph:
     def _put_in_line(self, relaxing: RelaxingUrl) -> None:
         self._in_line[relaxing.url_id] = relaxing
         heappush(self._line, relaxing)
-        self._memory.put_relaxing(relaxing.url_id, relaxing)
+        self._memory.pending.now.relaxing[relaxing.url_id] = relaxing
 
-    def _follow_whole(self, url_id: int, growth: Growth) -> None:
-        """Follow all links of a URL that are not followed yet: they are about to be replaced."""
-        source = self._in_line.get(url_id)
-        if source is not None:
-            self._follow(source, sys.maxsize, growth)
-
-    def _shorten(self, url_id: int, path: UrlPath, growth: Growth) -> bool:
+    def _shorten(self, url_id: int, path: UrlPath, changes: LinkChanges) -> bool:
         """Give a URL a path, if it is shorter; return whether it is not too deep any more."""
         urls = self._urls
         before = urls.depths[url_id]
@@ -284,7 +266,7 @@ class LinkGraph:
                 self._waiting.add_unscored(url_id)
             return is_within
         if state == UrlState.QUEUED and path.depth < before:
-            growth.overtaking.append(url_id)
+            changes.rescore.append(url_id)
         if urls.has_links(url_id):
             self._put_in_line(RelaxingUrl(path.depth, path.hops, url_id, 0))
         return False
@@ -293,8 +275,3 @@ class LinkGraph:
 def is_sitemap(link: Link) -> bool:
     """Tell whether a link leads to a sitemap."""
     return link.listing is not None and link.listing.sitemap_of is not None
-
-
-def as_settled(growth: Growth | None) -> Settled:
-    """Return the answer to a settlement that has changed this; None: its lease was lost."""
-    return Settled(accepted=False) if growth is None else Settled(True, growth.new_keys)

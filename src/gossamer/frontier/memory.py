@@ -1,28 +1,241 @@
-"""A crawl in memory, over its rows in a database.
+"""A crawl in memory, over its rows in a database: its pages, and how all of it is loaded.
 
 The rules ask and change it, without waiting for anything. What they change is collected, and
 written with `commit` whenever its owner says so; what only the database has is read when it is
-wanted.
+wanted. Of a page that is what its content is known by; the contents themselves, and what near
+duplicates are compared with, are in the database.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
-from gossamer.frontier.host_memory import HostMemory
-from gossamer.frontier.page_memory import PageMemory
-from gossamer.frontier.url_memory import Pending, UrlMemory
+from gossamer.frontier.commits import Pending
+from gossamer.frontier.contract import KeptPage
+from gossamer.frontier.host_registry import HostMemory
+from gossamer.frontier.url_memory import IdTable, UrlMemory
 from gossamer.frontier.waiting import HEAD, WaitingUrls
-from gossamer.model import HostKey
+from gossamer.model.names import Sketch
 from gossamer.policy.cookies import MAX_COOKIE_DOMAINS, Cookie, CookieChanges, change_jar
 from gossamer.stores.counting import COUNTS_NAME, unpack_counts
 from gossamer.stores.reading import read_counters
-from gossamer.stores.rows import LeaseRow, RelaxingUrl, Rows
-from gossamer.stores.url_record import UrlState
+from gossamer.stores.rows import PageRow, ResultRow, Rows, SketchRow
+from gossamer.stores.url_record import Record, UrlState, pack_records
 
 EXPIRED_NOTE: Final = "expired_before"
 """The note of up to when pages may have lost their content, as its time was over."""
+COOKIES_NOTE = "cookies:"
+"""How the name of the note begins in which the cookies of a domain are; the domain follows."""
+COOKIE_DOMAINS_NOTE = "cookie_domains"
+"""The note that counts them."""
+
+_decode_jar = msgspec.msgpack.Decoder(list[Cookie]).decode
+
+
+class PageMemory:
+    """What is known of every page, and the log of results."""
+
+    def __init__(self, rows: Rows, pending: Pending, last_result: int) -> None:
+        self._rows = rows
+        self._pending = pending
+        self._last_result = last_result
+        self._digests = IdTable()
+        self.count = 0
+        """How many pages are kept."""
+        self._urls = array("I", [0])
+        """The URL of each page by its number; 0: there is no such page."""
+        self._fetched_at = array("d", [0.0])
+        self._reported = array("H", [0])
+
+    def load(self, number: int, url: int, digest: bytes, fetched_at: float, depth: int) -> None:
+        """Take in a page; those that are stored come in the order of their numbers."""
+        while number > self.last_number:
+            self._urls.append(0)
+            self._fetched_at.append(0.0)
+            self._reported.append(0)
+        self._urls[number], self._fetched_at[number] = url, fetched_at
+        self._reported[number] = min(depth, 65_535)
+        self._digests.add(digest, number)
+        self.count += 1
+
+    @property
+    def last_number(self) -> int:
+        """The largest number of a page; 0 if there is none."""
+        return len(self._urls) - 1
+
+    def gaps(self) -> list[int]:
+        """Return the smaller numbers that no page has."""
+        if self.count == self.last_number:
+            return []
+        return [number for number, url in enumerate(self._urls) if number and not url]
+
+    # -- pages -----------------------------------------------------------------------------------
+
+    def add(
+        self,
+        url_id: int,
+        page: KeptPage,
+        depth: int,
+        sketch: Sketch | None,
+        own: bytes | None = None,
+    ) -> None:
+        """Store a page, its content, and the depth that the modules know.
+
+        And its sketch, with the sample of its own content if that is known.
+        """
+        number, fetched_at = page.page_id, page.fetched_at
+        self.load(number, url_id, page.digest, fetched_at, depth)
+        changes = self._pending.now
+        changes.pages[number] = PageRow(
+            number,
+            url_id,
+            page.size,
+            page.digest,
+            page.content_type,
+            page.encoding,
+            page.title,
+            fetched_at,
+            depth,
+        )
+        changes.reported.pop(number, None)
+        changes.contents[number] = fetched_at, page.content
+        if sketch is not None:
+            bands = b"".join(sketch.bands)
+            changes.sketches[number] = SketchRow(number, fetched_at, bands, sketch.sample, own)
+
+    def replace(self, url_id: int, page: KeptPage, depth: int, sketch: Sketch | None) -> None:
+        """Store another version of a page, in place of what there is."""
+        number = page.page_id
+        before = self.row(number)
+        assert before is not None
+        self._digests.discard(before.digest, number)
+        self.count -= 1
+        self._drop_content([number])
+        self.add(url_id, page, depth, sketch)
+
+    def row(self, number: int) -> PageRow | None:
+        """Return what is stored of a page; None if no page has that number."""
+        for changes in self._pending:
+            if (page := changes.pages.get(number)) is not None:
+                return page
+        return self._rows.read_page(number)
+
+    def duplicate_of(self, digest: bytes, since: float) -> int | None:
+        """Return the last page with this digest that was fetched after `since`."""
+        if not self._digests.find(digest):
+            return None
+        same = self._digests.last(digest, self.count)
+        return max((number for number in same if self._fetched_at[number] > since), default=None)
+
+    # -- contents and sketches -------------------------------------------------------------------
+
+    def content(self, number: int) -> tuple[bytes | None, str]:
+        """Return the packed content of a page and its content type; None if there is none."""
+        page = self.row(number)
+        packed = None if page is None else self._content(number)
+        return packed, page.content_type if page is not None and packed is not None else ""
+
+    def _content(self, number: int) -> bytes | None:
+        for changes in self._pending:
+            if (content := changes.contents.get(number)) is not None:
+                return content[1]
+            if number in changes.dropped:
+                return None
+        return self._rows.read_content(number)
+
+    def sketches(self, numbers: Sequence[int], since: float) -> dict[int, SketchRow]:
+        """Return the sketches of those pages that have one and were fetched after `since`."""
+        sketches: dict[int, SketchRow] = {}
+        missing = []
+        for number in numbers:
+            for changes in self._pending:
+                if (sketch := changes.sketches.get(number)) is not None:
+                    sketches[number] = sketch
+                    break
+                if number in changes.dropped:
+                    break
+            else:
+                missing.append(number)
+        if missing:
+            stored = self._rows.read_sketches(missing)
+            sketches |= {sketch.page: sketch for sketch in stored if sketch is not None}
+        return {number: row for number, row in sketches.items() if row.fetched_at > since}
+
+    def set_own(self, number: int, own: bytes) -> None:
+        """Store the sample of a page's own content with its sketch, if it has one."""
+        sketch = self.sketches([number], float("-inf")).get(number)
+        if sketch is not None:
+            self._pending.now.sketches[number] = SketchRow(
+                number, sketch.fetched_at, sketch.bands, sketch.sample, own
+            )
+
+    def expired(self, before: float, limit: int) -> list[tuple[int, bytes]]:
+        """Drop contents and sketches of pages fetched up to `before`, at most `limit`.
+
+        Return the pages, with the bands of their sketches. Only what is stored is dropped.
+        """
+        gone = {number for changes in self._pending for number in changes.dropped}
+        stored = self._rows.read_expired(before, limit + len(gone))
+        # A page may have been visited again since it was stored.
+        numbers = [
+            number for number in stored if number not in gone and self._fetched_at[number] <= before
+        ][:limit]
+        if not numbers:
+            return []
+        sketches = self.sketches(numbers, float("-inf"))
+        self._drop_content(numbers)
+        changes = self._pending.now
+        changes.rows_expired = max(changes.rows_expired, before)
+        return [
+            (number, sketches[number].bands if number in sketches else b"") for number in numbers
+        ]
+
+    def _drop_content(self, numbers: Iterable[int]) -> None:
+        changes = self._pending.now
+        for number in numbers:
+            changes.contents.pop(number, None)
+            changes.sketches.pop(number, None)
+            changes.dropped.add(number)
+
+    # -- depths ----------------------------------------------------------------------------------
+
+    def too_deep(self, depths: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield the pages of which the modules know a larger depth, with that of their URL."""
+        for number, url in enumerate(self._urls):
+            if url and depths[url] < self._reported[number]:
+                yield number, depths[url]
+
+    def report(self, number: int, depth: int) -> None:
+        """Note that the modules know this depth of a page."""
+        if depth < self._reported[number]:
+            self._reported[number] = depth
+            changes = self._pending.now
+            if (page := changes.pages.get(number)) is not None:
+                page.reported_depth = depth
+            else:
+                changes.reported[number] = depth
+
+    # -- the log of results ----------------------------------------------------------------------
+
+    def add_result(
+        self,
+        url_id: int,
+        page: int | None,
+        settled_at: float,
+        records: Sequence[Record] | None,
+        row: bytes | None,
+    ) -> None:
+        """Append a result to the log."""
+        self._last_result = number = self._last_result + 1
+        packed = pack_records(records) or None
+        self._pending.now.results.append(ResultRow(number, url_id, page, settled_at, packed, row))
+
+    def drop_rows(self, upto: int) -> None:
+        """Forget the rows of results up to a number."""
+        changes = self._pending.now
+        changes.rows_dropped = max(changes.rows_dropped, min(upto, self._last_result))
 
 
 class CrawlMemory:
@@ -33,8 +246,8 @@ class CrawlMemory:
         self.rows = rows
         self.pending = Pending()
         self._notes = rows.metadata()
-        self.figures = read_counters(self.get)
-        self._stored_figures = msgspec.structs.asdict(self.figures)
+        self.counters = read_counters(self.get)
+        self._stored_counters = msgspec.structs.asdict(self.counters)
         self.hosts = HostMemory(rows, self.pending)
         self.urls = UrlMemory(rows, self.pending, with_times=with_times)
         self.waiting = WaitingUrls(rows, self.pending, self.urls, head=head)
@@ -59,20 +272,12 @@ class CrawlMemory:
                     waiting.load(known.host, known.queue)
             elif known.state == UrlState.UNSCORED:
                 waiting.add_unscored(known.id)
-        urls.count_all()
+        urls.counts.load(urls.depths[1:], urls.states[1:], urls.pages[1:])
         stored = unpack_counts(self.get(COUNTS_NAME))
         urls.counts.first_attempt_at = stored.first_attempt_at
         urls.counts.last_attempt_at = stored.last_attempt_at
         for page in self.rows.known_pages():
-            self.pages.load(page)
-
-    # -- what waits --------------------------------------------------------------------------------
-
-    def queued(self) -> Iterator[tuple[HostKey, str, int, int]]:
-        """Yield host, domain, queue and number of URLs, for each queue that has any."""
-        hosts = self.hosts
-        for host, queue, count in self.waiting.counts():
-            yield hosts.keys[host], hosts.domain_of(host), queue, count
+            self.pages.load(*page)
 
     def sort_again(self, queue_of: Callable[[float], int]) -> None:
         """Put every URL that has a score into the queue of its score in a new table."""
@@ -81,11 +286,9 @@ class CrawlMemory:
             if row.state == UrlState.UNSCORED:
                 waiting.add_unscored(row.id)
             elif row.score is not None:
-                row = urls.change(row.id)  # noqa: PLW2901 -- the same one, to be changed
-                assert row.score is not None
-                row.queue = queue_of(row.score)
+                urls.change(row.id).queue = queue_of(row.score)
                 if urls.states[row.id] == UrlState.QUEUED:
-                    waiting.push(row)
+                    waiting.push(urls.at_hand[row.id])
         self.waiting = waiting
 
     # -- what is kept with the crawl as a whole --------------------------------------------------
@@ -99,29 +302,19 @@ class CrawlMemory:
         if self._notes.get(name) != value:
             self._notes[name] = self.pending.now.metadata[name] = value
 
-    def remove_note(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """Remove a note, if there is one of that name."""
         if self._notes.pop(name, None) is not None:
             self.pending.now.metadata[name] = None
-
-    # -- leases and shorter paths ----------------------------------------------------------------
-
-    def put_lease(self, url_id: int, lease: LeaseRow | None) -> None:
-        """Store a lease; None: it has ended."""
-        self.pending.now.leases[url_id] = lease
-
-    def put_relaxing(self, url_id: int, relaxing: RelaxingUrl | None) -> None:
-        """Store that the links of a URL are still to be followed; None: they are not."""
-        self.pending.now.relaxing[url_id] = relaxing
 
     # -- durability ------------------------------------------------------------------------------
 
     def write(self) -> Callable[[], None] | None:
         """Begin to make durable what has changed; None: it is already."""
-        for name, figure in msgspec.structs.asdict(self.figures).items():
-            if figure != self._stored_figures[name]:
-                self._stored_figures[name] = figure
-                self.put(name, str(figure).encode())
+        for name, value in msgspec.structs.asdict(self.counters).items():
+            if value != self._stored_counters[name]:
+                self._stored_counters[name] = value
+                self.put(name, str(value).encode())
         if not self.pending.now:
             return None
         finish = self.pending.write(self.rows)
@@ -139,47 +332,22 @@ class CrawlMemory:
         expired = max(before, float(self.get(EXPIRED_NOTE) or b"-inf"))
         self.put(EXPIRED_NOTE, str(expired).encode())
 
-    def bands(self, since: float) -> Iterable[tuple[int, bytes]]:
-        """Return the pages that have a sketch and were fetched after `since`, with its bands."""
-        return self.rows.bands(since)
-
-
-COOKIES_NOTE = "cookies:"
-"""How the name of the note begins in which the cookies of a domain are; the domain follows."""
-COOKIE_DOMAINS_NOTE = "cookie_domains"
-"""The note that counts them."""
-
-_decode = msgspec.msgpack.Decoder(list[Cookie]).decode
-
-
-class Notes(Protocol):
-    """The notes of a crawl, wherever they are kept."""
-
-    def get(self, name: str) -> bytes | None:
-        """Return a note."""
-
-    def put(self, name: str, value: bytes) -> None:
-        """Store a note."""
-
-    def remove_note(self, name: str) -> None:
-        """Remove a note, if there is one of that name."""
-
 
 def read_jar(note: bytes | None) -> list[Cookie]:
     """Return the cookies of a domain, those that were set last at the end."""
-    return [] if note is None else _decode(note)
+    return [] if note is None else _decode_jar(note)
 
 
-def change_cookies(notes: Notes, domain: str, changes: CookieChanges) -> None:
-    """Change the cookies of a domain, as `lua/steps/put_cookies.lua` does."""
+def change_cookies(memory: CrawlMemory, domain: str, changes: CookieChanges) -> None:
+    """Change the cookies of a domain."""
     name = COOKIES_NOTE + domain
-    before = notes.get(name)
-    domains = int(notes.get(COOKIE_DOMAINS_NOTE) or b"0")
+    before = memory.get(name)
+    domains = int(memory.get(COOKIE_DOMAINS_NOTE) or b"0")
     jar = change_jar(read_jar(before), changes)
     if jar and (before is not None or domains < MAX_COOKIE_DOMAINS):
-        notes.put(name, msgspec.msgpack.encode(jar))
+        memory.put(name, msgspec.msgpack.encode(jar))
         domains += before is None
     elif before is not None:
-        notes.remove_note(name)
+        memory.remove(name)
         domains -= 1
-    notes.put(COOKIE_DOMAINS_NOTE, str(domains).encode())
+    memory.put(COOKIE_DOMAINS_NOTE, str(domains).encode())

@@ -1,30 +1,96 @@
-"""The frontier of one crawl: the prioritiser scores URLs, the router assigns them to workers."""
+"""The prioritiser and the router: URLs get scores, and are assigned to workers.
+
+A score leads to a priority queue. Of these the router draws a random score from 0 to 100 whose
+density falls linearly, and takes the queue in whose range it is. So of n queues queue i (from 0) is
+drawn in (2(n - i) - 1) of n² cases: of ten queues the first in 19 %, the last in 1 %. Good scores
+go first most of the time, and no queue waits for ever.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Protocol
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-from gossamer.frontier.queues import Draw
-from gossamer.frontier.scorers import Scorer
-from gossamer.model import Candidate
+import msgspec
 
+from gossamer.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from gossamer.frontier.contract import FrontierClient
+    from gossamer.frontier.scorers.builtin import Scorer
+
+MAX_SCORE: Final = 100.0
 SCORED_AT_ONCE = 200
 """So that a step takes some milliseconds: others wait for it."""
 DRAWS_AT_ONCE = 8
 """Few, because a draw assigns several URLs of a host."""
 
 
-class FrontierStore(Protocol):
-    """The part of `stores.contract.Store` that the frontier uses."""
+class QueueRow(msgspec.Struct, frozen=True):
+    """A row of the table: the queue holds scores from `low` up to, not including, `high`.
 
-    async def candidates(self, limit: int) -> list[Candidate]:
-        """Return the first URLs of the URL queue, which stay there until they are prioritised."""
+    The last queue holds 100 as well.
+    """
 
-    async def prioritise(self, scores: Sequence[tuple[Candidate, float]]) -> None:
-        """Move URLs from the URL queue into the priority queues; skip those already moved."""
+    queue: int
+    low: float
+    high: float
 
-    async def route(self, draws: Sequence[Sequence[int]], now: float) -> int:
-        """Follow up shorter paths, and assign URLs to workers; return how much was done."""
+
+class QueueTable:
+    """The table that divides the scores from 0 (first) to 100 (last) evenly among the queues."""
+
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            raise UsageError(f"there must be at least one priority queue, not {count}")
+        borders = [MAX_SCORE * i / count for i in range(count + 1)]
+        self._lows = borders[:-1]
+        self._rows = tuple(
+            QueueRow(i, low, high) for i, (low, high) in enumerate(pairwise(borders))
+        )
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self) -> tuple[QueueRow, ...]:
+        """Return the rows of the table."""
+        return self._rows
+
+    def queue_of(self, score: float) -> int:
+        """Return the queue for a score; one out of range goes to the nearest, NaN to the last."""
+        if math.isnan(score):
+            return len(self._rows) - 1
+        return max(0, bisect_right(self._lows, score) - 1)
+
+
+class Draw:
+    """The order in which the router tries the queues; repeatable for a seed."""
+
+    def __init__(self, table: QueueTable, seed: int, *, strict: bool = False) -> None:
+        self._table = table
+        self._strict = strict
+        self._random = random.Random(seed)  # noqa: S311 - not a secret
+        count = len(table)
+        self._orders = tuple(
+            tuple((queue + step) % count for step in range(count)) for queue in range(count)
+        )
+
+    def draw(self) -> int:
+        """Return the queue to try first: queue 0 if strict, otherwise a weighted random one."""
+        if self._strict:
+            return 0
+        # The inverse of the distribution function 1 - (1 - x/100)².
+        return self._table.queue_of(MAX_SCORE * (1 - math.sqrt(1 - self._random.random())))
+
+    def order(self) -> tuple[int, ...]:
+        """Draw a queue; return it and, in the order to try when it is empty, the others.
+
+        These are first the ones of higher scores, then those from the front.
+        """
+        return self._orders[self.draw()]
 
 
 class Router:
@@ -32,8 +98,8 @@ class Router:
 
     def __init__(
         self,
-        store: FrontierStore,
-        scorer: Scorer,
+        store: "FrontierClient",
+        scorer: "Scorer",
         draw: Draw,
         clock: Callable[[], float],
         on_assigned: Callable[[], None],
@@ -66,8 +132,8 @@ class Router:
             scores = await self._scorer.score(candidates)
             await self._store.prioritise(
                 [
-                    (one, score if one.score is None else one.score)
-                    for one, score in zip(candidates, scores, strict=True)
+                    (candidate, score if candidate.score is None else candidate.score)
+                    for candidate, score in zip(candidates, scores, strict=True)
                 ]
             )
         orders = [self._draw.order() for _ in range(DRAWS_AT_ONCE)]

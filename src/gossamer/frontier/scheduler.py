@@ -32,19 +32,79 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gossamer.frontier.due_hosts import ASK_AGAIN_S, Agendas, WorkerLoad
-from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host, Item
-from gossamer.frontier.leases import Budget, Lease, Leases
-from gossamer.frontier.queues import Rings
-from gossamer.frontier.rules import SchedulerRules
+from gossamer.frontier.due_hosts import ASK_AGAIN_S, AllDueHosts
+from gossamer.frontier.hosts import ANYONE, ActiveHosts, Domain, Host
+from gossamer.frontier.round_robin import RoundRobin
+from gossamer.frontier.rules import Budget, SchedulerRules
+from gossamer.stores.rows import Item, LeaseRow
 
 __all__ = ["ASK_AGAIN_S", "Assignment", "Scheduler", "SchedulerRules"]
 
 SOON_S = 10.0
 """Only hosts that are due within this time get URLs assigned."""
-PROMISE_S = 1.0
-"""For how long past its time a promised slot is kept."""
+ROBOTS_SLOT_S = 1.0
+"""For how long past its time a slot is kept for a request for robots.txt."""
 ASSIGNED_AT_ONCE = 16
+
+
+class Lease(msgspec.Struct):
+    """The exclusive right of one worker to work on one URL.
+
+    Its number grows with every lease of a crawl, and only the newest of a URL is valid. It is
+    `unproven` if the host had not answered its last request, or had none, when it was granted; a
+    lease of a shared host never is, as that may have any slot.
+    """
+
+    row: LeaseRow
+    host: Host
+
+
+class Leases:
+    """The table of leases, at most one for each URL."""
+
+    def __init__(self, first_number: int, lease_s: float) -> None:
+        self._next_number = first_number
+        self._lease_s = lease_s
+        self.of_url: dict[int, Lease] = {}
+
+    def __len__(self) -> int:
+        return len(self.of_url)
+
+    def grant(self, url_id: int, worker: int, host: Host, allowed: int, now: float) -> Lease:
+        """Grant a worker the lease of a URL that nobody has."""
+        row = LeaseRow(
+            url=url_id,
+            number=self._next_number,
+            worker=worker,
+            deadline=now + self._lease_s,
+            allowed=allowed,
+            shared=host.worker == ANYONE,
+            unproven=host.worker != ANYONE and not host.is_proven,
+        )
+        lease = Lease(row, host)
+        self._next_number += 1
+        self.of_url[url_id] = lease
+        return lease
+
+    def find(self, url_id: int, number: int) -> Lease | None:
+        """Return the lease if it is still valid."""
+        lease = self.of_url.get(url_id)
+        return lease if lease is not None and lease.row.number == number else None
+
+    def renew(self, url_id: int, number: int, now: float) -> Lease | None:
+        """Extend a lease and return it; None if it was lost."""
+        lease = self.find(url_id, number)
+        if lease is not None:
+            lease.row.deadline = max(lease.row.deadline, now + self._lease_s)
+        return lease
+
+    def of(self, worker: int) -> list[Lease]:
+        """Return the leases of a worker."""
+        return [lease for lease in self.of_url.values() if lease.row.worker == worker]
+
+    def overdue(self, now: float) -> list[Lease]:
+        """Return the leases that were not renewed in time."""
+        return [lease for lease in self.of_url.values() if lease.row.deadline <= now]
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -65,8 +125,8 @@ class Scheduler:
         self.budget = budget
         self.hosts = ActiveHosts(rules.queues)
         self.leases = Leases(first_lease, rules.lease_s)
-        self._rings = Rings(rules.queues)
-        self.agendas = Agendas(rules)
+        self._round_robin = RoundRobin(rules.queues)
+        self.due_hosts = AllDueHosts(rules)
         self.queued = 0
         """How many URLs wait in the priority queues."""
         self.assigned = 0
@@ -99,10 +159,10 @@ class Scheduler:
 
     def assign_at_once(self, host: Host, item: Item) -> Item | None:
         """Assign a URL that goes before others; return the one that it replaces, if any."""
-        host.ticket = 0  # its entry in the agenda may have to move forward
+        host.ticket = 0  # its entry among the due hosts may have to move forward
         self._put_into_queue(host, [item])
         assert host.worker is not None
-        if len(host.assigned) <= self.rules.ahead(host) and self.agendas.space(host.worker) >= 0:
+        if len(host.assigned) <= self.rules.ahead(host) and self.due_hosts.space(host.worker) >= 0:
             return None
         last = host.last_assigned
         host.assigned.remove(last)
@@ -113,22 +173,22 @@ class Scheduler:
 
     def next_assignment(self, queues: Iterable[int], now: float) -> Assignment | None:
         """Choose a host, queue and worker, trying the queues in this order."""
-        if not len(self.agendas):
+        if not len(self.due_hosts):
             return None
-        has_room = self.agendas.least_loaded() is not None
-        if not has_room and not (self.rules.may_share and self.agendas.space(ANYONE) > 0):
+        has_room = self.due_hosts.least_loaded() is not None
+        if not has_room and not (self.rules.may_share and self.due_hosts.space(ANYONE) > 0):
             return None
-        self._rings.end_rests(now + SOON_S)
-        for worker in self._rings.crowded():
-            if has_room if worker is None else self.agendas.space(worker) > 0:
-                self._rings.call_back(worker, self._has_room)
+        self._round_robin.end_rests(now + SOON_S)
+        for worker in self._round_robin.crowded():
+            if has_room if worker is None else self.due_hosts.space(worker) > 0:
+                self._round_robin.resume(worker, self._has_room)
         for queue in queues:
-            while (host := self._rings.first(queue)) is not None:
-                assignment = None if host.aside else self._consider(host, queue, now)
+            while (host := self._round_robin.first(queue)) is not None:
+                assignment = None if host.is_paused else self._consider(host, queue, now)
                 if assignment is not None:
-                    self._rings.pass_on(queue)
+                    self._round_robin.pass_on(queue)
                     return assignment
-                self._rings.remove_first(queue)
+                self._round_robin.remove_first(queue)
         return None
 
     def assign(self, assignment: Assignment, urls: Sequence[Item]) -> None:
@@ -142,53 +202,45 @@ class Scheduler:
 
     # -- for the workers -------------------------------------------------------------------------
 
-    def join(self, worker: int, now: float) -> None:
-        """Register a worker, or note that it is still alive."""
-        self.agendas.join(worker, now)
-
     def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
         """Lease up to `limit` URLs of hosts that are due, within the budgets."""
         granted: list[Lease] = []
-        self.agendas[worker].slots = self.agendas[worker].in_progress + limit
+        self.due_hosts[worker].slots = self.due_hosts[worker].in_progress + limit
         while len(granted) < limit:
-            entry = self.agendas.first(worker, now)
+            entry = self.due_hosts.first(worker, now)
             if entry is None or not (allowed := self.budget.reserve()):
                 break
             host = entry[2]
             _, url_id = heapq.heappop(host.assigned)
             host.ticket = 0
-            self.agendas.of(host).count(host, -1)
+            self.due_hosts.of(host).count(host, -1)
             self.assigned -= 1
             host.waiting -= 1
             host.in_progress += 1
-            host.taskless_last = False
+            host.robots_last = False
             if host.worker == ANYONE:
                 host.shares[worker] = host.shares.get(worker, 0) + 1
-            self.agendas[worker].in_progress += 1
+            self.due_hosts[worker].in_progress += 1
             self._announce(host)
             self._offer(host)
             lease = self.leases.grant(url_id, worker, host, allowed, now)
-            self.agendas[worker].unproven += lease.unproven
+            self.due_hosts[worker].unproven += lease.row.unproven
             granted.append(lease)
         return granted
 
     def resume(self, lease: Lease, now: float) -> None:
         """Go on with a lease that was granted by another scheduler."""
-        worker, host = lease.worker, lease.host
-        self.agendas.join(worker, now)
-        self.leases.resume(lease)
+        worker, host = lease.row.worker, lease.host
+        self.due_hosts.join(worker, now)
+        self.leases.of_url[lease.row.url] = lease
         host.in_progress += 1
-        self.agendas[worker].in_progress += 1
-        self.agendas[worker].unproven += lease.unproven
-        if lease.shared:
+        self.due_hosts[worker].in_progress += 1
+        self.due_hosts[worker].unproven += lease.row.unproven
+        if lease.row.shared:
             host.shares[worker] = host.shares.get(worker, 0) + 1
         else:
             host.domain.worker = worker
             host.domain.busy += 1
-
-    def resume_slots(self, host: Host, slots: int) -> None:
-        """Go on with slots that were acquired from another scheduler."""
-        host.in_progress += slots
 
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when to ask for leases again; None: unknown.
@@ -196,44 +248,46 @@ class Scheduler:
         That is now if a host is ready and only waits for budget that others have reserved. What
         others have of shared hosts they may release at any time.
         """
-        if self.agendas.first(worker, now) is not None:
+        if self.due_hosts.first(worker, now) is not None:
             return now
-        return self.agendas.wake_at(worker, now)
+        return self.due_hosts.wake_at(worker, now)
 
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
-        self.leases.end(lease)
-        self.agendas[lease.worker].in_progress -= 1
-        self.agendas[lease.worker].unproven -= lease.unproven
+        del self.leases.of_url[lease.row.url]
+        self.due_hosts[lease.row.worker].in_progress -= 1
+        self.due_hosts[lease.row.worker].unproven -= lease.row.unproven
         host = lease.host
-        if lease.shared:
-            host.shares[lease.worker] -= 1
-            if not host.shares[lease.worker]:
-                del host.shares[lease.worker]
+        if lease.row.shared:
+            host.shares[lease.row.worker] -= 1
+            if not host.shares[lease.row.worker]:
+                del host.shares[lease.row.worker]
         else:
             host.domain.busy -= 1
             host.domain.kept_until = now + self.rules.domain_ttl_s
-        return self.release_slot(host, next_start, now)
+        return self.release_slots(host, next_start, now)
 
-    def acquire_slot(self, host: Host, now: float) -> float | None:
-        """Take a slot of the host for a request without a task (robots.txt).
+    def acquire_robots_slot(self, host: Host, now: float) -> float | None:
+        """Take a slot of the host for a request for robots.txt.
 
         Return None if it may be sent now, else when to ask again: the slot is kept until then,
         because a busy host would never have a free one. Only every other slot is kept that way.
         """
         if host.in_progress >= self.rules.slots(host):
-            return _promise(host, now + max(host.delay_s, ASK_AGAIN_S))
+            return _reserve_robots_slot(host, now + max(host.delay_s, ASK_AGAIN_S))
         if host.next_start > now:
             self.hosts.note_idle(host)
-            return _promise(host, host.next_start)
-        host.promised_until = -math.inf
-        host.taskless_last = True
+            return _reserve_robots_slot(host, host.next_start)
+        host.robots_slot_until = -math.inf
+        host.robots_last = True
         host.in_progress += 1
-        host.ticket = 0  # it may be entered for the end of the promise
+        host.ticket = 0  # it may be entered for the end of the time for which a slot was kept
         self._announce(host)
         return None
 
-    def release_slot(self, host: Host, next_start: float, now: float, slots: int = 1) -> list[Item]:
+    def release_slots(
+        self, host: Host, next_start: float, now: float, slots: int = 1
+    ) -> list[Item]:
         """Free a slot of a host, or several, and let it rest; return the URLs recalled for it."""
         host.in_progress -= slots
         host.next_start = max(host.next_start, next_start)
@@ -249,35 +303,30 @@ class Scheduler:
 
     def end_rests(self, now: float) -> int:
         """Bring back the hosts whose long rest is nearly over; return how many."""
-        return self._rings.end_rests(now + SOON_S)
+        return self._round_robin.end_rests(now + SOON_S)
 
     def dismiss_silent(self, now: float) -> list[tuple[Host, list[Item]]]:
         """Remove the workers without a sign of life; return what was assigned to them.
 
         A worker with a lease stays until the lease ends: its hosts must not change workers before.
         """
-        busy = {lease.worker for lease in self.leases.all()}
-        gone = [one for one in self.agendas.silent(now - self.rules.lease_s) if one not in busy]
+        busy = {lease.row.worker for lease in self.leases.of_url.values()}
+        silent = self.due_hosts.silent(now - self.rules.lease_s)
+        gone = [worker for worker in silent if worker not in busy]
         return [recalled for worker in gone for recalled in self.dismiss(worker)]
 
     def dismiss(self, worker: int) -> list[tuple[Host, list[Item]]]:
         """Remove a worker that has no lease; return what was assigned to it."""
-        if worker not in self.agendas:
+        if worker not in self.due_hosts:
             return []
-        recalled = [(host, self._recall(host)) for host in list(self.agendas[worker].served)]
-        self.agendas.remove(worker)
-        self._rings.call_all_back(worker)
+        recalled = [(host, self._recall(host)) for host in list(self.due_hosts[worker].served)]
+        self.due_hosts.remove(worker)
+        self._round_robin.resume_all(worker)
         return recalled
 
     def is_silent(self, worker: int, now: float) -> bool:
         """Return whether a worker whose lease has expired is dead, and not only slow."""
-        return self.agendas[worker].seen_at + self.rules.lease_s / 2 <= now
-
-    # -- counters --------------------------------------------------------------------------------
-
-    def workers(self) -> list[WorkerLoad]:
-        """Return what each worker has to do, by number."""
-        return self.agendas.loads(self.leases.all())
+        return self.due_hosts[worker].seen_at + self.rules.lease_s / 2 <= now
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -289,35 +338,35 @@ class Scheduler:
         if room <= 0:
             return None
         if host.next_start > now + SOON_S:
-            self._rings.park(host)
+            self._round_robin.park(host)
             return None
         holder = ANYONE if self.rules.is_shared(host) else self._holder(host.domain, now)
-        worker = self.agendas.least_loaded() if holder is None else holder
-        space = 0 if worker is None else self.agendas.space(worker)
+        worker = self.due_hosts.least_loaded() if holder is None else holder
+        space = 0 if worker is None else self.due_hosts.space(worker)
         if worker is None or space <= 0:
-            self._rings.turn_away(host, holder)
+            self._round_robin.set_aside(host, holder)
             return None
         return Assignment(host, queue, min(room, space), worker)
 
     def _holder(self, domain: Domain, now: float) -> int | None:
         """Return the worker that serves the domain; None: it is free."""
         bound = domain.busy or domain.kept_until > now
-        return domain.worker if bound and domain.worker in self.agendas else None
+        return domain.worker if bound and domain.worker in self.due_hosts else None
 
     def _has_room(self, host: Host) -> bool:
         return bool(host.stocked) and self.rules.room(host) > 0
 
     def _offer(self, host: Host) -> None:
         """Let the router find the host, if one of its URLs may be assigned."""
-        if host.stocked & ~host.ringed and self.rules.room(host) > 0:
-            self._rings.offer(host)
+        if host.stocked & ~host.queued_in and self.rules.room(host) > 0:
+            self._round_robin.offer(host)
 
     def _announce(self, host: Host) -> None:
-        """Enter the host into its worker's agenda, if it has assigned URLs and a free slot."""
+        """Enter the host among its worker's due hosts, if it has assigned URLs and a free slot."""
         if host.in_progress >= self.rules.slots(host):
             host.ticket = 0  # it may have had more slots when it was entered
         elif host.assigned:
-            self.agendas.of(host).enter(host)
+            self.due_hosts.of(host).enter(host)
 
     def _is_misplaced(self, host: Host, now: float) -> bool:
         """Return whether the assigned URLs of the host must not stay where they are."""
@@ -342,15 +391,15 @@ class Scheduler:
         return recalled
 
     def _count_assigned(self, host: Host, count: int) -> None:
-        self.agendas.of(host).count(host, count)
+        self.due_hosts.of(host).count(host, count)
         self.assigned += count
         host.waiting += count
         if host.worker != ANYONE:
             host.domain.busy += count
 
 
-def _promise(host: Host, moment: float) -> float:
-    """Keep the next slot of the host for a request without a task at that time."""
-    if not host.taskless_last:
-        host.promised_until = moment + PROMISE_S
+def _reserve_robots_slot(host: Host, moment: float) -> float:
+    """Keep the next slot of the host for a request for robots.txt at that time."""
+    if not host.robots_last:
+        host.robots_slot_until = moment + ROBOTS_SLOT_S
     return moment

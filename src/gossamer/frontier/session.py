@@ -7,22 +7,21 @@ from contextlib import suppress
 from math import inf
 from typing import Any
 
-import msgspec
-
 from gossamer.channel import Contract, Served
 from gossamer.channel.channel import methods_of
-from gossamer.frontier.contract import FrontierClient, HostFeedback, Leased, Settled, Settlement
+from gossamer.frontier.contract import FrontierClient, HostFeedback, Leased, Settled
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey
-from gossamer.model.names import Sketch
 
 LONGEST_WAIT_S = 1.0
 """How long a worker waits for a lease before it is told that there is none: often enough for it to
 notice that it was asked to leave."""
 ASK_AGAIN_S = 0.001
-SETTLING = frozenset({"settle", "keep", "release", "put_cookies", "confirm_depth_changes"})
+SETTLING = frozenset(
+    {"settle", "claim_and_settle", "release", "put_cookies", "confirm_depth_changes"}
+)
 """The methods whose answers say that something is settled."""
-GIVING = SETTLING | {"lease", "renew", "claim", "acquire_slot", "release_slot"}
+GIVING = SETTLING | {"lease", "renew", "claim", "acquire_robots_slot", "release_robots_slot"}
 """Those whose answers give something to a worker, too."""
 
 
@@ -30,8 +29,8 @@ class WorkerSession:
     """The store as one worker process has it.
 
     Whoever asks for leases when there are none is not sent away: it gets the next ones as soon as
-    there are any, without having to ask again and again. And what the worker holds at hosts without
-    a task is known, to be given back if it dies.
+    there are any, without having to ask again and again. And the slots that the worker
+    holds for robots.txt are known, to be given back if it dies.
     """
 
     def __init__(
@@ -39,20 +38,17 @@ class WorkerSession:
         store: Frontier,
         clock: Callable[[], float],
         *,
-        follows_depths: bool = True,
         longest_wait_s: float = LONGEST_WAIT_S,
         in_commits: bool = False,
         outlives: bool = False,
     ) -> None:
         """Prepare; with `longest_wait_s` 0 nobody waits, and the store's answers go as they are.
 
-        `follows_depths` says whether a module wants to know of shorter paths. `in_commits`: answers
-        are part of commits by themselves. `outlives`: another process may take over the store while
-        the worker lives, so everything that it is told must be durable.
+        `in_commits`: answers are part of commits by themselves. `outlives`: another process may
+        take over the store while the worker lives, so everything that it is told must be durable.
         """
         self._store = store
         self._clock = clock
-        self._follows_depths = follows_depths
         self._longest_wait_s = longest_wait_s
         self._in_commits = in_commits
         self._outlives = outlives
@@ -67,10 +63,8 @@ class WorkerSession:
         """Return what the other end of the channel may call."""
         own: dict[str, Callable[..., Any]] = {
             "lease": self.lease,
-            "settle": self.settle,
-            "keep": self.keep,
-            "acquire_slot": self.acquire_slot,
-            "release_slot": self.release_slot,
+            "acquire_robots_slot": self.acquire_robots_slot,
+            "release_robots_slot": self.release_robots_slot,
             "close": self._store.commit,  # the store stays open for the others
         }
         target = {**methods_of(contract, self._store), **own}
@@ -96,7 +90,7 @@ class WorkerSession:
 
     def _may_wait(self, method: str) -> bool:
         """Tell whether an answer may wait: a worker with room for more tasks is not held up."""
-        return method in {"settle", "keep"} and self._parked is not None
+        return method in {"settle", "claim_and_settle"} and self._parked is not None
 
     def wake(self) -> None:
         """Check whether there is something to lease: URLs were assigned, or budget came back."""
@@ -113,11 +107,11 @@ class WorkerSession:
         self._news.set()
 
     async def take_back(self) -> None:
-        """Free the slots that a worker which has ended held without a task."""
+        """Free the slots that a worker which has ended held for robots.txt."""
         for (host, domain), count in self._slots.items():
             for _ in range(count):
                 now = self._clock()
-                await self._store.release_slot(host, domain, HostFeedback(ended=now), now)
+                await self._store.release_robots_slot(host, domain, HostFeedback(ended=now), now)
         self._slots.clear()
 
     async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
@@ -149,34 +143,19 @@ class WorkerSession:
             async with asyncio.timeout(max(0.0, until - self._clock())):
                 await self._news.wait()
 
-    async def settle(self, settlement: Settlement, now: float) -> Settled:
-        """Record the result of a task, if its lease is still valid."""
-        return await self._without_depths(await self._store.settle(settlement, now))
-
-    async def keep(self, settlement: Settlement, sketch: Sketch | None, now: float) -> Settled:
-        """Claim a number for the page of a settlement, and settle it."""
-        return await self._without_depths(await self._store.keep(settlement, sketch, now))
-
-    async def _without_depths(self, settled: Settled) -> Settled:
-        """Keep shorter paths to ourselves if no module wants to know of them."""
-        if self._follows_depths or not settled.nearer:
-            return settled
-        await self._store.confirm_depth_changes(settled.nearer)
-        return msgspec.structs.replace(settled, nearer=())
-
-    async def acquire_slot(self, host: HostKey, domain: str, now: float) -> float | None:
-        """Take a slot of the host without a task; None: it is taken, else when to ask again."""
-        moment = await self._store.acquire_slot(host, domain, now)
+    async def acquire_robots_slot(self, host: HostKey, domain: str, now: float) -> float | None:
+        """Take a slot of the host for robots.txt; None: it is taken, else when to ask again."""
+        moment = await self._store.acquire_robots_slot(host, domain, now)
         if moment is None:
             self._slots[host, domain] += 1
         return moment
 
-    async def release_slot(
+    async def release_robots_slot(
         self, host: HostKey, domain: str, feedback: HostFeedback, now: float
     ) -> None:
-        """Free a slot that was taken without a task."""
+        """Free a slot that was taken for robots.txt."""
         self._slots[host, domain] -= 1
-        await self._store.release_slot(host, domain, feedback, now)
+        await self._store.release_robots_slot(host, domain, feedback, now)
 
 
 def _is_nothing(result: object) -> bool:

@@ -4,37 +4,26 @@ The scheduler knows how many URLs of each host wait in which queue, the memory w
 moves a URL in both at once. `Frontier` builds its steps from these moves.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 
+import msgspec
+
 from gossamer.frontier.claims import Claims, DuplicateIndex
-from gossamer.frontier.contract import (
-    MAX_DEATHS,
-    POISON_WORDS,
-    HostFeedback,
-    KeptPage,
-    Link,
-    Repetition,
-    RetryRequest,
-    Settlement,
-    Task,
-    UrlPath,
-)
-from gossamer.frontier.counters import CrawlCounters
-from gossamer.frontier.host_memory import DomainCredit, sharing_links
-from gossamer.frontier.host_registry import HostRegistry, RobotsSlots
-from gossamer.frontier.hosts import Host, Item
-from gossamer.frontier.leases import Budget, Lease
-from gossamer.frontier.link_graph import LINKS_AT_ONCE, Growth, LinkGraph, LinksLeft, is_sitemap
+from gossamer.frontier.contract import Link, RetryRequest, Task
+from gossamer.frontier.counters import StoredCounters
+from gossamer.frontier.host_registry import HostRegistry
+from gossamer.frontier.hosts import Host
+from gossamer.frontier.link_graph import LinkChanges, LinkGraph, is_sitemap
 from gossamer.frontier.memory import CrawlMemory
-from gossamer.frontier.queues import MAX_SCORE, QueueTable
-from gossamer.frontier.rules import REPEATED, FrontierRules
-from gossamer.frontier.scheduler import Scheduler
-from gossamer.model import Candidate, Outcome, ReturnedTask, Snapshot, Url
+from gossamer.frontier.router import MAX_SCORE, QueueTable
+from gossamer.frontier.rules import Budget, FrontierRules
+from gossamer.frontier.scheduler import Lease, Scheduler
+from gossamer.frontier.url_memory import UrlPath
+from gossamer.model import Candidate, Snapshot, Url
 from gossamer.policy.backoff import is_hopeless
-from gossamer.stores.counting import Reason, cause_counts, outcome_sums
-from gossamer.stores.rows import LeaseRow, UrlRow
+from gossamer.stores.counting import cause_counts, outcome_sums
+from gossamer.stores.rows import Item, LeaseRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 
 
@@ -53,88 +42,70 @@ class FrontierState:
         self.memory = memory
         self.rules = rules
         self._table = QueueTable(rules.scheduler.queues)
-        is_closed = memory.get("closed") != b"no"
-        figures, pages = memory.figures, memory.pages
+        counters, pages = memory.counters, memory.pages
         self.budget = Budget(rules.max_pages, rules.max_bytes, rules.max_task_bytes)
-        self.budget.pages = figures.visits
-        self.budget.received, self.budget.short_at = figures.received, figures.short_at
+        self.budget.pages = counters.visits
+        self.budget.received, self.budget.short_at = counters.received, counters.short_at
         self.adding = 0
         """How many settled pages have links that are still to be added."""
         self.claims = Claims(pages.last_number, pages.gaps())
-        for lease in memory.leases.values():
-            if lease.claim is not None:
-                self.claims.resume(lease.url, lease.claim)
+        for stored in memory.leases.values():
+            if stored.claim is not None:
+                self.claims.resume(stored.url, stored.claim)
         self.claims.changed.clear()
         self.duplicates = DuplicateIndex(memory, self.claims, rules.similarity, rules.keep_s, now)
-        self.credit = DomainCredit(memory.hosts)
         self.links = LinkGraph(memory, rules)
         # Lease numbers grow across restarts: each start has 2**32 of its own.
         self._starts = int(memory.get("starts") or b"0") + 1
         self.scheduler = Scheduler(rules.scheduler, self.budget, first_lease=self._starts << 32)
-        self.counters = CrawlCounters(memory, self.scheduler)
-        self.outcomes = self.counters.outcomes
+        self.stored_counters = StoredCounters(memory, self.scheduler)
+        self.outcomes = self.stored_counters.outcomes
         noted = float(memory.get("unsure_since") or b"-inf")
+        is_closed = memory.get("closed") != b"no"
         self._unsure_since = noted if is_closed or lives is not None else now
         self.hosts = HostRegistry(
             memory.hosts, self.scheduler, now, self._unsure_since, keeps_domains=lives is not None
         )
-        self.robots_slots = RobotsSlots(self.hosts, rules.scheduler.lease_s)
-        self._changed_leases: set[int] = set()
+        self.changed_leases: set[int] = set()
+        """The URLs of which a lease was granted, renewed or ended since the last commit."""
         self._rebuild_queues()
-        for lease in memory.leases.values():
-            if lives is not None and lives(lease.worker):
-                self._resume(lease, now)
+        for stored in memory.leases.values():
+            if lives is not None and lives(stored.worker):  # or it will be found dead
+                memory.urls.hold([stored.url])
+                self.budget.resume(stored.allowed)
+                host = self._host(memory.urls.hosts[stored.url])
+                self.scheduler.resume(Lease(stored, host), now)
             else:
-                self._take_back_stored(lease.url, now)
+                self._take_back_stored(stored.url, now)
         for row in memory.hosts.with_robots_slots:
             host = self.hosts.get(row.key, row.domain)
             if lives is not None:
-                self.scheduler.resume_slots(host, row.robots_slots)
-                self.robots_slots.resume(host, row)
+                host.in_progress += row.robots_slots
+                host.row.robots_slots, host.row.robots_until = row.robots_slots, row.robots_until
+                self.hosts.with_robots_slots[host] = None
             else:
-                self.hosts.note(host)  # nobody has them any more
+                self.hosts.touched[host.key] = host  # nobody has them any more
 
     def _rebuild_queues(self) -> None:
         """Count what waits in which queue; in another number of queues it is where it belongs."""
         memory, queues = self.memory, _text(self.rules.scheduler.queues)
         if memory.get("queues") not in {None, queues}:
             memory.sort_again(self._table.queue_of)
-        for host, domain, queue, count in memory.queued():
-            self.scheduler.enqueue(self.hosts.get(host, domain), queue, count)
-            self.counters.queues[queue] += count
+        for host_id, queue, count in memory.waiting.counts():
+            self.scheduler.enqueue(self._host(host_id), queue, count)
+            self.stored_counters.queues[queue] += count
 
-    def _host_of(self, url_id: int) -> Host:
-        hosts, host_id = self.memory.hosts, self.memory.urls.hosts[url_id]
-        return self.hosts.get(hosts.keys[host_id], hosts.domain_of(host_id))
-
-    def _resume(self, row: LeaseRow, now: float) -> None:
-        """Go on with a stored lease, whose worker lives or will be found dead."""
-        self.memory.urls.hold([row.url])
-        self.budget.resume(row.allowed)
-        lease = Lease(
-            url_id=row.url,
-            number=row.number,
-            worker=row.worker,
-            host=self._host_of(row.url),
-            deadline=row.deadline,
-            shared=row.shared,
-            allowed=row.allowed,
-            unproven=row.unproven,
-        )
-        self.scheduler.resume(lease, now)
+    def _host(self, host_id: int) -> Host:
+        hosts = self.memory.hosts
+        return self.hosts.get(hosts.keys[host_id], hosts.domain_of[host_id])
 
     def _take_back_stored(self, url_id: int, now: float) -> None:
         """Let a URL wait again whose worker is gone."""
         self.memory.urls.hold([url_id])
-        self._changed_leases.add(url_id)
-        host = self._host_of(url_id)
+        self.changed_leases.add(url_id)
+        host = self._host(self.memory.urls.hosts[url_id])
         host.next_start = max(host.next_start, self.hosts.next_start_unknown(host, now))
         self.wait_again(url_id, host)
-
-    @property
-    def unscored(self) -> int:
-        """How many URLs are in the URL queue."""
-        return self.memory.waiting.unscored
 
     @property
     def is_held_up(self) -> bool:
@@ -143,35 +114,42 @@ class FrontierState:
         The URL queue is full, or in strict order one of them may be better.
         """
         rules = self.rules.scheduler
-        return self.unscored >= (1 if rules.strict else rules.url_queue)
+        return len(self.memory.waiting.unscored) >= (1 if rules.strict else rules.url_queue)
 
     @property
     def waiting(self) -> int:
         """How many URLs wait."""
-        return self.unscored + self.scheduler.queued + self.scheduler.assigned
+        unscored = len(self.memory.waiting.unscored)
+        return unscored + self.scheduler.queued + self.scheduler.assigned
 
-    def snapshot(self, elapsed_s: float, ended_by: str | None) -> Snapshot:
+    @property
+    def is_following_up(self) -> bool:
+        """Whether links or shorter paths are still to be followed up."""
+        return self.links.relaxing or self.adding > 0
+
+    def snapshot(self, *, elapsed_s: float, ended_by: str | None, resting_s: float) -> Snapshot:
         """Return a snapshot of the counters."""
-        ended, figures = self.outcomes, self.memory.figures
+        counters, outcomes = self.memory.counters, self.outcomes
         return Snapshot(
             waiting=self.waiting,
             in_progress=len(self.scheduler.leases),
-            finished=ended.total(),
+            finished=outcomes.total(),
             pages=self.memory.pages.count,
             visits=self.budget.pages,
-            bytes=figures.bytes,
+            bytes=counters.bytes,
             received=self.budget.received,
-            listed=figures.listed,
-            over_host_urls=figures.over_host_urls,
-            outcomes=outcome_sums(ended.items()),
-            causes=cause_counts(ended.items()),
-            hosts=self.memory.hosts.count,
+            listed=counters.listed,
+            over_host_urls=counters.over_host_urls,
+            outcomes=outcome_sums(outcomes.items()),
+            causes=cause_counts(outcomes.items()),
+            hosts=len(self.memory.hosts.ids),
             elapsed_s=elapsed_s,
             pages_per_s=0.0,
             ended_by=ended_by,
             relaxing=self.links.relaxing,
             max_pages=self.rules.max_pages,
             max_bytes=self.rules.max_bytes,
+            resting_s=resting_s,
         )
 
     # -- opening and closing ---------------------------------------------------------------------
@@ -185,50 +163,42 @@ class FrontierState:
 
     def write(self) -> Callable[[], None] | None:
         """Begin to make everything so far durable; None: it is already."""
-        for url_id in self._changed_leases | self.claims.changed:
-            self.memory.put_lease(url_id, self._lease_row(url_id))
-        self._changed_leases.clear()
+        leases = self.memory.pending.now.leases
+        for url_id in self.changed_leases | self.claims.changed:
+            leases[url_id] = self._lease_row(url_id)
+        self.changed_leases.clear()
         self.claims.changed.clear()
         self.hosts.save()
-        figures = self.memory.figures
-        figures.received, figures.short_at = self.budget.received, self.budget.short_at
-        self.counters.store(relaxing=self.links.relaxing)
+        counters = self.memory.counters
+        counters.received, counters.short_at = self.budget.received, self.budget.short_at
+        self.stored_counters.store(relaxing=self.links.relaxing)
         return self.memory.write()
 
-    def note_lease(self, lease: Lease) -> None:
-        """Note that a lease was granted, renewed or ended, which is to be stored."""
-        self._changed_leases.add(lease.url_id)
-
     def _lease_row(self, url_id: int) -> LeaseRow | None:
-        lease = self.scheduler.leases.of_url(url_id)
-        return (
-            None
-            if lease is None
-            else LeaseRow(
-                url=url_id,
-                number=lease.number,
-                worker=lease.worker,
-                deadline=lease.deadline,
-                allowed=lease.allowed,
-                shared=lease.shared,
-                unproven=lease.unproven,
-                claim=self.claims.pack(url_id),
-            )
-        )
+        lease = self.scheduler.leases.of_url.get(url_id)
+        if lease is None:
+            return None
+        return msgspec.structs.replace(lease.row, claim=self.claims.pack(url_id))
 
     # -- moving URLs -----------------------------------------------------------------------------
 
-    def grow(self, growth: Growth, *, may_read: bool = False) -> int:
+    def add_links(self, links: Sequence[Link], path: UrlPath, now: float) -> int:
+        """Add URLs that were found over a path; return how many of them are waiting only now."""
+        changes = self.links.add(links, path, now)
+        self.follow_up(changes)
+        return len(changes.new_keys)
+
+    def follow_up(self, changes: LinkChanges, *, may_read: bool = False) -> int:
         """Count what has changed by adding links, and follow up shorter paths.
 
         That goes as far as one step may; return how many links were followed.
         """
-        followed = self.links.relax(growth, may_read=may_read)
-        self.outcomes.subtract(growth.forgotten)
-        figures = self.memory.figures
-        figures.url_queue_peak = max(figures.url_queue_peak, self.unscored)
+        followed = self.links.relax(changes, may_read=may_read)
+        self.outcomes.subtract(changes.forgotten)
+        counters = self.memory.counters
+        counters.url_queue_peak = max(counters.url_queue_peak, len(self.memory.waiting.unscored))
         if self.rules.scheduler.strict:
-            for url_id in growth.overtaking:
+            for url_id in changes.rescore:
                 self._score_again(url_id)
         return followed
 
@@ -240,7 +210,7 @@ class FrontierState:
         host = self.scheduler.hosts.find(memory.hosts.keys[row.host])
         assert host is not None
         assert queue is not None
-        self.counters.queues[queue] -= 1
+        self.stored_counters.queues[queue] -= 1
         memory.waiting.remove(row)
         memory.urls.unscore(url_id)
         memory.waiting.add_unscored(url_id)
@@ -249,44 +219,38 @@ class FrontierState:
 
     def candidates(self, limit: int) -> list[Candidate]:
         """Return the first URLs of the URL queue."""
-        memory, credit = self.memory, self.credit
-        rows = memory.waiting.first_unscored(limit)
-        keys = memory.hosts.keys
-        wanted = {keys[row.host] for row in rows}
-        memory.hosts.fetch(key for key in wanted if self.scheduler.hosts.find(key) is None)
-        found = []
-        for row in rows:
-            domain = memory.hosts.domain_of(row.host)
-            found.append(
-                Candidate(
-                    row.id,
-                    row.url,
-                    keys[row.host],
-                    domain,
-                    row.depth,
-                    credit.of(domain),
-                    credit.top,
-                    row.given_score,
-                    row.lastmod,
-                    row.priority,
-                )
+        hosts, rows = self.memory.hosts, self.memory.waiting.first_unscored(limit)
+        wanted = {hosts.keys[row.host] for row in rows}
+        hosts.fetch(key for key in wanted if self.scheduler.hosts.find(key) is None)
+        return [
+            Candidate(
+                id=row.id,
+                url=row.url,
+                host=hosts.keys[row.host],
+                domain=hosts.domain_of[row.host],
+                depth=row.depth,
+                credit=hosts.credit_of(hosts.domain_of[row.host]),
+                top_credit=hosts.top_credit,
+                score=row.given_score,
+                lastmod=row.lastmod,
+                priority=row.priority,
             )
-        return found
+            for row in rows
+        ]
 
     def score(self, candidate: Candidate, score: float) -> None:
         """Move a URL from the URL queue into a priority queue, if it is still unscored."""
-        memory, url_id = self.memory, candidate.id
-        if not memory.waiting.is_unscored(url_id):
-            return
-        memory.waiting.take_unscored(url_id)
-        row = memory.urls.set_score(url_id, score, self._table.queue_of(score))
-        self._wait(row, self.hosts.get(candidate.host, candidate.domain))
+        unscored, url_id = self.memory.waiting.unscored, candidate.id
+        if url_id in unscored:
+            del unscored[url_id]
+            row = self.memory.urls.set_score(url_id, score, self._table.queue_of(score))
+            self._wait(row, self.hosts.get(candidate.host, candidate.domain))
 
     def _wait(self, row: UrlRow, host: Host) -> None:
         """Let a URL with a score wait: in its priority queue, or at once in that of a worker."""
         assert row.score is not None
         assert row.queue is not None
-        self.counters.queues[row.queue] += 1
+        self.stored_counters.queues[row.queue] += 1
         item = row.score, row.id
         if not self.scheduler.goes_before(host, item):
             self._queue(row, host)
@@ -320,7 +284,7 @@ class FrontierState:
         row = self.memory.urls.set_score(url_id, MAX_SCORE, self._table.queue_of(MAX_SCORE))
         self.memory.urls.add_attempt(row, attempt)
         assert row.queue is not None
-        self.counters.queues[row.queue] += 1
+        self.stored_counters.queues[row.queue] += 1
         self._queue(row, host)
 
     def reopen(self, url_id: int) -> None:
@@ -331,88 +295,59 @@ class FrontierState:
     def retry_failed(self, request: RetryRequest, ids: range) -> int:
         """Let those of the URLs wait again that have failed in a certain way; return how many."""
         memory, retried = self.memory, 0
-        done = [one for one in ids if memory.urls.states[one] == UrlState.DONE]
+        done = [url_id for url_id in ids if memory.urls.states[url_id] == UrlState.DONE]
         for row in memory.urls.read(done):
             key = memory.hosts.keys[row.host]
             if row.outcome in request.outcomes and (not request.hosts or key in request.hosts):
                 self.reopen(row.id)
-                self.hosts.forgive(self.hosts.get(key, memory.hosts.domain_of(row.host)))
+                self.hosts.forgive(self._host(row.host))
                 retried += 1
         return retried
 
     # -- leases ----------------------------------------------------------------------------------
 
-    def begin_tasks(self, leases: Sequence[Lease], *, with_before: bool = False) -> list[Task]:
+    def begin_tasks(self, leases: Sequence[Lease], *, with_referrers: bool = False) -> list[Task]:
         """Return the tasks of URLs that were leased."""
         urls = self.memory.urls
-        before: Iterable[tuple[str, ...]] = repeat(())
-        if with_before:
-            before = urls.referrers((one.url_id, urls.hops[one.url_id] + 1) for one in leases)
+        chains: Iterable[tuple[str, ...]] = repeat(())
+        if with_referrers:
+            chains = urls.referrers(
+                (lease.row.url, urls.hops[lease.row.url] + 1) for lease in leases
+            )
         tasks = []
-        for lease, referrers in zip(leases, before, strict=False):
-            row, host = urls.at_hand[lease.url_id], lease.host
+        for lease, referrers in zip(leases, chains, strict=False):
+            row, host = urls.at_hand[lease.row.url], lease.host
             assert row.queue is not None
-            self.counters.queues[row.queue] -= 1
+            self.stored_counters.queues[row.queue] -= 1
             urls.states[row.id] = UrlState.LEASED
-            self.note_lease(lease)
+            self.changed_leases.add(row.id)
             tasks.append(
                 Task(
                     url_id=row.id,
-                    lease=lease.number,
+                    lease=lease.row.number,
                     url=row.url,
                     host=host.key,
                     depth=urls.depths[row.id],
                     attempt=row.attempts + 1,
                     hops=urls.hops[row.id],
-                    hopeless=is_hopeless(host.failures, host.unanswered),
+                    host_given_up=is_hopeless(host.row.failures, host.row.unanswered),
                     deaths=row.deaths,
-                    max_bytes=lease.allowed,
-                    is_last=lease.allowed < self.rules.max_task_bytes,
+                    max_bytes=lease.row.allowed,
+                    is_last_of_budget=lease.row.allowed < self.rules.max_task_bytes,
                     delay_s=host.delay_s,
-                    spent=host.spent,
+                    exhausted_budget=host.exhausted_budget,
                     sitemap_of=row.sitemap_of or "",
-                    before=tuple(map(Url, referrers)),
+                    referrer_chain=tuple(map(Url, referrers)),
                 )
             )
         return tasks
 
-    def take_back(
-        self,
-        lease: Lease,
-        feedback: HostFeedback | None,
-        now: float,
-        receipt: ReturnedTask | None = None,
-        *,
-        died: bool = False,
-    ) -> None:
-        """End a lease without a result, and let its URL wait again.
-
-        If it has crashed its worker, the URL may be given up instead.
-        """
-        host, hosts = lease.host, self.hosts
-        if feedback is None:
-            next_start = hosts.next_start_unknown(host, now)
-        else:
-            next_start = hosts.next_start_after(host, feedback)
-        self.end_lease(lease, next_start, now)
-        receipt = receipt or ReturnedTask()
-        hosts.count_received(host, min(receipt.received, lease.allowed))
-        self.budget.use(lease.allowed, receipt.received, short=receipt.short)
-        if died:
-            row = self.memory.urls.change(lease.url_id)
-            row.deaths += 1
-            if row.deaths >= MAX_DEATHS:
-                self.give_up(lease.url_id, now)
-                return
-        self.wait_again(lease.url_id, host)
-
     def end_lease(self, lease: Lease, next_start: float, now: float) -> None:
         """End a lease, and let its host rest."""
-        self.note_lease(lease)
+        self.changed_leases.add(lease.row.url)
         self.enqueue(lease.host, self.scheduler.end(lease, next_start=next_start, now=now))
-        domain = lease.host.domain
-        if not lease.shared:
-            self.memory.hosts.keep(domain.name, domain.worker, domain.kept_until)
+        if not lease.row.shared:
+            self.memory.hosts.bind_domain(lease.host.domain)
 
     def add_listed(self, url_id: int, links: Sequence[Link], now: float) -> int:
         """Add URLs that a sitemap lists: pages, or other sitemaps; return how many are new."""
@@ -420,92 +355,17 @@ class FrontierState:
         depth, hops = urls.depths[url_id], urls.hops[url_id]
         if is_sitemap(links[0]):
             path = UrlPath(depth, hops + 1, url_id)
-            growth = self.links.add(self.links.within_limit(links), path, now)
-        else:
-            growth = self.links.add(links, UrlPath(depth + 1, 0, url_id), now)
-            self.memory.figures.listed += len(growth.new_keys)
-        self.grow(growth)
-        return len(growth.new_keys)
-
-    # -- settling --------------------------------------------------------------------------------
-
-    def finish(self, settlement: Settlement, host: Host, attempt: Attempt) -> Growth:
-        """Record how a URL has ended, with its page and its links."""
-        task, page = settlement.task, settlement.page
-        urls = self.memory.urls
-        depth = urls.depths[task.url_id]  # it may have decreased since the URL was leased
-        if settlement.redirect:
-            step = UrlPath(depth, urls.hops[task.url_id] + 1, task.url_id)
-        else:
-            step = UrlPath(depth + 1, 0, task.url_id)
-        links = settlement.links[:LINKS_AT_ONCE]
-        growth = self.links.add(links, step, attempt.at, again=settlement.again)
-        is_repeated = attempt.outcome in REPEATED
-        duplicate_of = self.claims.duplicate_of(task.url_id) if is_repeated else None
-        page_id = page.page_id if page else None
-        repeats = Repetition(duplicate_of, settlement.similarity, settlement.own_similarity)
-        urls.finish(
-            task.url_id, attempt, growth.ids, page_id, repeats, redirect=settlement.redirect
-        )
-        self.outcomes[_reason(attempt)] += 1
-        records, row = settlement.records, settlement.row
-        if page is not None or records is not None or row is not None:
-            self.memory.pages.add_result(task.url_id, page_id, attempt.at, records, row)
-        if page is not None:
-            self._keep(page, task, host)
-            if host.limits.max_pages is not None:  # fewer requests at once may be allowed now
-                recalled = self.scheduler.release_slot(host, host.next_start, attempt.at, slots=0)
-                self.enqueue(host, recalled)
-        elif duplicate_of is not None:
-            self.claims.end_refusal(task.url_id)
-        else:
-            self.drop_claim(task.url_id)
-        self.grow(growth)
-        own, among = host.domain.name, None
-        if rest := settlement.links[LINKS_AT_ONCE:]:
-            among = sharing_links(settlement.links, own)
-            growth.left = LinksLeft(task.url_id, rest, own, among, attempt.at)
-            self.adding += 1
-        self.credit.share(links, own, among)
-        return growth
-
-    def _keep(self, page: KeptPage, task: Task, host: Host) -> None:
-        """Store a new page, or a new version of one that is visited again."""
-        claim = self.claims.keep(task.url_id)
-        assert claim is not None
-        assert page.page_id == claim.number, "a page has claimed its number"
-        if claim.again:
-            sketches = self.memory.pages.sketches([claim.number], -math.inf)
-            bands = sketches[claim.number].bands if sketches else b""
-            self.duplicates.replace(claim.number, bands, claim.sketch)
-            self.memory.pages.replace(task.url_id, page, task.depth, claim.sketch)
-        else:
-            self.memory.pages.add(task.url_id, page, task.depth, claim.sketch, claim.own)
-            self.hosts.count_page(host)
-
-    def give_up(self, url_id: int, now: float) -> None:
-        """End a URL that has crashed several workers: it is not tried again."""
-        self.drop_claim(url_id)
-        urls = self.memory.urls
-        # The links of an earlier visit are forgotten: a shorter path is followed over them first.
-        growth = self.links.add((), UrlPath(urls.depths[url_id] + 1, 0, url_id), now)
-        attempt = Attempt(
-            at=now, outcome=Outcome.GAVE_UP, cause=None, detail=POISON_WORDS, status=None
-        )
-        urls.finish(url_id, attempt, (), None, Repetition(), redirect=False)
-        self.outcomes[_reason(attempt)] += 1
-        self.grow(growth)
+            return self.add_links(self.links.within_limit(links), path, now)
+        new = self.add_links(links, UrlPath(depth + 1, 0, url_id), now)
+        self.memory.counters.listed += new
+        return new
 
     def drop_claim(self, url_id: int) -> None:
         """Free the number of a page that is not kept; let its duplicates be visited again."""
-        if (claim := self.claims.held(url_id)) is not None and not claim.again:
+        if (claim := self.claims.of_url.get(url_id)) is not None and not claim.again:
             self.duplicates.drop(claim)
         for duplicate in self.claims.drop(url_id):
             self.reopen(duplicate)
-
-
-def _reason(attempt: Attempt) -> Reason:
-    return Reason.of(attempt.outcome, attempt.cause, attempt.status)
 
 
 def _text(value: float) -> bytes:

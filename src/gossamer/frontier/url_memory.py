@@ -8,12 +8,13 @@ lag behind.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec.structs import astuple
+import msgspec
 
-from gossamer.frontier.contract import Link, Repetition, UrlPath
-from gossamer.frontier.id_table import IdTable
+from gossamer.frontier.commits import Pending
+from gossamer.frontier.contract import Link
+from gossamer.frontier.counters import UrlCounts
 from gossamer.model import Outcome
 from gossamer.stores.counting import WITHOUT_CAUSE, Reason
 from gossamer.stores.rows import (
@@ -27,106 +28,8 @@ from gossamer.stores.rows import (
 )
 from gossamer.stores.url_record import Attempt, UrlState
 
-
-class Pending:
-    """The changes that are collected for the next commit, and those of the commit under way.
-
-    Whoever reads a row asks here first, and the database only then: it may or may not have the
-    changes that are under way.
-    """
-
-    def __init__(self) -> None:
-        self.now = Changes()
-        """What is collected."""
-        self.before: Changes | None = None
-        """What is under way."""
-
-    def __iter__(self) -> Iterator[Changes]:
-        """Yield the changes that a reader has to know, the newest first."""
-        yield self.now
-        if self.before is not None:
-            yield self.before
-
-    def write(self, rows: Rows) -> Callable[[], None] | None:
-        """Begin a commit of what was collected; return what makes it durable, if that can wait."""
-        assert self.before is None, "one commit at a time"
-        self.before, self.now = self.now, Changes()
-        return rows.write(self.before)
-
-    def end(self) -> Changes:
-        """End the commit: what was under way is durable; return it."""
-        changes, self.before = self.before, None
-        assert changes is not None
-        return changes
-
-
-class UrlCounts:
-    """How many URLs of each depth are known, finished, and have a page; and when they were tried.
-
-    A URL costs a fraction of a microsecond each time that something of it changes here.
-    """
-
-    def __init__(self) -> None:
-        self._urls = array("q", [0])
-        self._finished = array("q", [0])
-        self._pages = array("q", [0])
-        self.first_attempt_at: float | None = None
-        self.last_attempt_at: float | None = None
-
-    def load(self, depths: Iterable[int], states: Iterable[int], pages: Iterable[int]) -> None:
-        """Count all URLs, given the depth, the state and the page of each."""
-        done = UrlState.DONE
-        for depth, state, page in zip(depths, states, pages, strict=True):
-            if depth >= len(self._urls):
-                self._grow(depth)
-            self._urls[depth] += 1
-            self._finished[depth] += state == done
-            self._pages[depth] += page > 0
-
-    def add(self, depth: int) -> None:
-        """Count a new URL."""
-        if depth >= len(self._urls):
-            self._grow(depth)
-        self._urls[depth] += 1
-
-    def move(self, before: int, depth: int, *, is_finished: bool, has_page: bool) -> None:
-        """Count a URL at another depth."""
-        if depth >= len(self._urls):
-            self._grow(depth)
-        self._urls[before] -= 1
-        self._urls[depth] += 1
-        if is_finished:
-            self._finished[before] -= 1
-            self._finished[depth] += 1
-        if has_page:
-            self._pages[before] -= 1
-            self._pages[depth] += 1
-
-    def finish(self, depth: int, *, is_new_page: bool) -> None:
-        """Count a URL that has ended; it has a page that it had not before, or none."""
-        self._finished[depth] += 1
-        if is_new_page:
-            self._pages[depth] += 1
-
-    def reopen(self, depth: int) -> None:
-        """Count a URL that had ended and waits again; it keeps its page."""
-        self._finished[depth] -= 1
-
-    def attempt(self, at: float) -> None:
-        """Note an attempt."""
-        if self.first_attempt_at is None:
-            self.first_attempt_at = at
-        self.last_attempt_at = at
-
-    def depth_counts(self) -> tuple[bytes, bytes, bytes]:
-        """Return the counters by depth as they are stored (`StoredCounts`)."""
-        return self._urls.tobytes(), self._finished.tobytes(), self._pages.tobytes()
-
-    def _grow(self, depth: int) -> None:
-        for counts in (self._urls, self._finished, self._pages):
-            counts.extend([0] * (depth + 1 - len(counts)))
-
-
+BUCKETS: Final = 65_536
+ID_BYTES: Final = 4
 MOST_ROWS: Final = 50_000
 """How many rows of waiting URLs are in memory, over all queues, if others are in the database."""
 CACHED_LINKS: Final = 8_000_000
@@ -137,6 +40,95 @@ _STORED = {UrlState.ASSIGNED: UrlState.QUEUED, UrlState.LEASED: UrlState.QUEUED}
 """The states that are stored as others."""
 
 
+class IdTable:
+    """A table of ids from 1 to 2**32 - 1 by hashes, in a dozen bytes for each entry.
+
+    Of one hash there may be several ids. Entries are in 65,536 small buckets by the first two bytes
+    of the hash, one after another, and are ids by searching the bytes. No bucket is ever large,
+    so no entry waits for a whole table to grow. Eight more bytes of the hash are stored: of 100
+    million entries two agree in all 80 bits with a probability of 4 in a billion.
+    """
+
+    def __init__(self, hash_bytes: int = 10) -> None:
+        """Prepare for hashes of which so many bytes count."""
+        self._buckets: list[bytes | bytearray] = [b""] * BUCKETS
+        self._end = hash_bytes
+        self._part = hash_bytes - 2
+        self._stride = self._part + ID_BYTES
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def find(self, key: bytes) -> int:
+        """Return the first id of a hash; 0 if there is none."""
+        bucket = self._buckets[key[0] << 8 | key[1]]
+        if not bucket:
+            return 0
+        stride, part, wanted = self._stride, self._part, key[2 : self._end]
+        at = bucket.find(wanted)
+        while at >= 0:
+            if not at % stride:
+                return int.from_bytes(bucket[at + part : at + stride], "little")
+            at = bucket.find(wanted, at + 1)
+        return 0
+
+    def last(self, key: bytes, limit: int) -> list[int]:
+        """Return the ids of a hash, the last ones first, at most `limit`."""
+        bucket, ids = self._buckets[key[0] << 8 | key[1]], []
+        for at in self._places(bucket, key[2 : self._end]):
+            ids.append(int.from_bytes(bucket[at + self._part : at + self._stride], "little"))
+            if len(ids) == limit:
+                break
+        return ids
+
+    def add(self, key: bytes, number: int) -> None:
+        """Add an id under a hash."""
+        place = key[0] << 8 | key[1]
+        bucket = self._buckets[place]
+        if not isinstance(bucket, bytearray):
+            bucket = self._buckets[place] = bytearray()
+        bucket += key[2 : self._end] + number.to_bytes(ID_BYTES, "little")
+        self._count += 1
+
+    def discard(self, key: bytes, number: int) -> None:
+        """Remove an id from a hash, if it is there."""
+        bucket = self._buckets[key[0] << 8 | key[1]]
+        if isinstance(bucket, bytearray):
+            wanted = number.to_bytes(ID_BYTES, "little")
+            for at in self._places(bucket, key[2 : self._end]):
+                if bucket[at + self._part : at + self._stride] == wanted:
+                    del bucket[at : at + self._stride]
+                    self._count -= 1
+                    return
+
+    def _places(self, bucket: bytes | bytearray, wanted: bytes) -> Iterator[int]:
+        """Yield where entries of a hash begin, from the end."""
+        stride = self._stride
+        at = bucket.rfind(wanted)
+        while at >= 0:
+            if not at % stride:
+                yield at
+            # The last place that begins before this one: a match may overlap the one ids.
+            at = bucket.rfind(wanted, 0, at + len(wanted) - 1)
+
+
+class UrlPath(msgspec.Struct, frozen=True):
+    """How a URL was ids: its path from a seed."""
+
+    depth: int
+    hops: int
+    parent: int | None
+
+
+class Repetition(NamedTuple):
+    """The page that a URL repeats, if it does, and how similar they are."""
+
+    duplicate_of: int | None = None
+    similarity: float | None = None
+    own_similarity: float | None = None
+
+
 class UrlMemory:
     """What is known of every URL."""
 
@@ -144,7 +136,8 @@ class UrlMemory:
         """Prepare; `with_times` if it matters when a URL was finished."""
         self._rows = rows
         self._pending = pending
-        self._table = IdTable()
+        self.ids = IdTable()
+        """By the key of a URL."""
         self.depths = array("H", [0])
         self.hops = bytearray(1)
         self.states = bytearray(1)
@@ -171,7 +164,7 @@ class UrlMemory:
     def load(self, known: KnownUrl) -> None:
         """Take in a URL that is stored; they come in the order of their ids."""
         assert known.id == len(self.states), "URLs are numbered without gaps"
-        self._table.add(known.key, known.id)
+        self.ids.add(known.key, known.id)
         self._append(known.depth, known.hops, known.state, known.host)
         if known.page is not None:
             self.pages[known.id] = known.page
@@ -180,10 +173,6 @@ class UrlMemory:
             self.finished_at[known.id] = known.finished_at
         if known.sitemap_of is not None:
             self._count_sitemap(known.sitemap_of)
-
-    def count_all(self) -> None:
-        """Count the URLs that were loaded."""
-        self.counts.load(self.depths[1:], self.states[1:], self.pages[1:])
 
     def _append(self, depth: int, hops: int, state: int, host: int) -> None:
         self.depths.append(min(depth, 65_535))
@@ -200,24 +189,20 @@ class UrlMemory:
 
     # -- which there are -------------------------------------------------------------------------
 
-    def find(self, keys: Iterable[bytes]) -> list[int]:
-        """Return the ids of the URLs with these keys; 0 for one that is not known."""
-        return [*map(self._table.find, keys)]
-
-    def add(self, link: Link, host: int, state: UrlState, found: UrlPath, now: float) -> int:
+    def add(self, link: Link, host: int, state: UrlState, path: UrlPath, now: float) -> int:
         """Add a URL that is not known, and return its id."""
         url_id = len(self.states)
-        depth, hops = found.depth, found.hops
+        depth, hops = path.depth, path.hops
         row = UrlRow(
-            url_id, link.url, link.key, host, state, depth, hops, found.parent, now, link.score
+            url_id, link.url, link.key, host, state, depth, hops, path.parent, now, link.score
         )
         if link.listing is not None:
-            row.lastmod, row.priority, row.sitemap_of = astuple(link.listing)
+            row.lastmod, row.priority, row.sitemap_of = msgspec.structs.astuple(link.listing)
             if row.sitemap_of is not None:
                 self._count_sitemap(row.sitemap_of)
-        self._table.add(link.key, url_id)
+        self.ids.add(link.key, url_id)
         self._append(depth, hops, state, host)
-        self.counts.add(self.depths[url_id])
+        self.counts.count(self.depths[url_id], 1)
         self.at_hand[url_id] = row
         self._pending.now.urls[url_id] = row
         return url_id
@@ -246,8 +231,8 @@ class UrlMemory:
     def read(self, ids: Sequence[int]) -> list[UrlRow]:
         """Return rows, in this order; those that are not at hand are read at once."""
         missing = [url_id for url_id in ids if url_id not in self.at_hand]
-        found = {row.id: row for row in self._rows.read_urls(missing)} if missing else {}
-        for url_id, row in found.items():
+        stored = {row.id: row for row in self._rows.read_urls(missing)} if missing else {}
+        for url_id, row in stored.items():
             row.depth, row.hops = self.depths[url_id], self.hops[url_id]
             state = UrlState(self.states[url_id])
             row.state = _STORED.get(state, state)
@@ -255,7 +240,7 @@ class UrlMemory:
                 if (change := changes.url_changes.get(url_id)) is not None:
                     row.parent = change.parent
                     break
-        return [self.at_hand.get(url_id) or found[url_id] for url_id in ids]
+        return [self.at_hand.get(url_id) or stored[url_id] for url_id in ids]
 
     def all(self) -> Iterator[UrlRow]:
         """Yield the rows of all URLs, in the order of discovery."""
@@ -276,32 +261,32 @@ class UrlMemory:
             steps.append((chains[-1], url_id, count))
         while steps:
             rows = self.read([url_id for _, url_id, _ in steps])
-            nearer = [
+            parents = [
                 (chain, row.parent, count)
                 for (chain, _, count), row in zip(steps, rows, strict=True)
                 if count and row.parent is not None
             ]
-            for (chain, _, _), parent in zip(
-                nearer, self.read([parent for _, parent, _ in nearer]), strict=True
-            ):
-                chain.append(parent.url)
-            steps = [(chain, parent, count - 1) for chain, parent, count in nearer]
+            rows = self.read([parent for _, parent, _ in parents])
+            for (chain, _, _), row in zip(parents, rows, strict=True):
+                chain.append(row.url)
+            steps = [(chain, parent, count - 1) for chain, parent, count in parents]
         return [tuple(chain[::-1]) for chain in chains]
 
     # -- changes ---------------------------------------------------------------------------------
 
-    def set_path(self, url_id: int, found: UrlPath) -> None:
+    def set_path(self, url_id: int, path: UrlPath) -> None:
         """Store a shorter path."""
-        if found.depth != (before := self.depths[url_id]):
+        if path.depth != (before := self.depths[url_id]):
             is_finished = self.states[url_id] == UrlState.DONE
             has_page = self.pages[url_id] > 0
-            self.counts.move(before, found.depth, is_finished=is_finished, has_page=has_page)
-        self.depths[url_id], self.hops[url_id] = found.depth, found.hops
+            self.counts.count(before, -1, -is_finished, -has_page)
+            self.counts.count(path.depth, 1, is_finished, has_page)
+        self.depths[url_id], self.hops[url_id] = path.depth, path.hops
         row = self.at_hand.get(url_id)
         if row is None:
-            self._change_stored(url_id, found.parent, None)
+            self._change_stored(url_id, path.parent, None)
         else:
-            row.depth, row.hops, row.parent = found.depth, found.hops, found.parent
+            row.depth, row.hops, row.parent = path.depth, path.hops, path.parent
             self._pending.now.urls[url_id] = row
 
     def bring_within(self, url_id: int, parent: int | None) -> None:
@@ -340,7 +325,7 @@ class UrlMemory:
         row.similarity = row.own_similarity = row.finished_at = None
         row.state = UrlState.UNSCORED
         self.states[url_id] = UrlState.UNSCORED
-        self.counts.reopen(self.depths[url_id])
+        self.counts.count(self.depths[url_id], 0, finished=-1)
         if self.finished_at is not None:
             self.finished_at[url_id] = float("inf")
         return reason
@@ -363,7 +348,9 @@ class UrlMemory:
         """Return the history of a URL."""
         count = self.row(url_id).attempts
         new = [
-            one for changes in (*self._pending,)[::-1] for one in changes.attempts.get(url_id, ())
+            attempt
+            for changes in (*self._pending,)[::-1]
+            for attempt in changes.attempts.get(url_id, ())
         ]
         stored = self._rows.read_attempts(url_id) if count > len(new) else []
         return [*stored[: count - len(new)], *new]
@@ -387,7 +374,7 @@ class UrlMemory:
         row.duplicate_of, row.similarity, row.own_similarity = repeats
         row.finished_at, row.redirect = attempt.at, redirect
         is_new_page = page is not None and not self.pages[url_id]
-        self.counts.finish(self.depths[url_id], is_new_page=is_new_page)
+        self.counts.count(self.depths[url_id], 0, 1, is_new_page)
         if page is not None:
             row.page = self.pages[url_id] = page
         self.add_attempt(row, attempt)

@@ -10,7 +10,8 @@ from heapq import heapify, heappop, heappush, nsmallest
 from itertools import islice
 from typing import Final
 
-from gossamer.frontier.url_memory import MOST_ROWS, Pending, UrlMemory
+from gossamer.frontier.commits import Pending
+from gossamer.frontier.url_memory import MOST_ROWS, UrlMemory
 from gossamer.stores.rows import Item, Rows, UrlRow
 from gossamer.stores.url_record import UrlState
 
@@ -67,20 +68,16 @@ class WaitingUrls:
         self._pending = pending
         self._urls = urls
         self._head = head
-        self._unscored: dict[int, None] = {}
+        self.unscored: dict[int, None] = {}
+        """The URLs that wait for their score."""
         self._last_unscored = 0
         self._is_in_order = True
         self._queues: dict[tuple[int, int], WaitingQueue] = {}
 
     def __repr__(self) -> str:
-        return f"<WaitingUrls: {len(self._unscored)} unscored, {len(self._queues)} queues>"
+        return f"<WaitingUrls: {len(self.unscored)} unscored, {len(self._queues)} queues>"
 
     # -- the URL queue ---------------------------------------------------------------------------
-
-    @property
-    def unscored(self) -> int:
-        """How many URLs wait for their score."""
-        return len(self._unscored)
 
     def add_unscored(self, url_id: int) -> None:
         """Let a URL wait for its score."""
@@ -88,24 +85,16 @@ class WaitingUrls:
             self._is_in_order = False
         else:
             self._last_unscored = url_id
-        self._unscored[url_id] = None
+        self.unscored[url_id] = None
 
     def first_unscored(self, limit: int) -> list[UrlRow]:
         """Return the first URLs of the URL queue, which stay there."""
         if not self._is_in_order:
-            self._unscored = dict.fromkeys(sorted(self._unscored))
+            self.unscored = dict.fromkeys(sorted(self.unscored))
             self._is_in_order = True
-        ids = [*islice(self._unscored, limit)]
+        ids = [*islice(self.unscored, limit)]
         self._urls.hold(ids)
         return [self._urls.at_hand[url_id] for url_id in ids]
-
-    def is_unscored(self, url_id: int) -> bool:
-        """Tell whether a URL waits for its score."""
-        return url_id in self._unscored
-
-    def take_unscored(self, url_id: int) -> None:
-        """Take a URL out of the URL queue."""
-        del self._unscored[url_id]
 
     # -- the priority queues ---------------------------------------------------------------------
 
@@ -120,10 +109,10 @@ class WaitingUrls:
                 yield host, queue, count
 
     def _queue(self, host: int, queue: int) -> WaitingQueue:
-        found = self._queues.get((host, queue))
-        if found is None:
-            found = self._queues[host, queue] = WaitingQueue()
-        return found
+        waiting = self._queues.get((host, queue))
+        if waiting is None:
+            waiting = self._queues[host, queue] = WaitingQueue()
+        return waiting
 
     def push(self, row: UrlRow) -> None:
         """Put a URL into the priority queue that its row names."""
@@ -183,18 +172,18 @@ class WaitingUrls:
         """Read the next URLs of a queue, of which none is in memory."""
         assert waiting.beyond, "the scheduler counts the URLs of each queue"
         after = waiting.bound
-        found: list[Item] = []
+        items: list[Item] = []
         # Those in memory alone count as far as all that is stored has been seen.
         unwritten = {item for item in self._unwritten(host, queue) if item > after}
-        while not found:
+        while not items:
             stored = self._rows.read_queue(host, queue, after, 2 * self._head)
-            found = [item for item in stored if self._is_there(item, queue)]
+            items = [item for item in stored if self._is_there(item, queue)]
             if len(stored) < 2 * self._head:
-                found = [*{*found, *unwritten}]
+                items = [*{*items, *unwritten}]
                 break
             after = stored[-1]
-            found = [*{*found, *(item for item in unwritten if item <= after)}]
-        waiting.head = nsmallest(self._head, found)
+            items = [*{*items, *(item for item in unwritten if item <= after)}]
+        waiting.head = nsmallest(self._head, items)
         waiting.beyond -= len(waiting.head)
         waiting.bound = waiting.head[-1]
         self._urls.hold(url_id for _, url_id in waiting.head)

@@ -40,15 +40,6 @@ class Candidate(msgspec.Struct, frozen=True):
     """How important its site says that it is, 0 to 1, if a sitemap says so."""
 
 
-class ReturnedTask(msgspec.Struct, frozen=True):
-    """What was received for a task that is given back."""
-
-    received: int = 0
-    """How many bytes of bodies."""
-    short: bool = False
-    """Whether it was broken off because what is left of the budget is too little for it."""
-
-
 class ContentKind(StrEnum):
     """The kind of a body: a page (HTML or text), which is read, or a file, which is not."""
 

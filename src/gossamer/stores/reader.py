@@ -195,7 +195,7 @@ class CrawlReader:
             ],
             queues=stored.queues,
             pages=stored.pages,
-            **asdict(counters),
+            **msgspec.structs.asdict(counters),
             hosts=stored.hosts,
             started_at=stored.first_attempt_at,
             last_at=stored.last_attempt_at,

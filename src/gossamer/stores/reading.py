@@ -81,7 +81,7 @@ class Counters(msgspec.Struct):
     """How many bytes of bodies were received."""
     short_at: int = 0
     """Under which limit of bytes the rest was too little for a task; 0: under none."""
-    reading: int = 0
+    seeds_pending: int = 0
     """1 while seeds are still to be added."""
     listed: int = 0
     """How many URLs were found in sitemaps."""
@@ -208,6 +208,22 @@ class CrawlCounts(Counters, kw_only=True):
     queues: dict[int, int]
     """How many URLs with a score wait, by priority queue."""
     pages: int
+    visits: int
+    """How often a page was fetched and kept."""
+    bytes: int
+    """The size of the pages that were read, decoded."""
+    received: int = 0
+    """How many bytes of bodies were received, as they were sent."""
+    short_at: int = 0
+    """Under which limit of bytes the rest was too little for a task; 0: under none."""
+    seeds_pending: int = 0
+    """1 while seeds are still to be added."""
+    listed: int = 0
+    """How many URLs were found in sitemaps."""
+    over_host_urls: int = 0
+    """How many links were left out, because their host has as many URLs as it may have."""
+    url_queue_peak: int = 0
+    """How many URLs have waited for their score at most."""
     hosts: int
     started_at: float | None
     """When the first attempt ended; None: there was none."""

@@ -50,7 +50,7 @@ class StoredCrawl(msgspec.Struct, frozen=True):
             return None
         if counts.relaxing:
             return "interrupted" if counts.closed else None
-        if not counts.unfinished and not counts.reading:
+        if not counts.unfinished and not counts.seeds_pending:
             return "complete"
         return (self.exhausted_by(counts) or "interrupted") if counts.closed else None
 

@@ -10,8 +10,8 @@ from gossamer.coordinator.outputs import own_state_folder
 from gossamer.coordinator.plan import named_sitemaps
 from gossamer.coordinator.scoring import SCORER_NOTE, unpack_report
 from gossamer.coordinator.summary import GivenUpHost, SeedReport, read_given_up, read_seeds
-from gossamer.frontier.queues import QueueTable
-from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.frontier.router import QueueTable
+from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.resumable import OutputState, key_of, read_states

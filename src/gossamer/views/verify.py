@@ -122,7 +122,9 @@ async def _open_tables(request: ReadRequest) -> AsyncIterator[CrawlTables]:
             tables = SqliteReader(
                 copy.connection, copy.where, reader.directory, running=running, closed=closed
             )
-            copied = StoredCrawl(tables, read_options(await tables.metadata(OPTIONS_NAME), copy.where))
+            copied = StoredCrawl(
+                tables, read_options(await tables.metadata(OPTIONS_NAME), copy.where)
+            )
             yield CrawlTables(crawl=copied, reader=tables, wrong_rows=copy.wrong)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.coordinator.plan import StoredOptions
-from gossamer.frontier.queues import QueueTable
+from gossamer.frontier.router import QueueTable
 from gossamer.stores.counting import Reason
 from gossamer.stores.rows import unpack_links
 from gossamer.urls import Scope, normalise, parse_seed

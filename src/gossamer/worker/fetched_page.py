@@ -66,7 +66,7 @@ def shown_page(
     """
     assert claim.page_id is not None
     content_type = response.headers.get("content-type")
-    link_at = max(len(task.before) - task.hops, 0)
+    link_at = max(len(task.referrer_chain) - task.hops, 0)
     return Page(
         id=claim.page_id,
         url=task.url,
@@ -81,8 +81,8 @@ def shown_page(
         fetched_at=fetched_at,
         is_revisit=claim.again,
         headers=response.headers,
-        found_on=task.before[link_at - 1] if link_at else None,
-        redirected_from=task.before[link_at:],
+        found_on=task.referrer_chain[link_at - 1] if link_at else None,
+        redirected_from=task.referrer_chain[link_at:],
         exchange=response.exchange,
         coded_body=response.wire_body if response.coding else None,
         language=parsed.language or header_language(response.headers),

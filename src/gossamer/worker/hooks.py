@@ -69,25 +69,21 @@ def end_of(settlement: Settlement) -> FinishedUrl:
         cause=settlement.cause,
         detail=settlement.detail,
         depth=task.depth,
-        found_on=task.before[-1] if task.before else None,
+        found_on=task.referrer_chain[-1] if task.referrer_chain else None,
         redirected_to=settlement.links[0].url if is_redirect else None,
         attempts=task.attempt,
         page_id=page.page_id if page else None,
     )
 
 
-async def report_pending_depths(store: FrontierClient, modules: Modules) -> None:
-    """Tell the modules of all shorter paths that they have not heard of yet."""
+async def report_depths(store: FrontierClient, modules: Modules) -> None:
+    """Tell the modules, at the end, which pages are nearer than they know.
+
+    The depths are durable before; after a crash they are told again at the next end.
+    """
     while pages := await store.pending_depth_changes(REPORTED_AT_ONCE):
-        await report_depths(store, modules, pages)
-
-
-async def report_depths(
-    store: FrontierClient, modules: Modules, pages: Sequence[tuple[int, int]]
-) -> None:
-    """Tell the modules of shorter paths, once those are durable; a crash repeats what it cuts."""
-    if modules.hooks.depths:
-        await store.commit()
-        for page_id, depth in pages:
-            await modules.depth_changed(page_id, depth)
-    await store.confirm_depth_changes(pages)
+        if modules.hooks.depths:
+            await store.commit()
+            for page_id, depth in pages:
+                await modules.depth_changed(page_id, depth)
+        await store.confirm_depth_changes(pages)

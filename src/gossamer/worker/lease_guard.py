@@ -33,7 +33,9 @@ class LeaseGuard:
         on_received: Callable[[int], None] | None = None,
     ) -> None:
         self.task = task
-        self.allowance = Allowance(task.max_bytes, is_last=task.is_last, on_received=on_received)
+        self.allowance = Allowance(
+            task.max_bytes, is_last=task.is_last_of_budget, on_received=on_received
+        )
         self.is_delivering = False
         """Whether its page is at the modules, or beyond."""
         self.is_settling = False

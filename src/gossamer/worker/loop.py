@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from gossamer.frontier.contract import HostFeedback, Settled, Task
-from gossamer.model import ReturnedTask
+from gossamer.frontier.contract import HostFeedback, ReturnedTask, Settled, Task
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.lease_guard import LeaseGuard, still_held
 from gossamer.worker.pipeline import Pipeline
@@ -190,6 +189,6 @@ class Worker:
         now = self._context.clock()
         for guard in self._left:
             # Its host may have been asked a moment ago: whoever goes on begins with a pause.
-            feedback, receipt = HostFeedback(ended=now), ReturnedTask(guard.allowance.received)
-            await self._context.store.release(guard.task, feedback, now, receipt)
+            feedback, returned = HostFeedback(ended=now), ReturnedTask(guard.allowance.received)
+            await self._context.store.release(guard.task, feedback, now, returned)
             guard.allowance.end()

@@ -16,13 +16,14 @@ from gossamer.frontier.contract import (
     FrontierClient,
     HostFeedback,
     Link,
+    ReturnedTask,
     Settled,
     Settlement,
     StoredBody,
     Task,
+    as_claimed,
 )
-from gossamer.frontier.settling import as_claimed
-from gossamer.model import Cause, Event, EventKind, Outcome, Response, ReturnedTask
+from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.model.errors import CrawlError
 from gossamer.model.names import Sketch
 from gossamer.stores.bodies import BodyReader, read_content
@@ -64,7 +65,9 @@ class Settler:
         """Record a page that nobody has to see under its number: it claims that in one call."""
         settlement = self._completed(guard, settlement)
         guard.begin_settling(is_over=False)  # it may have to be compared with others first
-        settled = await self._context.store.keep(settlement, sketch, self._context.clock())
+        settled = await self._context.store.claim_and_settle(
+            settlement, sketch, self._context.clock()
+        )
         guard.is_settling = False
         return settled
 
@@ -73,9 +76,9 @@ class Settler:
     ) -> None:
         """Give a task back undone; `short`: what it was allowed to receive was too little."""
         # If others have a part of the budget, there may be enough of it the next time.
-        receipt = ReturnedTask(guard.allowance.received, short and guard.task.is_last)
+        returned = ReturnedTask(guard.allowance.received, short and guard.task.is_last_of_budget)
         store, now = self._context.store, self._context.clock()
-        await store.release(guard.task, feedback, now, receipt)
+        await store.release(guard.task, feedback, now, returned)
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
         """Tell with each visit what was received, and which pause its host asked for.
@@ -143,7 +146,7 @@ class PageKeeper:
         self._context = context
         self._settler = settler
         self._large_pages = large_pages
-        self._bodies = BodyReader(context.store.note)
+        self._bodies = BodyReader(context.store.metadata)
 
     async def keep(
         self,

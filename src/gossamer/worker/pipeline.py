@@ -77,9 +77,9 @@ class Pipeline:
 
     def _unasked(self, task: Task) -> Settlement | None:
         """Return how a task ends for which its host is not asked; None: it is."""
-        if task.hopeless:
+        if task.host_given_up:
             return settlements.gave_up(task, self._context.failures.last(task.host))
-        if task.spent:
+        if task.exhausted_budget:
             return settlements.over_budget(task)
         trap = self._context.traps.judge(task) if self._context.traps is not None else CLEAR
         is_unasked = trap.stop or is_deferred(trap, task)

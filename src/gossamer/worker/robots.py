@@ -140,7 +140,7 @@ class PoliteRobots:
         """Fetch on a slot of the store."""
         domain = self._domain_of(host)
         asked_at = self._clock()
-        while (moment := await self._store.acquire_slot(host, domain, asked_at)) is not None:
+        while (moment := await self._store.acquire_robots_slot(host, domain, asked_at)) is not None:
             await self._sleep_until(moment)
             asked_at = self._clock()
         feedback = HostFeedback(ended=0.0)
@@ -153,7 +153,7 @@ class PoliteRobots:
         finally:
             now = self._clock()
             feedback = msgspec.structs.replace(feedback, ended=now)
-            await self._store.release_slot(host, domain, feedback, now)
+            await self._store.release_robots_slot(host, domain, feedback, now)
         return response
 
     async def _sleep_until(self, moment: float) -> None:

@@ -93,7 +93,7 @@ def gave_up(task: Task, last: HostFailure | None) -> Settlement:
 
 def over_budget(task: Task) -> Settlement:
     """Settle a task of a host whose budget is used up."""
-    words = f"the {task.spent} of its host is used up"
+    words = f"the {task.exhausted_budget} of its host is used up"
     return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=words)
 
 

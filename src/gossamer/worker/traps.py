@@ -104,7 +104,7 @@ class TrapWatch:
 
     async def _load(self, name: HostKey, host: _Counted) -> None:
         """Go on with what others have counted of a host, if they have."""
-        stored = await self._store.note(TRAPS_NOTE + name)
+        stored = await self._store.metadata(TRAPS_NOTE + name)
         if stored is None:
             return
         try:
@@ -118,7 +118,7 @@ class TrapWatch:
     async def _save(self, name: HostKey, host: _Counted) -> None:
         if host.is_loaded:
             host.saved_at = host.counts.visits
-            await self._store.put_note(TRAPS_NOTE + name, msgspec.msgpack.encode(host.counts))
+            await self._store.put_metadata(TRAPS_NOTE + name, msgspec.msgpack.encode(host.counts))
 
 
 def is_deferred(verdict: TrapVerdict, task: Task) -> bool:

@@ -12,12 +12,12 @@ from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download.client import Client
 from gossamer.download.options import FetchOptions
-from gossamer.frontier.contract import HostFeedback, Leased, Settled, Settlement, Task
-from gossamer.frontier.queues import Draw, QueueTable
+from gossamer.frontier.contract import HostFeedback, Leased, ReturnedTask, Settled, Settlement, Task
+from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
-from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier
-from gossamer.model import Candidate, HostKey, Page, ReturnedTask, Url
+from gossamer.model import Candidate, HostKey, Page, Url
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.stores.rows import Changes, HostRow, PageRow, UrlRow
@@ -57,10 +57,10 @@ class RecordingStore(Frontier):
         task: Task,
         feedback: HostFeedback | None,
         now: float,
-        receipt: ReturnedTask | None = None,
+        returned: ReturnedTask | None = None,
     ) -> bool:
         self._end(task)
-        return await super().release(task, feedback, now, receipt)
+        return await super().release(task, feedback, now, returned)
 
     def _end(self, task: Task) -> None:
         self._step += 1

@@ -16,8 +16,7 @@ import trustme
 
 from gossamer.coordinator.scoring import PageRankHttp, build_pagerank
 from gossamer.download.options import FetchOptions
-from gossamer.frontier.scorers.openpagerank import Endpoint
-from gossamer.frontier.scorers.pagerank import PageRank, PageRankLimits
+from gossamer.frontier.scorers.pagerank import Endpoint, PageRank, PageRankLimits
 from gossamer.model import Candidate, HostKey, Url
 from gossamer.model.errors import UsageError
 from gossamer.testing import KeepOpen, Pause, Raw, Repeat, Reply, Reset, Web

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.coordinator.scoring import SCORER_NOTE, WatchedScorer, read_report
 from gossamer.frontier.rules import FrontierRules
-from gossamer.frontier.scorers import SafeScorer
+from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, HostKey, Url
 from gossamer.model.errors import CrawlError
@@ -54,7 +54,7 @@ def test_what_goes_unranked_is_counted_over_all_processes() -> None:
         assert (report.name, report.trouble, report.unranked) == ("moody", "the service is away", 6)
         assert one.said == [{"unranked": 2}]
         assert other.said == [{"unranked": 2}], "it has heard of it before it met it"
-        await store.put_note(SCORER_NOTE, b"{")
+        await store.put_metadata(SCORER_NOTE, b"{")
         with pytest.raises(CrawlError, match="the note of the scorer in the store is damaged"):
             await read_report(store)
 

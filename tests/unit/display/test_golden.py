@@ -26,7 +26,7 @@ from gossamer.display.status import (
     worker_remark,
 )
 from gossamer.display.summary import SEEDS_SHOWN, ending, outcome_reasons, seed_reasons
-from gossamer.frontier.scorers.contract import ScorerReport
+from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import Cause, CauseCount, Event, EventKind, HostKey, Outcome, Snapshot, Url
 from gossamer.outputs.contract import OutputReport
 from gossamer.stores.reading import HostView, WorkerView

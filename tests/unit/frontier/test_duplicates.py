@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from gossamer.frontier.claims import Claims, DuplicateIndex, LshIndex, Original, Unread
-from gossamer.frontier.contract import KeptPage, Link, UrlPath
+from gossamer.frontier.claims import Claims, DuplicateIndex, LshIndex
+from gossamer.frontier.contract import Claim, KeptPage, Link
 from gossamer.frontier.memory import CrawlMemory
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
+from gossamer.frontier.url_memory import UrlPath
 from gossamer.model import HostKey, Url
 from gossamer.model.names import Sketch
 from gossamer.stores.sqlite.rows import SqliteRows
@@ -30,20 +31,19 @@ class ClaimedPages:
         self.claims = Claims(0, [])
         self.duplicates = DuplicateIndex(self.memory, self.claims, similarity, KEEP_S, 0.0)
 
-    def claim(self, number: int, digest: bytes, now: float = 0.0) -> Original | Unread | int:
+    def claim(self, number: int, digest: bytes, now: float = 0.0) -> Claim:
         return self.duplicates.claim(number, digest, sketch(number), now)
 
     def keep(self, number: int, now: float) -> None:
         digest = b"%-16d" % number
-        assert self.claim(number, digest, now) == number
-        claim = self.claims.held(number)
-        assert claim is not None
+        assert self.claim(number, digest, now) == Claim(number)
+        claim = self.claims.of_url[number]
         link = Link(Url(f"http://a.test/{number}"), digest, HostKey("a.test"), "a.test")
         host = self.memory.hosts.id_of(link.host, link.domain)
         self.memory.urls.add(link, host, UrlState.TOO_DEEP, UrlPath(0, 0, None), now)
         page = KeptPage(page_id=number, size=1, digest=digest, content=b"", fetched_at=now)
         self.memory.pages.add(number, page, 0, claim.sketch)
-        self.claims.keep(number)
+        self.claims.fulfil(number)
 
     def expire(self, before: float, limit: int) -> None:
         """Forget some of the pages, as whoever expires contents does."""
@@ -68,9 +68,8 @@ def test_what_expires_leaves_nothing_behind() -> None:
 
 def test_what_is_given_up_leaves_nothing_behind() -> None:
     crawl = ClaimedPages()
-    assert crawl.claim(1, b"1" * 16) == 1
-    claim = crawl.claims.held(1)
-    assert claim is not None
+    assert crawl.claim(1, b"1" * 16) == Claim(1)
+    claim = crawl.claims.of_url[1]
     crawl.duplicates.drop(claim)
     assert len(crawl.duplicates) == 0
 
@@ -78,7 +77,7 @@ def test_what_is_given_up_leaves_nothing_behind() -> None:
 def test_nothing_is_remembered_where_everything_is_kept() -> None:
     crawl = ClaimedPages(similarity=None)
     for number in (1, 2):
-        assert crawl.duplicates.claim(number, b"s" * 16, sketch(1), 0.0) == number
+        assert crawl.duplicates.claim(number, b"s" * 16, sketch(1), 0.0) == Claim(number)
     assert len(crawl.duplicates) == 0
 
 
@@ -86,7 +85,7 @@ def test_samples_of_another_length_are_not_compared() -> None:
     crawl = ClaimedPages(similarity=0.1)
     crawl.claim(1, b"1" * 16)
     longer = Sketch(sketch(1).bands, bytes([1]) * 128)
-    assert crawl.duplicates.claim(2, b"2" * 16, longer, 0.0) == 2
+    assert crawl.duplicates.claim(2, b"2" * 16, longer, 0.0) == Claim(2)
 
 
 @pytest.mark.req("D10", "D11")

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from gossamer.frontier.queues import Draw, QueueTable
-from gossamer.frontier.router import SCORED_AT_ONCE, Router
+from gossamer.frontier.router import SCORED_AT_ONCE, Draw, QueueTable, Router
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, Url

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.frontier.queues import Draw, QueueRow, QueueTable
+from gossamer.frontier.router import Draw, QueueRow, QueueTable
 from gossamer.model.errors import UsageError
 
 counts = st.integers(1, 200)

@@ -105,7 +105,7 @@ def test_who_waits_while_its_host_is_asked_is_not_late_for_the_next_url() -> Non
         await asyncio.sleep(0.01)
         feedback = HostFeedback(ended=time.time())
         settlement = Settlement(task=task, outcome=Outcome.GONE, feedback=feedback)
-        await bench.session.settle(settlement, time.time())
+        await bench.store.settle(settlement, time.time())
         await bench.assign()
         bench.session.wake()
         (following,) = (await waiting).tasks
@@ -124,7 +124,7 @@ def test_what_was_settled_while_a_call_was_on_its_way_is_not_waited_for() -> Non
         settlement = Settlement(
             task=task, outcome=Outcome.GONE, feedback=HostFeedback(ended=asked_at)
         )
-        await bench.session.settle(settlement, asked_at)
+        await bench.store.settle(settlement, asked_at)
         await bench.assign()
         await asyncio.sleep(DELAY_S)
         leased = await bench.session.lease(0, 5, asked_at)
@@ -162,16 +162,18 @@ def test_stopped_it_sends_away_who_waits_and_leases_nothing_more() -> None:
 def test_slots_of_a_worker_that_died_are_given_back_and_no_others() -> None:
     async def story(bench: SessionBench) -> None:
         await bench.assign("http://a.test/1")
-        assert await bench.session.acquire_slot(HOST, HOST, time.time()) is None
-        assert await bench.session.acquire_slot(HOST, HOST, time.time()) is not None, (
+        assert await bench.session.acquire_robots_slot(HOST, HOST, time.time()) is None
+        assert await bench.session.acquire_robots_slot(HOST, HOST, time.time()) is not None, (
             "one at a time"
         )
         assert await bench.host_in_progress() == [1]
         await bench.session.take_back()
         assert await bench.host_in_progress() == [0]
         after = time.time() + DELAY_S
-        assert await bench.store.acquire_slot(HOST, HOST, after - 0.05) is not None, "it rests"
-        assert await bench.store.acquire_slot(HOST, HOST, after) is None, "by somebody else"
+        assert await bench.store.acquire_robots_slot(HOST, HOST, after - 0.05) is not None, (
+            "it rests"
+        )
+        assert await bench.store.acquire_robots_slot(HOST, HOST, after) is None, "by somebody else"
         await bench.session.take_back()
         assert await bench.host_in_progress() == [1]
 
@@ -182,9 +184,11 @@ def test_a_slot_that_was_released_is_not_given_back_again() -> None:
     async def story(bench: SessionBench) -> None:
         await bench.assign("http://a.test/1")
         now = time.time()
-        assert await bench.session.acquire_slot(HOST, HOST, now) is None
-        await bench.session.release_slot(HOST, HOST, HostFeedback(ended=now), now)
-        assert await bench.store.acquire_slot(HOST, HOST, now + 1) is None, "by somebody else"
+        assert await bench.session.acquire_robots_slot(HOST, HOST, now) is None
+        await bench.session.release_robots_slot(HOST, HOST, HostFeedback(ended=now), now)
+        assert await bench.store.acquire_robots_slot(HOST, HOST, now + 1) is None, (
+            "by somebody else"
+        )
         await bench.session.take_back()
         assert await bench.host_in_progress() == [1]
 

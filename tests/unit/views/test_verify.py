@@ -55,14 +55,14 @@ def claimed(number: int, *, again: bool = False, duplicate: int | None = None) -
     else:
         claims.give(1, bytes(16), None)
     if duplicate is not None:
-        claims.refuse(duplicate, number, 1)
+        claims.refuse(duplicate, number)
     return claims.pack(1) or b""
 
 
 def refused(number: int) -> bytes:
     """Return what is stored of a page that repeats another one."""
     claims = Claims(0, ())
-    claims.refuse(1, number, None)
+    claims.refuse(1, number)
     return claims.pack(1) or b""
 
 

@@ -66,7 +66,7 @@ def test_pages_that_were_visited_again(tmp_path: Path) -> None:
     async def run() -> None:
         rules = FrontierRules(scheduler=SchedulerRules(delay_s=0.0), revisit_s=3600.0)
         store = Frontier(SqliteRows(tmp_path / "crawl.sqlite"), rules, 0.0)
-        await store.put_note("options", msgspec.json.encode(OPTIONS))
+        await store.put_metadata("options", msgspec.json.encode(OPTIONS))
         await store.join(0, 0.0)
         await store.add_seeds([link("/")], 0.0)
         assert await visit(store, b"root", ["/a"], 1.0) == "http://a.test/"

@@ -8,10 +8,9 @@ import pytest
 from tests.contract.samples import digest_of, own_of, sketch_of
 from tests.unit.views.reading import broken, in_directory, listed_urls
 
-from gossamer.frontier.contract import THIS_PAGE, HostFeedback, Link, Settlement, Task
+from gossamer.frontier.contract import THIS_PAGE, HostFeedback, Link, Settlement, Task, as_claimed
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.service import Frontier
-from gossamer.frontier.settling import as_claimed
 from gossamer.model import Outcome, Url
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.urls import Scope
@@ -47,7 +46,7 @@ def test_the_pages_behind_it_stay_sound(tmp_path: Path) -> None:
             FrontierRules(scheduler=SchedulerRules(delay_s=0.0)),
             0.0,
         )
-        await store.put_note("options", msgspec.json.encode(OPTIONS))
+        await store.put_metadata("options", msgspec.json.encode(OPTIONS))
         await store.join(0, 0.0)
         await store.add_seeds([link(seed) for seed in SEEDS], 0.0)
         await store.prioritise([(one, 5.0) for one in await store.candidates(10)])

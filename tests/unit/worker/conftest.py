@@ -39,7 +39,7 @@ def task() -> Callable[..., Task]:
         depth: int = 0,
         attempt: int = 1,
         hops: int = 0,
-        hopeless: bool = False,
+        host_given_up: bool = False,
     ) -> Task:
         return Task(
             url_id=1,
@@ -49,7 +49,7 @@ def task() -> Callable[..., Task]:
             depth=depth,
             attempt=attempt,
             hops=hops,
-            hopeless=hopeless,
+            host_given_up=host_given_up,
         )
 
     return make

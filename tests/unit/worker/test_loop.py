@@ -170,7 +170,7 @@ def test_cancelled_it_gives_back_what_is_in_progress_and_the_host_rests(web: Web
             with pytest.raises(asyncio.CancelledError):
                 await running
             assert one.slots() == {"http://a.test/": UrlState.QUEUED}
-            assert one.store._budget.reserved == 0
+            assert one.store._state.budget.reserved == 0
             (host,) = await one.store.hosts(1, before)
             assert DELAY_S <= host.next_in_s <= DELAY_S + time.time() - before
             assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -200,12 +200,12 @@ def test_what_breaks_us_is_raised_and_its_url_given_back(slow_web: Web) -> None:
 def test_it_waits_for_a_budget_that_others_have_set_aside(slow_web: Web) -> None:
     async def program() -> None:
         async with bench(slow_web, *SEEDS, max_pages=1) as one:
-            allowed = one.store._budget.reserve()
+            allowed = one.store._state.budget.reserve()
             running = asyncio.create_task(one.worker.run())
             await asyncio.sleep(0.02)
             assert one.worker.starved
             assert slow_web.requests == []
-            one.store._budget.use(allowed, 0)
+            one.store._state.budget.use(allowed, 0)
             one.worker.wake()
             await asked(slow_web, 1)
             one.worker.stop()
@@ -242,11 +242,11 @@ def test_leases_are_renewed_while_their_work_goes_on(
         async with bench(web, "http://a.test/") as one:
             running = asyncio.create_task(one.worker.run())
             await asked(web, 1)
-            (lease,) = one.store._scheduler.leases.all()
-            before = lease.deadline
+            (lease,) = one.store._scheduler.leases.of_url.values()
+            before = lease.row.deadline
             await asyncio.sleep(0.2)
-            assert one.store._scheduler.leases.all() == [lease]
-            assert lease.deadline > before
+            assert [*one.store._scheduler.leases.of_url.values()] == [lease]
+            assert lease.row.deadline > before
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
@@ -314,7 +314,7 @@ def test_leaving_it_gives_back_requests_and_settles_what_modules_have_seen(web: 
                 "http://a.test/": UrlState.DONE,
                 "http://b.test/": UrlState.QUEUED,
             }
-            assert one.store._budget.reserved == 0
+            assert one.store._state.budget.reserved == 0
 
     asyncio.run(program())
 
@@ -339,7 +339,7 @@ def test_what_it_was_given_while_it_left_is_given_back_unasked(
             go_on.set()
             await running
             assert states(one) == [UrlState.QUEUED] * 3
-            assert one.store._budget.reserved == 0
+            assert one.store._state.budget.reserved == 0
 
     asyncio.run(program())
     assert slow_web.requests == []

@@ -13,11 +13,12 @@ from gossamer.frontier.contract import (
     Claim,
     FrontierClient,
     HostFeedback,
+    ReturnedTask,
     Settled,
     Settlement,
     Task,
 )
-from gossamer.model import Event, EventKind, HostKey, Outcome, Page, ReturnedTask, Url
+from gossamer.model import Event, EventKind, HostKey, Outcome, Page, Url
 from gossamer.model.names import Sketch
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
@@ -40,9 +41,9 @@ class FakeStore:
         self._claim = claim
         self.settlements: list[Settlement] = []
         self.releases: list[HostFeedback | None] = []
-        self.receipts: list[ReturnedTask | None] = []
+        self.returned: list[ReturnedTask | None] = []
 
-    async def note(self, _name: str) -> bytes | None:
+    async def metadata(self, _name: str) -> bytes | None:
         return None
 
     async def claim(
@@ -59,14 +60,11 @@ class FakeStore:
         _task: Task,
         feedback: HostFeedback | None,
         _now: float,
-        receipt: ReturnedTask | None = None,
+        returned: ReturnedTask | None = None,
     ) -> bool:
         self.releases.append(feedback)
-        self.receipts.append(receipt)
+        self.returned.append(returned)
         return True
-
-    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
-        pass
 
     async def commit(self) -> None:
         pass
@@ -192,7 +190,7 @@ def test_a_hopeless_host_is_not_asked(site: Web, task: MakeTask) -> None:
 
     async def program(pipeline: Pipeline) -> None:
         site.clear_requests()
-        await pipeline.work(held(task(hopeless=True)))
+        await pipeline.work(held(task(host_given_up=True)))
         assert site.requests == []
 
     run(site, store, program)

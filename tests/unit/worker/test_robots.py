@@ -86,15 +86,17 @@ def test_on_another_host_a_slot_is_acquired_and_released(web: Web, store: Fronti
     web.site("b.test").reply("/rules", Reply(body="", delay_s=0.05))
 
     async def program(robots: PoliteRobots) -> None:
-        assert await store.acquire_slot(B, "b.test", time.time()) is None  # somebody is there
+        assert (
+            await store.acquire_robots_slot(B, "b.test", time.time()) is None
+        )  # somebody is there
         async with robots.holding(A, DELAY_S):
             judging = asyncio.create_task(robots.judge(A_HOME))
             await asyncio.sleep(0.2)
             assert web.requests_to("b.test") == []
             left = time.time()
-            await store.release_slot(B, "b.test", HostFeedback(ended=left), left)
+            await store.release_robots_slot(B, "b.test", HostFeedback(ended=left), left)
             assert (await judging).allowed
-        moment = await store.acquire_slot(B, "b.test", time.time())
+        moment = await store.acquire_robots_slot(B, "b.test", time.time())
         assert moment is not None
         (asked,) = web.requests_to("b.test")
         assert time.monotonic() + (moment - time.time()) >= asked.ended + DELAY_S
@@ -111,7 +113,7 @@ def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: Frontier) 
         web.site(name).reply("/rules", Reply(body="User-agent: *\nDisallow: /no", delay_s=0.05))
     hosts = {A: A_HOME, B: B_HOME}
     for host in hosts:
-        assert asyncio.run(store.acquire_slot(host, str(host), time.time())) is None
+        assert asyncio.run(store.acquire_robots_slot(host, str(host), time.time())) is None
 
     async def program(robots: PoliteRobots) -> None:
         async def visit(host: HostKey) -> None:
@@ -122,7 +124,7 @@ def test_a_place_that_waits_for_robots_txt_is_shared(web: Web, store: Frontier) 
             assert last <= time.monotonic()
             assert slot.feedback is not None
             assert slot.feedback.ended - time.time() >= last - time.monotonic()
-            await store.release_slot(host, str(host), slot.feedback, time.time())
+            await store.release_robots_slot(host, str(host), slot.feedback, time.time())
 
         await asyncio.gather(visit(A), visit(B))
 
@@ -144,7 +146,7 @@ def test_a_host_of_an_acquired_slot_that_asks_for_time_gets_it(web: Web, store: 
     async def program(robots: PoliteRobots) -> None:
         async with robots.holding(A, DELAY_S):
             assert (await robots.judge(A_HOME)).refusal is Outcome.ROBOTS_UNREACHABLE
-        moment = await store.acquire_slot(B, "b.test", time.time())
+        moment = await store.acquire_robots_slot(B, "b.test", time.time())
         assert moment is not None
         assert 35 < moment - time.time() <= 40
 
@@ -168,7 +170,7 @@ def test_who_is_cancelled_leaves_the_place_and_the_host_its_pause(
         visiting.cancel()
         await asyncio.gather(visiting, return_exceptions=True)
         await asyncio.sleep(0)
-        moment = await store.acquire_slot(B, "b.test", before)
+        moment = await store.acquire_robots_slot(B, "b.test", before)
         assert moment is not None
         assert before + DELAY_S <= moment <= time.time() + DELAY_S
 
@@ -185,7 +187,7 @@ def test_an_acquired_slot_is_released_within_a_lease(web: Web, store: Frontier) 
         async with robots.holding(A, DELAY_S):
             with pytest.raises(LeaseLostError):
                 await robots.judge(A_HOME)
-        moment = await store.acquire_slot(B, "b.test", time.time())
+        moment = await store.acquire_robots_slot(B, "b.test", time.time())
         assert moment is not None
         assert moment <= time.time() + DELAY_S, "only its pause is left"
 

@@ -4,8 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.frontier.contract import Claim, HostFeedback, KeptPage, Link, Settlement, Task
-from gossamer.frontier.settling import as_claimed
+from gossamer.frontier.contract import (
+    Claim,
+    HostFeedback,
+    KeptPage,
+    Link,
+    Settlement,
+    Task,
+    as_claimed,
+)
 from gossamer.model import Cause, Headers, HostKey, Outcome, Response, Url
 from gossamer.model.names import ContentKind
 from gossamer.policy import TREATMENTS, RobotsVerdict
@@ -196,7 +203,7 @@ def test_a_page_that_is_not_kept_is_paid_for(task: MakeTask) -> None:
 def test_a_hopeless_host_is_not_asked(task: MakeTask) -> None:
     last, words = HostFailure(Cause.STATUS_RATE_LIMITED, 429), "its host has failed too often"
     for failure, detail in ((None, words), (last, f"{words}: 429 Too Many Requests")):
-        settled = settlements.gave_up(task(hopeless=True), failure)
+        settled = settlements.gave_up(task(host_given_up=True), failure)
         assert (settled.outcome, settled.feedback) == (Outcome.GAVE_UP, None)
         assert (settled.cause, settled.status) == (failure or (None, None))
         assert settled.detail == detail

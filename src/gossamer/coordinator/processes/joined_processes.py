@@ -78,8 +78,6 @@ class JoinedServices(msgspec.Struct, frozen=True, kw_only=True):
 
     clock: Callable[[], float]
     say: Say
-    follows_depths: bool = True
-    """Whether a module, here or in a worker, wants to know of shorter paths."""
     modules: ServedModules | None = None
     """The modules of the coordinator; None: they are not here, and who wants them waits."""
 
@@ -95,9 +93,7 @@ class _Process:
         self.heard_at = owner.services.clock()
         self._owner = owner
         services = owner.services
-        self.session = WorkerSession(
-            owner.store, services.clock, follows_depths=services.follows_depths, in_commits=True
-        )
+        self.session = WorkerSession(owner.store, services.clock, in_commits=True)
         self.server = QueueServer(
             JOINED_CONTRACTS,
             self._served(),
@@ -169,8 +165,8 @@ class JoinedProcesses:
 
     async def begin(self) -> None:
         """Say hello to those that have joined before."""
-        self.store.put_metadata(OVER_NOTE, b"")
-        for name, number in read_joined(await self.store.note(JOINED_NAME)).items():
+        self.store.post_metadata(OVER_NOTE, b"")
+        for name, number in read_joined(await self.store.metadata(JOINED_NAME)).items():
             self._noted[name] = number
             self._processes[name] = _Process(name, number, self)
             self._connections.expect(name)
@@ -223,7 +219,7 @@ class JoinedProcesses:
     async def finish(self, ended_by: str) -> None:
         """Tell all of them that the crawl is over, and wait a moment for them to leave."""
         self._over = ended_by
-        self.store.put_metadata(OVER_NOTE, ended_by.encode())
+        self.store.post_metadata(OVER_NOTE, ended_by.encode())
         for process in self._processes.values():
             process.end(ended_by)
         with suppress(TimeoutError):
@@ -295,7 +291,7 @@ class JoinedProcesses:
         found = {process.name: process.number for process in self._processes.values()}
         if found != self._noted:
             self._noted = found
-            self.store.put_metadata(JOINED_NAME, msgspec.msgpack.encode(found))
+            self.store.post_metadata(JOINED_NAME, msgspec.msgpack.encode(found))
 
     def _raise_what_broke(self) -> None:
         for process in self._processes.values():

@@ -50,8 +50,6 @@ class WorkerServices(msgspec.Struct, frozen=True, kw_only=True):
     """The store, where workers reach it through this process only."""
     outlives: bool = False
     """Whether another process may take over that store while the workers live."""
-    follows_depths: bool = True
-    """Whether a module, here or in a worker, wants to know of shorter paths."""
     modules: ServedModules | None = None
     """The modules of this process, if it has any."""
     lock: int | None = None
@@ -79,7 +77,6 @@ class WorkerClient:
             self._session = WorkerSession(
                 services.store,
                 services.clock,
-                follows_depths=services.follows_depths,
                 outlives=services.outlives,
             )
         self._channel: Channel | None = None

@@ -48,7 +48,7 @@ from gossamer.worker.context import WorkerContext
 from gossamer.worker.cookies import CookieJars
 from gossamer.worker.crash_note import CrashNote, PagesInHand
 from gossamer.worker.fetched_page import PageRows
-from gossamer.worker.hooks import Modules, report_pending_depths
+from gossamer.worker.hooks import Modules, report_depths
 from gossamer.worker.large_pages import UnusedMemory, give_back_memory
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
@@ -86,7 +86,7 @@ async def open_worker_context(
     client = await stack.enter_async_context(
         Client(plan.fetch_options(), plan.addresses, own.dns, settings_for, own.address_locks)
     )
-    link_filter = LinkFilter(await seeded_scope(plan, store.note), plan.domain_of)
+    link_filter = LinkFilter(await seeded_scope(plan, store.metadata), plan.domain_of)
     return WorkerContext(
         store=store,
         client=client,
@@ -116,11 +116,11 @@ async def open_body_writer(
     plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
 ) -> BodyWriter | None:
     """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
-    place = read_place(await store.note(BODIES_NAME))
+    place = read_place(await store.metadata(BODIES_NAME))
     if place is None:
         return None
     options = plan.options
-    identity = (await store.note(IDENTITY_NAME) or b"").decode()
+    identity = (await store.metadata(IDENTITY_NAME) or b"").decode()
     folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
     keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
     rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
@@ -317,9 +317,8 @@ class WorkerProcess:
                 asyncio.create_task(_give_back_regularly()),
             ]
             try:
-                await report_pending_depths(store, context.modules)
                 await self._worker.run()
-                await report_pending_depths(store, context.modules)  # found elsewhere
+                await report_depths(store, context.modules)
             finally:
                 for one in signs:
                     one.cancel()

@@ -1,30 +1,67 @@
-"""The scorer `page-number`: the number in a page's name, larger first.
+"""What a scorer is, and the scorers that need nothing but the URL and the crawl's own links.
 
-The name of a page is the last segment of its path that is not empty, percent-decoded, without its
-extension (a last dot with a letter after it). Its number is the last run of the digits 0 to 9. The
-query does not count.
-
-    /doc17.html              17
-    /2020/chapter-3.html     3
-    /part2-section10.html    10
-    /007                     7
-    /page/17/                17
-    /v1.25                   25      no letter after the dot: not an extension
-    /track9.mp3              9       the digit of the extension does not count
-    /movie.mp4               none
-    /doc%2017.html           17      %20 is a space, not a 20
-    /index.html              none
-    /                        none
-    /list?page=4             none
+A scorer gets batches of candidates and returns numbers, from 0 (fetched first) to 100 (last): it
+decides the order and nothing else. Strict scorers have URLs fetched exactly in that order, others
+only make a URL more or less likely to be next.
 """
 
 import math
 import re
 from collections.abc import Sequence
+from typing import Final, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
-from gossamer.frontier.scorers.contract import FIRST, LAST, MIDDLE
+import msgspec
+
 from gossamer.model import Candidate, Url
+
+FIRST: Final = 0.0
+"""The score of URLs to fetch first."""
+MIDDLE: Final = 50.0
+"""The score of URLs about which nothing is known."""
+LAST: Final = 100.0
+"""The score of URLs to fetch last."""
+
+_EXTENSION = re.compile(r"\.[A-Za-z][^.]*\Z")
+_DIGITS = re.compile(r"[0-9]+")
+_MAX_DIGITS = 330
+"""The score of a longer number is 0 as a float, and Python may refuse to parse it."""
+
+
+class Scorer(Protocol):
+    """A scorer of URLs, in batches. A wrong score changes the order, and never loses a page."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line and in messages."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether URLs are fetched exactly in the order of their scores, equal ones as they came.
+
+        Otherwise queues are drawn at random, those of lower scores more often.
+        """
+
+    async def score(self, candidates: Sequence[Candidate]) -> list[float]:
+        """Return one score for each candidate, from FIRST to LAST; never raise, never NaN."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What a scorer that holds resources also has."""
+
+    async def close(self) -> None:
+        """Release everything; the scorer is not used again."""
+
+
+class ScorerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong with the scorer of a crawl."""
+
+    name: str
+    trouble: str
+    """The last trouble, as one sentence for people."""
+    unranked: int
+    """How many URLs it could not rank: they were ordered in another way."""
 
 
 class Depth:
@@ -81,14 +118,26 @@ def importance(candidate: Candidate) -> float:
     return LAST * (1 - math.log1p(credit) / math.log1p(top))
 
 
-_EXTENSION = re.compile(r"\.[A-Za-z][^.]*\Z")
-_DIGITS = re.compile(r"[0-9]+")
-_MAX_DIGITS = 330
-"""The score of a longer number is 0 as a float, and Python may refuse to parse it."""
-
-
 class PageNumber:
-    """Fetches pages by the number in their name, the largest first, those without one last."""
+    """Fetches pages by the number in their name, the largest first, those without one last.
+
+    The name of a page is the last segment of its path that is not empty, percent-decoded, without
+    its extension (a last dot with a letter after it). Its number is the last run of the digits 0 to
+    9. The query does not count.
+
+        /doc17.html              17
+        /2020/chapter-3.html     3
+        /part2-section10.html    10
+        /007                     7
+        /page/17/                17
+        /v1.25                   25      no letter after the dot: not an extension
+        /track9.mp3              9       the digit of the extension does not count
+        /movie.mp4               none
+        /doc%2017.html           17      %20 is a space, not a 20
+        /index.html              none
+        /                        none
+        /list?page=4             none
+    """
 
     name = "page-number"
     strict = True
@@ -105,8 +154,8 @@ class PageNumber:
 def digits_in_name(url: Url) -> str | None:
     """Return the number in the page's name as it is written, None if it has none."""
     name = urlsplit(url).path.rstrip("/").rpartition("/")[2]
-    found = _DIGITS.findall(_EXTENSION.sub("", unquote(name)))
-    return found[-1] if found else None
+    numbers = _DIGITS.findall(_EXTENSION.sub("", unquote(name)))
+    return numbers[-1] if numbers else None
 
 
 def _score(digits: str | None) -> float:

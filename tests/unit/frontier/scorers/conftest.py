@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from gossamer.frontier.scorers import Scorer
+from gossamer.frontier.scorers.builtin import Scorer
 from gossamer.model import Candidate, HostKey, Url
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.frontier.scorers import Depth
+from gossamer.frontier.scorers.builtin import Depth
 from gossamer.model import Candidate
 
 

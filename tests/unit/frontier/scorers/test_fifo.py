@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.frontier.scorers import Fifo
+from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.model import Candidate
 
 

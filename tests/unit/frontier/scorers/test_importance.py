@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.frontier.scorers import Importance
+from gossamer.frontier.scorers.builtin import Importance
 from gossamer.model import Candidate
 
 anything = st.floats() | st.integers()

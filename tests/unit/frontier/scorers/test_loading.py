@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.frontier.scorers import SCORERS, Fifo, choose, is_strict, load
+from gossamer.frontier.scorers.builtin import Fifo
+from gossamer.frontier.scorers.loading import SCORERS, choose, is_strict, load
 from gossamer.model import Candidate
 from gossamer.model.errors import UsageError
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.frontier.scorers.openpagerank import (
+from gossamer.frontier.scorers.pagerank import (
     MAX_ANSWER_BYTES,
     MAX_DOMAINS,
     Answer,

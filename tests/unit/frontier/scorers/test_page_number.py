@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.frontier.scorers import PageNumber
-from gossamer.frontier.scorers.builtin import digits_in_name
+from gossamer.frontier.scorers.builtin import PageNumber, digits_in_name
 from gossamer.model import Candidate, Url
 
 pytestmark = pytest.mark.req("F1")

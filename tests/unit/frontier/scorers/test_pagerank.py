@@ -7,13 +7,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gossamer.frontier.scorers.openpagerank import Answer, Endpoint, Question
 from gossamer.frontier.scorers.pagerank import (
     FAILURES_IN_A_ROW,
     FIRST_PAUSE_S,
+    Answer,
     BreakerState,
+    Endpoint,
     PageRank,
     PageRankLimits,
+    Question,
 )
 from gossamer.model import Candidate, Headers
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from gossamer.frontier.scorers import Depth, SafeScorer
+from gossamer.frontier.scorers.builtin import Depth
+from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.model import Candidate
 
 MakeCandidate = Callable[..., Candidate]

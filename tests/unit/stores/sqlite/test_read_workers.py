@@ -66,7 +66,7 @@ def test_a_damaged_note_is_told(tmp_path: Path) -> None:
         with CrawlDirectory(tmp_path) as directory:
             store = Frontier(SqliteRows(directory.database), FrontierRules(), 10.0)
             await store.join(0, 10.0)
-            await store.put_note(WORKERS_NAME, b"?")
+            await store.put_metadata(WORKERS_NAME, b"?")
             await store.commit()
             with pytest.raises(CrawlError, match="workers"):
                 await read(tmp_path, 10.0)
