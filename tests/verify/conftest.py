@@ -88,7 +88,7 @@ class CrawlLab:
     async def crawl_into(self, rows: Rows, pages: int | None = None, **options: object) -> str:
         """Crawl into rows, and close them."""
         plan = self.plan(**options)
-        store = Frontier(rows, plan.store_rules(strict=False), time.time())
+        store = Frontier(rows, plan.frontier_rules(strict=False), time.time())
         try:
             await store.put_note("options", pack_options(plan.options))
             return await self.work(store, plan, pages)
@@ -103,7 +103,7 @@ class CrawlLab:
     async def running(self, plan: Plan) -> AsyncIterator[Frontier]:
         """Give the store of a crawl in the Redis, which is left as it is in the end."""
         rows = self.rows()
-        store = Frontier(rows, plan.store_rules(strict=False), time.time())
+        store = Frontier(rows, plan.frontier_rules(strict=False), time.time())
         await store.put_note("options", pack_options(plan.options))
         try:
             yield store

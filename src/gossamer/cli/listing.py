@@ -15,7 +15,7 @@ from gossamer.config.host_rules import HostPattern
 from gossamer.config.host_table import shown_table
 from gossamer.config.report import Setting
 from gossamer.config.values import NONE
-from gossamer.coordinator.plan import starts_of
+from gossamer.coordinator.plan import start_urls
 from gossamer.display import printable
 from gossamer.download.host_settings import HostSetting, HostSettings
 from gossamer.frontier.scorers import SCORERS, is_strict
@@ -29,7 +29,7 @@ def describe_host(loaded: Loaded, host: str) -> list[Setting]:
 
     Without a scheme that of a seed of this host counts, or else https.
     """
-    seeds = starts_of(loaded.options)
+    seeds = start_urls(loaded.options)
     url = _url_of(host, seeds)
     return [
         Setting(one.key.name, _shown(one), _source(one, loaded), one.key.help)

@@ -74,7 +74,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     say: Say = lambda _level, _words: None
 
 
-class LedCrawl(msgspec.Struct, frozen=True, kw_only=True):
+class OpenedCrawl(msgspec.Struct, frozen=True, kw_only=True):
     """An opened crawl: this process, and no other, is its frontier."""
 
     frontier: Frontier
@@ -121,7 +121,7 @@ class IdleRequest(msgspec.Struct, frozen=True, kw_only=True):
     say: Say = lambda _level, _words: None
 
 
-class IdleCrawl:
+class LockedCrawl:
     """A crawl that nobody works on, nor can while it is open."""
 
     def __init__(self, rows: Rows) -> None:
@@ -164,7 +164,7 @@ def begin_writing(
     return rows.write(changes) or (lambda: None)
 
 
-def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[LedCrawl]:
+def open_to_crawl(request: OpenRequest) -> AbstractAsyncContextManager[OpenedCrawl]:
     """Open a crawl, new or as it was left, and be the one that coordinates it."""
     match request.address.scheme:
         case "memory" | "sqlite" as scheme:
@@ -176,7 +176,7 @@ def open_for_work(request: OpenRequest) -> AbstractAsyncContextManager[LedCrawl]
     raise AssertionError(request.address.scheme)
 
 
-def open_idle(request: IdleRequest) -> AbstractAsyncContextManager[IdleCrawl]:
+def open_to_replay(request: IdleRequest) -> AbstractAsyncContextManager[LockedCrawl]:
     """Open a crawl that nobody works on, and keep it so; a CrawlError if somebody does."""
     match request.address.scheme:
         case "sqlite":
@@ -189,7 +189,9 @@ def open_idle(request: IdleRequest) -> AbstractAsyncContextManager[IdleCrawl]:
 
 
 @asynccontextmanager
-async def open_embedded_crawl(request: OpenRequest, *, in_memory: bool) -> AsyncIterator[LedCrawl]:
+async def open_embedded_crawl(
+    request: OpenRequest, *, in_memory: bool
+) -> AsyncIterator[OpenedCrawl]:
     """Open a crawl in a file, the given one or that of its directory, or in memory.
 
     The lock of its directory excludes other processes. The directory of a crawl in memory, if it
@@ -219,7 +221,7 @@ async def open_embedded_crawl(request: OpenRequest, *, in_memory: bool) -> Async
             raise
         frontier = Frontier(rows, request.rules, request.clock())
         try:
-            yield LedCrawl(
+            yield OpenedCrawl(
                 frontier=frontier,
                 rows=rows,
                 address=request.address,
@@ -233,12 +235,12 @@ async def open_embedded_crawl(request: OpenRequest, *, in_memory: bool) -> Async
 
 
 @asynccontextmanager
-async def open_idle_sqlite_crawl(request: IdleRequest) -> AsyncIterator[IdleCrawl]:
+async def open_idle_sqlite_crawl(request: IdleRequest) -> AsyncIterator[LockedCrawl]:
     """Keep others from working on a crawl in a file."""
     with CrawlDirectory(request.directory) as directory:
         rows = SqliteRows(request.address.path or directory.database)
         try:
-            yield IdleCrawl(rows)
+            yield LockedCrawl(rows)
         finally:
             rows.close()
 
@@ -267,7 +269,7 @@ def _noted(owner: CrawlOwner, rows: SqliteRows, known: bytes | None) -> CrawlOwn
     return owner
 
 
-COORDINATOR, FRONTIER = "crawl", "frontier"
+COORDINATOR_ROLE, FRONTIER_ROLE = "crawl", "frontier"
 """The commands that lead a crawl."""
 PROCESS_NOTE = "process"
 """The note of the process that led the crawl last, by which another one of its machine finds out
@@ -277,12 +279,12 @@ SERVER_NOTE = "server"
 
 
 @asynccontextmanager
-async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
+async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[OpenedCrawl]:
     """Open a crawl to coordinate it; whoever coordinated it before is waited for, a moment."""
     address = await checked_address(
         request.address, request.name, request.say, allow_insecure=request.allow_insecure
     )
-    async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
+    async with open_rows(address, request.name, request.say, COORDINATOR_ROLE) as rows:
         await _take_lead(rows, request)
         if request.must_exist and not await asyncio.to_thread(rows.is_there):
             raise CrawlError(
@@ -296,7 +298,7 @@ async def open_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
 
 
 @asynccontextmanager
-async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
+async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[OpenedCrawl]:
     """Start a server and open the crawl there; it stops when the crawl is closed."""
     async with own_server.owned(request.directory, request.name, fresh=request.fresh) as owned:
         directory, address = owned
@@ -310,17 +312,17 @@ async def open_own_redis_crawl(request: OpenRequest) -> AsyncIterator[LedCrawl]:
 
 
 @asynccontextmanager
-async def open_idle_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleCrawl]:
+async def open_idle_redis_crawl(request: IdleRequest) -> AsyncIterator[LockedCrawl]:
     """Keep others from working on a crawl."""
     address = parse_address(request.address.url)
-    async with open_rows(address, request.name, request.say, COORDINATOR) as rows:
+    async with open_rows(address, request.name, request.say, COORDINATOR_ROLE) as rows:
         await _take_lead(rows, request)
         await asyncio.to_thread(rows.prepare)
-        yield IdleCrawl(rows)
+        yield LockedCrawl(rows)
 
 
 @asynccontextmanager
-async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleCrawl]:
+async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[LockedCrawl]:
     """Start a server, and keep others from coordinating the crawl there."""
     async with own_server.owned(request.directory, request.name) as (_, address):
         there = msgspec.structs.replace(request, address=address)
@@ -331,7 +333,7 @@ async def open_idle_own_redis_crawl(request: IdleRequest) -> AsyncIterator[IdleC
 @asynccontextmanager
 async def open_to_lead(
     rows: RedisRows, address: RedisAddress, request: OpenRequest
-) -> AsyncIterator[LedCrawl]:
+) -> AsyncIterator[OpenedCrawl]:
     """Load a crawl of which this process has the lead now."""
     await asyncio.to_thread(rows.prepare)
     metadata = await asyncio.to_thread(rows.metadata)
@@ -355,7 +357,7 @@ async def open_to_lead(
         frontier.put_metadata(SERVER_NOTE, server)
         frontier.put_metadata(RESTS_NOTE, repr(rests_until).encode())
         frontier.put_metadata(PROCESS_NOTE, msgspec.json.encode(ThisProcess.now()))
-        yield LedCrawl(
+        yield OpenedCrawl(
             frontier=frontier,
             rows=rows,
             address=request.address,
@@ -379,7 +381,7 @@ async def _take_lead(rows: RedisRows, request: OpenRequest | IdleRequest) -> Non
         holder = await asyncio.to_thread(rows.holder)
         if time.monotonic() >= give_up_at:
             raise _taken_by(holder, rows, request)
-        if holder is not None and holder.role == FRONTIER:
+        if holder is not None and holder.role == FRONTIER_ROLE:
             await asyncio.to_thread(rows.want_lead)
         if not is_said:
             is_said = True

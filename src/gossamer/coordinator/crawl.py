@@ -16,7 +16,7 @@ from gossamer.coordinator.continuing import (
     origin_of,
     read_origin,
 )
-from gossamer.coordinator.coordinate import LedCrawl, OpenRequest, open_for_work
+from gossamer.coordinator.coordinate import OpenedCrawl, OpenRequest, open_to_crawl
 from gossamer.coordinator.crawl_modules import CrawlModules
 from gossamer.coordinator.engine import Engine, Workers, make_engine
 from gossamer.coordinator.observer import Observer, RunProgress
@@ -30,9 +30,13 @@ from gossamer.coordinator.outputs import (
 )
 from gossamer.coordinator.plan import Plan, read_options
 from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.coordinator.processes.worker_client import WorkerServices
 from gossamer.coordinator.processes.worker_config import config_for, steady_clock
-from gossamer.coordinator.processes.worker_pool import Autoscale, PoolPlan, WorkerPool
+from gossamer.coordinator.processes.worker_pool import (
+    Autoscale,
+    PoolPlan,
+    WorkerPool,
+    WorkerServices,
+)
 from gossamer.coordinator.scoring import load_scorer, read_report
 from gossamer.coordinator.seed_files import SeedFiles
 from gossamer.coordinator.summary import Summary, read_given_up, read_seeds
@@ -174,7 +178,7 @@ class Crawl:
         try:
             while True:
                 try:
-                    async with open_for_work(self._request()) as opened:
+                    async with open_to_crawl(self._request()) as opened:
                         return await self._run(opened)
                 except CrawlChangedError as error:
                     # Its own workers have ended with it; everything else goes on as it is stored.
@@ -211,9 +215,9 @@ class Crawl:
         )
 
     def _rules(self) -> FrontierRules:
-        return self._plan.store_rules(strict=self._scorer.strict)
+        return self._plan.frontier_rules(strict=self._scorer.strict)
 
-    async def _run(self, opened: LedCrawl) -> Summary:
+    async def _run(self, opened: OpenedCrawl) -> Summary:
         self._has_opened = True
         if not self._wishes.targets:
             return await self._crawl(opened, None)
@@ -225,7 +229,7 @@ class Crawl:
         async with open_outputs(self._plan, self._wishes, opened, site) as outputs:
             return await self._crawl(opened, outputs)
 
-    async def _crawl(self, opened: LedCrawl, outputs: CrawlOutputs | None) -> Summary:
+    async def _crawl(self, opened: OpenedCrawl, outputs: CrawlOutputs | None) -> Summary:
         store, progress = opened.frontier, self._progress
         if self._to_retry is not None:
             await retry_failed(store, self._to_retry, self._clock, self._observer)
@@ -262,7 +266,7 @@ class Crawl:
             outputs=written,
         )
 
-    async def _work(self, opened: LedCrawl, *, begun: bool) -> str:
+    async def _work(self, opened: OpenedCrawl, *, begun: bool) -> str:
         """Have the crawl worked on; return what ended it."""
         modules = self._modules
         seed_files = SeedFiles(self._plan, opened.frontier, self._clock, self._observer.say)
@@ -324,7 +328,7 @@ class Crawl:
 
     @asynccontextmanager
     async def _open_workers(
-        self, crawl: LedCrawl, on_settled: Callable[[], None]
+        self, crawl: OpenedCrawl, on_settled: Callable[[], None]
     ) -> AsyncIterator[Workers]:
         plan, observer = self._plan, self._observer
         if self._make_launcher is not None:

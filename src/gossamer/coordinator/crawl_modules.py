@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.coordinator.coordinate import LedCrawl
+from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.processes.worker_config import MODULES_NOTE
 from gossamer.modules.contract import Hooks, Module, ModuleContext
@@ -45,7 +45,7 @@ class CrawlModules:
         """Whether a module wants to know of shorter paths."""
         return any(module.depth_changed for module in self._all)
 
-    async def open(self, crawl: LedCrawl, *, has_begun: bool) -> None:
+    async def open(self, crawl: OpenedCrawl, *, has_begun: bool) -> None:
         """Let the modules begin; workers elsewhere are told which hooks those of this process have.
 
         Others may be at work in the same directory if the crawl has begun.
@@ -57,7 +57,7 @@ class CrawlModules:
         if crawl.queues is not None and self.has_any_here:
             await crawl.frontier.put_note(MODULES_NOTE, msgspec.json.encode(self.runner.hooks))
 
-    async def conclude(self, crawl: LedCrawl, *, is_over: bool) -> None:
+    async def conclude(self, crawl: OpenedCrawl, *, is_over: bool) -> None:
         """Let the modules finish their results, where all workers have ended."""
         context = await self._context(crawl, may_have_company=not is_over)
         await self._elsewhere.conclude(context)
@@ -73,7 +73,7 @@ class CrawlModules:
             and (module.page or module.finished or reports[module.name].errors)
         ]
 
-    async def _context(self, crawl: LedCrawl, *, may_have_company: bool) -> ModuleContext:
+    async def _context(self, crawl: OpenedCrawl, *, may_have_company: bool) -> ModuleContext:
         numbering = await crawl.frontier.numbering()
         return ModuleContext(
             directory=self._plan.directory,

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from gossamer.coordinator.coordinate import LedCrawl
+from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.crawl_modules import CrawlModules
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.processes.worker_config import Level
@@ -64,7 +64,7 @@ class Joined(Protocol):
 
 
 def make_engine(
-    crawl: LedCrawl,
+    crawl: OpenedCrawl,
     plan: Plan,
     scorer: SafeScorer,
     say: Callable[[Level, str], None],

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.coordinator.outputs import own_state_folder
+from gossamer.coordinator.outputs import output_state_folder
 from gossamer.coordinator.plan import check_fields, read_options
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport
@@ -196,7 +196,7 @@ class Export:
 
 async def _own_folder(reader: CrawlReader) -> Path | None:
     """Return where the crawl keeps the states of its outputs; None if we cannot write there."""
-    folder = await own_state_folder(reader)
+    folder = await output_state_folder(reader)
     if folder is None or not os.access(folder.parent, os.W_OK):
         return None
     folder.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from gossamer.channel import Channel, ChannelClosedError, Served
 from gossamer.channel.channel import ERRORS, methods_of
 from gossamer.config import keep_seconds
 from gossamer.coordinator.continuing import ORIGIN_NOTE, read_origin
-from gossamer.coordinator.coordinate import LedCrawl
+from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.processes.launcher import Launcher
@@ -22,7 +22,7 @@ from gossamer.coordinator.processes.output_process import (
     OUTPUT_CONTRACTS,
     OUTPUT_CONTROL,
     OUTPUT_FEED,
-    OutputOrder,
+    OutputConfig,
 )
 from gossamer.frontier.contract import FrontierClient
 from gossamer.model.errors import CrawlError, GossamerError
@@ -52,7 +52,7 @@ class CrawlBodies:
         self._failed = False
 
     @classmethod
-    async def open(cls, plan: Plan, opened: LedCrawl, observer: Observer) -> Self:
+    async def open(cls, plan: Plan, opened: OpenedCrawl, observer: Observer) -> Self:
         """Take the place for the bodies, and tell all processes of the crawl where it is."""
         options, store = plan.options, opened.frontier
         keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
@@ -107,10 +107,10 @@ MOST_DEATHS: Final = 5
 """How often in a row it may die without having made anything durable."""
 
 
-class OutputHandle:
+class OutputClient:
     """The process that writes the outputs of a crawl; who dies is replaced."""
 
-    def __init__(self, launcher: Launcher, order: OutputOrder, say: Callable[[str], None]) -> None:
+    def __init__(self, launcher: Launcher, order: OutputConfig, say: Callable[[str], None]) -> None:
         self._launcher = launcher
         self._order = order
         self._say = say
@@ -257,7 +257,7 @@ class OutputSite(msgspec.Struct, frozen=True, kw_only=True):
 class InProcessOutputs:
     """Outputs of a crawl in memory, which no other process can read."""
 
-    def __init__(self, opened: LedCrawl, writer: OutputWriter) -> None:
+    def __init__(self, opened: OpenedCrawl, writer: OutputWriter) -> None:
         self._opened = opened
         self._writer = writer
         self._finishing = False
@@ -286,7 +286,7 @@ class InProcessOutputs:
             self._writer.close()
 
 
-async def own_state_folder(reader: CrawlReader) -> Path | None:
+async def output_state_folder(reader: CrawlReader) -> Path | None:
     """Return where the states of a stored crawl's outputs are; None if that is not here."""
     directory = reader.directory
     if directory is None:  # a server does not know; who ran the crawl has left a note
@@ -318,7 +318,7 @@ def _folder(plan: Plan, stack: ExitStack) -> Path:
 async def open_outputs(
     plan: Plan,
     wishes: OutputWishes,
-    opened: LedCrawl,
+    opened: OpenedCrawl,
     site: OutputSite,
 ) -> AsyncIterator[CrawlOutputs]:
     """Begin to write the outputs of a crawl."""
@@ -332,7 +332,7 @@ async def open_outputs(
 
 
 async def finish_outputs(
-    outputs: CrawlOutputs, opened: LedCrawl, show: Callable[[int], Awaitable[None]]
+    outputs: CrawlOutputs, opened: OpenedCrawl, show: Callable[[int], Awaitable[None]]
 ) -> list[OutputReport]:
     """Have the outputs completed; `show` is told now and then how many results are left."""
     await opened.frontier.commit()  # so that they have what was settled last
@@ -349,7 +349,7 @@ async def finish_outputs(
 def _begin(
     plan: Plan,
     wishes: OutputWishes,
-    opened: LedCrawl,
+    opened: OpenedCrawl,
     site: OutputSite,
     stack: ExitStack,
 ) -> OutputsAtWork:
@@ -359,5 +359,5 @@ def _begin(
 
     ResultDirectory(plan.directory, CrawlOwner(opened.identity, plan.name)).mark()
     folder.mkdir(exist_ok=True)
-    order = OutputOrder.of(plan, wishes, opened.address)
-    return OutputHandle(site.launch(), order, site.say)
+    order = OutputConfig.of(plan, wishes, opened.address)
+    return OutputClient(site.launch(), order, site.say)

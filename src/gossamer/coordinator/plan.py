@@ -80,13 +80,13 @@ def named_sitemaps(options: StartOptions) -> list[Url]:
     return [parse_seed(one, "sitemap") for one in options.sitemaps if one not in {"auto", "off"}]
 
 
-def starts_of(options: StartOptions) -> list[Url]:
+def start_urls(options: StartOptions) -> list[Url]:
     """Return the seeds that were named; sitemaps count as such where there are no seeds at all."""
     has_seeds = options.seeds or options.seed_files
     return [parse_seed(one) for one in options.seeds] if has_seeds else named_sitemaps(options)
 
 
-def own_name(options: StartOptions) -> str:
+def default_name(options: StartOptions) -> str:
     """Return the name of a crawl that was given none: by its seed, its sitemap or its file."""
     if options.seeds:
         return name_for(parse_seed(options.seeds[0]))
@@ -210,7 +210,7 @@ class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def scope_of_crawl(self, seed_keys: bytes | None = None) -> Scope:
         """Return what belongs to the crawl; `seed_keys` is the note of the seeds in files."""
-        starts, more = starts_of(self), SeedKeys(seed_keys or b"")
+        starts, more = start_urls(self), SeedKeys(seed_keys or b"")
         scope = Scope.for_seeds(self.scope, starts, self.include, self.exclude, more=more)
         if self.traps == "on":
             scope = scope.without_loops()
@@ -301,7 +301,7 @@ class Plan:
         self.seeds: list[Url] = [parse_seed(text) for text in options.seeds]
         self.sitemaps = named_sitemaps(options)
         """Those that were named."""
-        self._starts = starts_of(options)
+        self._starts = start_urls(options)
         if not self.seeds and not self.sitemaps and not options.seed_files:
             raise UsageError("a crawl needs at least one seed: gossamer crawl http://example.org/")
         self.domains = Domains()
@@ -329,12 +329,12 @@ class Plan:
     @property
     def directory(self) -> Path:
         """Where the crawl's state and results go."""
-        return self.options.dir or Path(own_name(self.options))
+        return self.options.dir or Path(default_name(self.options))
 
     @property
     def name(self) -> str:
         """What the crawl is called."""
-        return self.options.name or own_name(self.options)
+        return self.options.name or default_name(self.options)
 
     @property
     def reads_announced_sitemaps(self) -> bool:
@@ -428,7 +428,7 @@ class Plan:
 
         return RequestRules(settings, environment)
 
-    def store_rules(self, *, strict: bool) -> FrontierRules:
+    def frontier_rules(self, *, strict: bool) -> FrontierRules:
         """Return what the store goes by."""
         options = self.options
         return FrontierRules(

@@ -8,7 +8,7 @@ from typing import Self
 import msgspec
 
 from gossamer.coordinator.continuing import working_directory
-from gossamer.coordinator.coordinate import IdleCrawl, IdleRequest, open_idle
+from gossamer.coordinator.coordinate import IdleRequest, LockedCrawl, open_to_replay
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan
 from gossamer.modules.contract import Module, ModuleContext
@@ -104,7 +104,7 @@ class Replay:
         name = plan.name if kind_of(store).shared else None
         request = ReadRequest(address=store, name=name, directory=plan.directory)
         reports = []
-        async with open_idle(idle) as crawl, open_for_reading(request) as reader:
+        async with open_to_replay(idle) as crawl, open_for_reading(request) as reader:
             keeping = asyncio.create_task(_keep(crawl))
             try:
                 for module in self._modules:
@@ -119,7 +119,7 @@ class Replay:
         self,
         module: Module,
         reader: CrawlReader,
-        crawl: IdleCrawl,
+        crawl: LockedCrawl,
         keeping: "asyncio.Task[None]",
     ) -> ReplayReport:
         """Show a module the pages that it has not been shown, while the crawl is kept for us."""
@@ -183,7 +183,7 @@ def _context(plan: Plan, progress: ReplayProgress, identity: str) -> ModuleConte
     )
 
 
-async def _keep(crawl: IdleCrawl) -> None:
+async def _keep(crawl: LockedCrawl) -> None:
     """Keep a crawl to ourselves, until it is lost."""
     while True:
         await asyncio.sleep(KEEP_EVERY_S)

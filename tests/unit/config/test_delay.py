@@ -43,7 +43,7 @@ def test_the_refusal_says_how_it_is_written() -> None:
 def test_it_is_stored_with_the_crawl(delay: float | AutoDelay) -> None:
     options = CrawlOptions(seeds=SEEDS, delay_s=delay)
     assert unpack_options(pack_options(options), CrawlOptions()).delay_s == delay
-    rules = Plan(options).store_rules(strict=False).scheduler
+    rules = Plan(options).frontier_rules(strict=False).scheduler
     assert rules.auto_delay is isinstance(delay, AutoDelay)
     assert rules.delay_s == (2.0 if delay == 2.0 else 0.25)
     assert msgspec.json.decode(pack_options(CrawlOptions(seeds=SEEDS)))["delay_s"] == 1.0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import load
-from gossamer.coordinator.plan import Plan, own_name, pack_options, read_options, starts_of
+from gossamer.coordinator.plan import Plan, default_name, pack_options, read_options, start_urls
 from gossamer.model.content_kinds import LinkKind
 from gossamer.model.errors import UsageError
 from gossamer.policy.directives import HYPERLINKS, USUAL
@@ -48,7 +48,7 @@ def test_every_silence_ends_before_the_whole_request_does(timeout_s: float) -> N
 
 @pytest.mark.req("D14", "D8")
 def test_the_profile_of_the_whole_web_is_that_of_the_requirements() -> None:
-    rules = plan(profile="web").store_rules(strict=False)
+    rules = plan(profile="web").frontier_rules(strict=False)
     assert (rules.max_pages, rules.max_bytes) == (10_000, 50_000_000)
     assert rules.max_task_bytes == 512_000 + 65_536, "a page, or a robots.txt, behind a redirect"
     assert (rules.revisit_s, rules.keep_s, rules.scheduler.domain_ttl_s) == (3600, 3600, 300)
@@ -62,7 +62,7 @@ def test_the_limit_of_files_counts_only_where_files_are_accepted() -> None:
     limits: dict[str, object] = {"max_page_bytes": "1MB", "max_file_bytes": "5MB"}
     pages, files = plan(**limits), plan(accept="pdf", **limits)
     for one, most in ((pages, 1_000_000), (files, 5_000_000)):
-        assert one.store_rules(strict=False).max_task_bytes == most + 65_536
+        assert one.frontier_rules(strict=False).max_task_bytes == most + 65_536
         stored = read_options(one.shared_options(), "here")
         assert stored is not None
         assert stored.max_body_bytes == most
@@ -119,16 +119,18 @@ def test_a_wrong_kind_is_named(wrong: dict[str, str], words: str) -> None:
 
 
 def test_nothing_is_revisited_and_only_a_shared_store_forgets() -> None:
-    rules = plan().store_rules(strict=False)
+    rules = plan().frontier_rules(strict=False)
     assert (rules.revisit_s, rules.keep_s) == (math.inf, math.inf)
-    shared = plan(store="redis://localhost").store_rules(strict=False)
+    shared = plan(store="redis://localhost").frontier_rules(strict=False)
     assert (shared.revisit_s, shared.keep_s) == (math.inf, 3600)
-    given = plan(revisit="2h", keep="forever", store="redis://localhost").store_rules(strict=False)
+    given = plan(revisit="2h", keep="forever", store="redis://localhost").frontier_rules(
+        strict=False
+    )
     assert (given.revisit_s, given.keep_s) == (7200, math.inf)
 
 
 def test_similarity_off_keeps_duplicates() -> None:
-    assert plan(similarity="off").store_rules(strict=True).similarity is None
+    assert plan(similarity="off").frontier_rules(strict=True).similarity is None
 
 
 def test_hosts_whose_robots_txt_is_ignored_are_known_under_any_spelling() -> None:
@@ -182,5 +184,5 @@ def test_a_crawl_is_named_after_where_it_starts(
     given = load(options, {}).options
     stored = read_options(pack_options(given), "the test")
     assert stored is not None
-    assert (own_name(given), own_name(stored), Plan(given).name) == (name,) * 3
-    assert starts_of(given) == starts_of(stored) == origins
+    assert (default_name(given), default_name(stored), Plan(given).name) == (name,) * 3
+    assert start_urls(given) == start_urls(stored) == origins

@@ -34,7 +34,7 @@ T = TypeVar("T")
 FOLLOW_EVERY_S: Final = 0.2
 
 
-class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
+class OutputConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is to write, and from which crawl."""
 
     wishes: OutputWishes
@@ -63,7 +63,7 @@ class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
 class OutputControl(Protocol):
     """What the process can be told."""
 
-    async def begin(self, order: OutputOrder) -> None:
+    async def begin(self, order: OutputConfig) -> None:
         """Open the outputs, and follow the log."""
 
     async def finish(self) -> list[OutputReport]:
@@ -109,7 +109,7 @@ class OutputProcess:
 
     # -- what it is told -------------------------------------------------------------------------
 
-    async def begin(self, order: OutputOrder) -> None:
+    async def begin(self, order: OutputConfig) -> None:
         """Open the outputs, and follow the log."""
         store = load({"store": order.store}, {}).options.store
         request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
