@@ -25,6 +25,7 @@ from gossamer.cli.parameters import (
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import IN_DIRECTORY, CrawlOptions
 from gossamer.coordinator.continuing import (
+    FIXED,
     ORIGIN_NOTE,
     CrawlToContinue,
     crawl_command,
@@ -33,7 +34,7 @@ from gossamer.coordinator.continuing import (
     read_origin,
 )
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.plan import FIXED, Plan
+from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.replay import Replay, ReplayReport
 from gossamer.display import DisplayOptions, open_observer
 from gossamer.display.formatting import counted, rate, span

@@ -15,8 +15,9 @@ from gossamer.cli.parameters import CrawlName, Insecure, Quiet, SharedStoreUrl, 
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
+from gossamer.coordinator.lead_redis import StandbyFrontier
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.processes.join import JoinedWorkers, StandbyFrontier, check_health
+from gossamer.coordinator.processes.join import JoinedWorkers, check_health
 from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.display import DisplayOptions, open_observer
 from gossamer.display.summary import module_failures

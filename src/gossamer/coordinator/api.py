@@ -44,10 +44,7 @@ async def crawl(
     delay="0s"`. Without `dir` nothing is written to disk. Whether it went well is in the summary:
     `seeds`, `modules`, and `exit_code`, which is 0 then.
     """
-    listed = _listed(module)
-    plan = Plan(_options(seeds, options, listed))
-    check_names(dns or {})
-    return await Crawl(plan, _modules(listed), as_observer(observer), dns=dns).run()
+    return await _crawl(seeds, options, _listed(module), observer, dns).run()
 
 
 async def pages(
@@ -80,21 +77,18 @@ async def pages(
     reader = Module(
         name="reader", page=hand_over, on_loop=True, in_coordinator=True, may_pause=True
     )
-    listed = _listed(module)
-    plan = Plan(_options(seeds, options, listed))
-    check_names(dns or {})
-    one = Crawl(plan, [reader, *_modules(listed)], as_observer(observer), dns=dns)
-    running = asyncio.ensure_future(one.run())
+    modules = [reader, *_listed(module)]
+    running = asyncio.ensure_future(_crawl(seeds, options, modules, observer, dns).run())
     running.add_done_callback(lambda _: handed.put_nowait(None))
     try:
-        while (next_one := await handed.get()) is not None:
-            page, read = next_one
+        while (next_page := await handed.get()) is not None:
+            page, read = next_page
             yield page
             if not read.done():
                 read.set_result(None)
         report = (await running).seeds
         if report.none_fetched:
-            raise NoSeedFetchedError({one.url: one.reason for one in report.failed})
+            raise NoSeedFetchedError({seed.url: seed.reason for seed in report.failed})
     finally:
         has_left = True
         for read in unread:
@@ -104,9 +98,26 @@ async def pages(
         await asyncio.gather(running, return_exceptions=True)
 
 
-def _options(
-    seeds: Sequence[str], keywords: CrawlKeywords, modules: Sequence[ModuleLike | str]
-) -> CrawlOptions:
+def _crawl(
+    seeds: Sequence[str],
+    options: CrawlKeywords,
+    modules: Sequence[Module | ModuleLike | str],
+    observer: ObserverLike | None,
+    dns: NameTable | None,
+) -> Crawl:
+    plan = Plan(_options(seeds, options, [name for name in modules if isinstance(name, str)]))
+    check_names(dns or {})
+    loaded = [_module(module) for module in modules]
+    return Crawl(plan, loaded, as_observer(observer), dns=dns)
+
+
+def _module(module: Module | ModuleLike | str) -> Module:
+    if isinstance(module, Module):
+        return module
+    return load_module(module) if isinstance(module, str) else as_module(module)
+
+
+def _options(seeds: Sequence[str], keywords: CrawlKeywords, modules: Sequence[str]) -> CrawlOptions:
     """Read the options as the command line does; the state is kept in memory without `dir`."""
     given: Mapping[str, object] = keywords
     if seeds and "seeds" in given:
@@ -118,8 +129,8 @@ def _options(
         )
     if "dir" not in given and "store" not in given:
         given = {**given, "store": "memory:"}
-    if names := [one for one in modules if isinstance(one, str)]:
-        given = {**given, "module": names}
+    if modules:
+        given = {**given, "module": modules}
     named = {name.replace("_", "-"): value for name, value in given.items()}
     options = load({"seeds": tuple(seeds), **named}, {}, None).options
     check_seed_files(options.seed_files)
@@ -127,12 +138,10 @@ def _options(
     return options
 
 
-def _listed(given: ModulesLike) -> list[ModuleLike | str]:
-    return [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
-
-
-def _modules(listed: Sequence[ModuleLike | str]) -> list[Module]:
-    return [load_module(one) if isinstance(one, str) else as_module(one) for one in listed]
+def _listed(modules: ModulesLike) -> list[ModuleLike | str]:
+    if isinstance(modules, str) or not isinstance(modules, Sequence):
+        return [modules]
+    return list(modules)
 
 
 def crawl_sync(
@@ -176,8 +185,8 @@ def _refuse_inside_a_loop(name: str, instead: str) -> None:
     )
 
 
-def _read(found: AsyncGenerator[Page, None]) -> Generator[Page, None, None]:
-    reader = _ReadingThread(found)
+def _read(pages: AsyncGenerator[Page, None]) -> Generator[Page, None, None]:
+    reader = _ReadingThread(pages)
     try:
         while (page := reader.handed.get()) is not None:
             yield page
@@ -194,11 +203,11 @@ class _ReadingThread:
     It is a daemon, ended at exit: a program may end while somebody still holds the iterator.
     """
 
-    def __init__(self, found: AsyncGenerator[Page, None]) -> None:
+    def __init__(self, pages: AsyncGenerator[Page, None]) -> None:
         self.handed: SimpleQueue[Page | None] = SimpleQueue()
         """The next page; None after the last."""
         self.error: BaseException | None = None
-        self._found = found
+        self._pages = pages
         self._is_read = asyncio.Semaphore(0)
         self._loop = uvloop.new_event_loop()
         self._reading = self._loop.create_task(self._hand_over())
@@ -218,8 +227,8 @@ class _ReadingThread:
         atexit.unregister(self.end)
 
     async def _hand_over(self) -> None:
-        async with aclosing(self._found) as found:
-            async for page in found:
+        async with aclosing(self._pages) as pages:
+            async for page in pages:
                 self.handed.put(page)
                 await self._is_read.acquire()
 

@@ -68,7 +68,6 @@ class InProcessWorkers:
     async def run(self) -> None:
         """Work until stopped; give back what is in progress if cancelled."""
         store, modules = self._context.store, self._context.modules
-        await report_pending_depths(store, modules)  # a crash kept them from the modules
         for worker in self._workers:
             await store.join(worker.number, self._context.clock())
         self._on_settled()  # the frontier has somebody to assign URLs to
@@ -79,7 +78,7 @@ class InProcessWorkers:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
                 one.result()
-            await report_pending_depths(store, modules)  # those that the frontier has found
+            await report_pending_depths(store, modules)
         finally:
             for one in running:
                 one.cancel()

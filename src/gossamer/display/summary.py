@@ -40,7 +40,7 @@ def seed_reasons(seeds: SeedReport) -> Iterator[str]:
     Only the first of many are listed, and nothing if all were fetched.
     """
     for file in seeds.files:
-        yield printable(file.words)
+        yield printable(file.sentence)
     if not seeds.failed:
         return
     total = seeds.fetched + seeds.waiting + len(seeds.failed)

@@ -8,9 +8,11 @@ from typing import Literal, cast
 
 import msgspec
 
-from gossamer.config import IN_DIRECTORY, StoreAddress
-from gossamer.coordinator.plan import StoredOptions, read_options
+from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
+from gossamer.coordinator.continuing import read_options
+from gossamer.frontier.leases import Budget
 from gossamer.model.errors import GossamerError, OlderFormatError
+from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
 from gossamer.stores.reading import CrawlCounts, CrawlReader, ReadRequest
 from gossamer.stores.registry import open_for_reading
@@ -24,15 +26,17 @@ class StoredCrawl(msgspec.Struct, frozen=True):
     """An open crawl: its reader, and the options that it was last run with."""
 
     reader: CrawlReader
-    options: StoredOptions | None
+    options: CrawlOptions | None
     """None if they were not kept with the crawl."""
 
     def exhausted_by(self, counts: CrawlCounts) -> BudgetName | None:
         """Return which budget is used up."""
-        budget = self.options and self.options.budget(
-            counts.visits, counts.received, counts.short_at
-        )
-        return cast("BudgetName | None", budget.exhausted_by()) if budget else None
+        if (options := self.options) is None:
+            return None
+        budget = Budget(options.max_pages, options.max_bytes, most_received(options.max_body_bytes))
+        budget.pages, budget.received = counts.visits, counts.received
+        budget.short_at = counts.short_at
+        return cast("BudgetName | None", budget.exhausted_by())
 
     def ended_by(self, counts: CrawlCounts) -> str | None:
         """Return what ended the crawl; None while it runs, or after a crash."""

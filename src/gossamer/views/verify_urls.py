@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.coordinator.plan import StoredOptions
+from gossamer.config import CrawlOptions
+from gossamer.coordinator.plan import scope_of
 from gossamer.frontier.queues import QueueTable
 from gossamer.stores.counting import REASONS_NOTE, Reason
 from gossamer.stores.sqlite.file import COUNT_REASONS
@@ -118,7 +119,7 @@ _FILED_URLS = """
 def url_checks(
     tables: sqlite3.Connection,
     facts: Facts,
-    options: StoredOptions | None,
+    options: CrawlOptions | None,
     seed_keys: bytes | None,
 ) -> Iterator[Check]:
     """Yield the checks; the table `revisited` is there from then on."""
@@ -138,7 +139,7 @@ def url_checks(
         yield from rule.check(tables, facts)
     urls = UrlCheck(None, ())
     if options is not None:
-        scope = options.scope_of_crawl(seed_keys)
+        scope = scope_of(options, seed_keys)
         urls = UrlCheck(scope, options.seeds, has_files=bool(options.seed_files))
     promise = "every URL is filed under its own fingerprint and host"
     yield "filing", promise, urls.misfiled(map(FiledUrl._make, tables.execute(_FILED_URLS)))

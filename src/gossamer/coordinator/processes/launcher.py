@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from gossamer.coordinator.processes import launcher_process
 from gossamer.coordinator.processes.launcher_process import (
     COMMAND,
     KILL,
@@ -98,7 +99,7 @@ MOST_DEATHS: Final = 5
 DEATHS_WITHIN_S: Final = 60.0
 ENDED_WITHIN_S: Final = 30.0
 """How long processes that were killed may take to end: they may wait for a disk."""
-_LOOK_EVERY_S: Final = 0.005
+CHECK_EVERY_S: Final = 0.005
 _KEEPS_DYING: Final = (
     "the process that starts the workers keeps dying: run the same command again, which continues"
 )
@@ -189,8 +190,8 @@ class Launcher:
                 raise _LauncherDiedError from error
             except OSError as error:
                 ours.close()
-                words = f"the process that starts the workers cannot be reached: {error}"
-                raise CrawlError(words) from error
+                message = f"the process that starts the workers cannot be reached: {error}"
+                raise CrawlError(message) from error
         started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._starting.append((what == START, started))
         try:
@@ -215,14 +216,14 @@ class Launcher:
 
     def more_ends(self) -> list[ProcessEnded]:
         """Return the workers that have ended besides, as far as we have heard."""
-        found: list[ProcessEnded] = []
+        ends: list[ProcessEnded] = []
         while not self._ended.empty():
             ended = self._ended.get_nowait()
             if ended is None:
                 self._ended.put_nowait(None)
                 break
-            found.append(ended)
-        return found
+            ends.append(ended)
+        return ends
 
     def has_orphaned(self, pid: int) -> bool:
         """Tell whether a process was ended because its launcher had died."""
@@ -241,12 +242,12 @@ class Launcher:
         self._control.close()
         if not _collect(self._pid) or self._is_dead:  # it has left the others behind
             give_up_at = time.monotonic() + ENDED_WITHIN_S
-            for one in self._processes.values():
-                one.kill()
+            for process in self._processes.values():
+                process.kill()
             while self._are_there() and time.monotonic() < give_up_at:
-                time.sleep(_LOOK_EVERY_S)
-        for one in self._processes.values():
-            one.close()
+                time.sleep(CHECK_EVERY_S)
+        for process in self._processes.values():
+            process.close()
         self._processes.clear()
 
     # -- what it tells ---------------------------------------------------------------------------
@@ -300,10 +301,10 @@ class Launcher:
         self._control.close()
         self._buffer.clear()
         self._orphaned = set(self._processes)
-        waiting, self._starting = self._starting, deque()
-        for _, one in waiting:
-            if not one.done():
-                one.set_exception(_LauncherDiedError())
+        starting, self._starting = self._starting, deque()
+        for _, process_id in starting:
+            if not process_id.done():
+                process_id.set_exception(_LauncherDiedError())
         self._replacing = asyncio.create_task(self._replace())
 
     async def _replace(self) -> None:
@@ -314,10 +315,10 @@ class Launcher:
         now = asyncio.get_running_loop().time()
         self._deaths.append(now)
         await asyncio.to_thread(_collect, self._pid)
-        for one in self._processes.values():
-            one.kill()
+        for process in self._processes.values():
+            process.kill()
         while self._are_there():
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(CHECK_EVERY_S)
             if asyncio.get_running_loop().time() > now + ENDED_WITHIN_S:
                 self._fail(_CANNOT_BE_ENDED)
                 return
@@ -341,10 +342,10 @@ class Launcher:
         )
 
     def _are_there(self) -> bool:
-        return not all(one.has_ended() for one in self._processes.values())
+        return not all(process.has_ended() for process in self._processes.values())
 
-    def _fail(self, words: str) -> None:
-        self._failure = CrawlError(words)
+    def _fail(self, message: str) -> None:
+        self._failure = CrawlError(message)
         self._ended.put_nowait(None)
 
 
@@ -353,13 +354,7 @@ def _spawn() -> tuple[socket.socket, int]:
     ours, theirs = socket.socketpair()
     with theirs:
         number = theirs.fileno()
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "gossamer.coordinator.processes.launcher_process",
-            str(number),
-        ]
+        command = [*(sys.executable, "-P", "-m"), launcher_process.__name__, str(number)]
         try:
             process = subprocess.Popen(  # noqa: S603 -- our own program
                 [*command, *sys.path],

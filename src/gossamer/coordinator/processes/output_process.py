@@ -18,7 +18,7 @@ from gossamer.channel import Channel, Contract, Served
 from gossamer.channel.channel import methods_of
 from gossamer.config import StoreAddress, load
 from gossamer.content.page_parser import AnalysisRules
-from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.plan import Plan, analysis_rules
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.calls import describe
 from gossamer.outputs.contract import OutputReport
@@ -56,7 +56,7 @@ class OutputConfig(msgspec.Struct, frozen=True, kw_only=True):
             store=store.url or str(store),
             name=plan.name if store.is_server else None,
             directory=str(plan.directory.absolute()),
-            rules=plan.analysis_rules(),
+            rules=analysis_rules(plan.options),
         )
 
 
@@ -76,10 +76,10 @@ class OutputFeed(Protocol):
     async def kept(self, number: int) -> None:
         """Say up to which result all outputs are durable."""
 
-    async def waits(self, words: str) -> None:
+    async def waits(self, message: str) -> None:
         """Tell that the store is waited for."""
 
-    async def failed(self, kind: str, words: str) -> None:
+    async def failed(self, kind: str, message: str) -> None:
         """Tell why the outputs cannot be written; the process ends."""
 
 

@@ -2,19 +2,27 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from gossamer.channel import Contract
+from gossamer.channel.channel import PROTOCOL
 from gossamer.config import StoreAddress
-from gossamer.coordinator.plan import Plan, pack_options
+from gossamer.coordinator.continuing import pack_options
+from gossamer.coordinator.plan import Plan
 from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, NameTable
 from gossamer.modules.contract import Hooks, Module
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES
 from gossamer.stores.reading import WorkerReport
+
+if TYPE_CHECKING:
+    from gossamer.channel.queues import QueueClient
+    from gossamer.stores.redis.address import RedisAddress
+    from gossamer.stores.redis.message_queues import JoinedQueues
 
 
 class SteadyClock:
@@ -40,11 +48,6 @@ class SteadyClock:
 def steady_clock() -> SteadyClock:
     """Return a clock that is set by the wall."""
     return SteadyClock(time.time() - time.monotonic())
-
-
-def clock_at(offset_s: float) -> SteadyClock:
-    """Return the clock with that offset: the same in every process of this machine."""
-    return SteadyClock(offset_s)
 
 
 MODULES_NOTE = "coordinator-hooks"
@@ -108,13 +111,13 @@ class WorkerFeed(Protocol):
     async def events(self, events: list[Event]) -> None:
         """Tell steps of the crawl."""
 
-    async def say(self, level: Level, words: str, fields: dict[str, str]) -> None:
+    async def say(self, level: Level, message: str, fields: dict[str, str]) -> None:
         """Pass on a message."""
 
     async def output(self, stream: StreamName, text: str) -> None:
         """Pass on what was printed."""
 
-    async def failed(self, kind: str, words: str) -> None:
+    async def failed(self, kind: str, message: str) -> None:
         """Tell why the crawl cannot go on; the worker ends."""
 
 
@@ -124,7 +127,7 @@ class Joining(Protocol):
     async def new_worker(self) -> int:
         """Return the number of a worker that counts from now on."""
 
-    async def say(self, level: Level, who: str, words: str) -> None:
+    async def say(self, level: Level, who: str, message: str) -> None:
         """Pass on a message of somebody."""
 
 
@@ -137,12 +140,22 @@ JOINED_CONTRACTS: Sequence[Contract[Any]] = (FRONTIER, JOINING, PAGE_MODULES)
 """Both ends of the queues of a process that has joined know these, in this order."""
 
 
+def open_queues(
+    address: "RedisAddress", crawl: str, worker: int | None, tell: Callable[[str], None]
+) -> "tuple[QueueClient, JoinedQueues]":
+    """Open the queues of a process that has joined to the frontier of a crawl."""
+    # A worker of a crawl in a file does not load the client of a server.
+    from gossamer.channel.queues import Hello, QueueClient  # noqa: PLC0415
+    from gossamer.stores.redis.message_queues import JoinedQueues  # noqa: PLC0415
+    from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
+
+    kind = "command" if worker is None else f"worker-{worker}"
+    queues = JoinedQueues(address, RowKeys(crawl), f"{kind}-{token_hex(4)}", tell)
+    return QueueClient(JOINED_CONTRACTS, queues, Hello(PROTOCOL, worker)), queues
+
+
 def config_for(
-    plan: Plan,
-    modules: Sequence[Module],
-    clock: Callable[[], float],
-    *,
-    store: StoreAddress,
+    plan: Plan, modules: Sequence[Module], clock: Callable[[], float], *, store: StoreAddress
 ) -> WorkerConfig:
     """Return what all workers of a crawl are told; each gets its own number and slots.
 
@@ -157,7 +170,7 @@ def config_for(
             "name": plan.name,
             "dir": str(plan.directory),
         },
-        modules=tuple(one.name for one in modules),
+        modules=tuple(module.name for module in modules),
         clock_offset_s=clock() - time.monotonic(),
         lease_s=plan.options.lease_s,
     )

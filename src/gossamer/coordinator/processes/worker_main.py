@@ -21,14 +21,22 @@ from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
 from gossamer.config import keep_seconds, load
 from gossamer.content.page_parser import Analyser, AnalysisRules, RawPage
-from gossamer.coordinator.plan import Plan, seeded_scope, unpack_options
+from gossamer.coordinator.continuing import unpack_options
+from gossamer.coordinator.plan import (
+    Plan,
+    analysis_rules,
+    fetch_options,
+    may_keep_cookies,
+    request_rules,
+)
 from gossamer.coordinator.processes.forward_stdio import EventFeed, printing_to
 from gossamer.coordinator.processes.worker_config import (
     CONTRACTS,
     CONTROL,
     FEED,
+    SteadyClock,
     WorkerConfig,
-    clock_at,
+    open_queues,
 )
 from gossamer.download.address_slots import AddressLocks
 from gossamer.download.client import Client
@@ -40,6 +48,7 @@ from gossamer.modules.contract import Hooks, ModuleContext
 from gossamer.modules.loading import load_modules
 from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.modules.runner import ModuleRunner
+from gossamer.outputs.registry import kind_of_output
 from gossamer.stores.bodies.places import BODIES_NOTE, read_place
 from gossamer.stores.bodies.writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
 from gossamer.stores.files import IDENTITY_NOTE, CrawlOwner
@@ -81,28 +90,29 @@ async def open_worker_context(
     """Open the client; the stack closes it again."""
     options = plan.options
     cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
-    rules = plan.request_rules(os.environ)
+    rules = request_rules(options, os.environ)
+    carries_readings = not all(kind_of_output(target).is_table for target in options.output)
     settings_for = None if rules is None else rules.settings_for
     client = await stack.enter_async_context(
-        Client(plan.fetch_options(), plan.addresses, own.dns, settings_for, own.address_locks)
+        Client(fetch_options(options), plan.addresses, own.dns, settings_for, own.address_locks)
     )
-    link_filter = LinkFilter(await seeded_scope(plan, store.note), plan.domain_of)
+    link_filter = LinkFilter(await plan.seeded_scope(store.note), plan.domain_of)
     return WorkerContext(
         store=store,
         client=client,
         robots=PoliteRobots(client, store, plan.domain_of, own.clock, own.lease_s),
         link_filter=link_filter,
-        sitemaps=SitemapReader(store, link_filter, own.clock, auto=plan.reads_announced_sitemaps),
+        sitemaps=SitemapReader(store, link_filter, own.clock, auto="auto" in options.sitemaps),
         modules=own.modules,
         clock=own.clock,
         watch=own.watch,
         ignored_robots=plan.ignored_robots,
-        analyser=Analyser(plan.analysis_rules()),
-        rows=PageRows(
-            plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
+        analyser=Analyser(
+            analysis_rules(options, options.similarity, with_text="text" in plan.row_fields)
         ),
+        rows=PageRows(plan.row_fields, always=bool(options.fields), with_readings=carries_readings),
         in_hand=PagesInHand(own.note),
-        cookies=cookies if plan.may_keep_cookies else None,
+        cookies=cookies if may_keep_cookies(options) else None,
         max_depth=options.depth,
         retries=options.retries,
         lease_s=own.lease_s,
@@ -299,7 +309,7 @@ class WorkerProcess:
             _limit_memory()
             context = ProcessContext(
                 modules=WorkerModules(runner, _elsewhere(frontier, config.coordinator_hooks)),
-                clock=clock_at(config.clock_offset_s),
+                clock=SteadyClock(config.clock_offset_s),
                 lease_s=config.lease_s,
                 watch=EventFeed(channel) if config.wants_events else None,
                 dns=config.dns,
@@ -317,9 +327,8 @@ class WorkerProcess:
                 asyncio.create_task(_give_back_regularly()),
             ]
             try:
-                await report_pending_depths(store, context.modules)
                 await self._worker.run()
-                await report_pending_depths(store, context.modules)  # found elsewhere
+                await report_pending_depths(store, context.modules)
             finally:
                 for one in signs:
                     one.cancel()
@@ -333,11 +342,10 @@ class WorkerProcess:
         if not config.has_joined:
             return channel
         # A worker of a crawl in a file does not load the client of a server.
-        from gossamer.coordinator.processes.join import open_client  # noqa: PLC0415
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
         address = parse_address(plan.options.store.url)
-        client, queues = open_client(
+        client, queues = open_queues(
             address, plan.name, config.number, lambda words: _warn(channel, words)
         )
         stack.push_async_callback(queues.close)
@@ -359,7 +367,7 @@ async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
 
 async def _join_regularly(store: FrontierClient, config: WorkerConfig) -> None:
     """Tell the store that we are alive, also when all slots are in use; it may be away."""
-    signs, clock = Heartbeat(), clock_at(config.clock_offset_s)
+    signs, clock = Heartbeat(), SteadyClock(config.clock_offset_s)
     while True:
         await store.join(config.number, clock(), signs.report())
         await asyncio.sleep(JOIN_EVERY_S)
