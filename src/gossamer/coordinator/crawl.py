@@ -25,7 +25,7 @@ from gossamer.coordinator.observer import Observer, RunProgress
 from gossamer.coordinator.outputs import CrawlBodies, CrawlOutputs, check_outputs, open_outputs
 from gossamer.coordinator.plan import Plan, frontier_rules, request_rules
 from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.coordinator.processes.worker_config import MODULES_NOTE, config_for, steady_clock
+from gossamer.coordinator.processes.worker_channel import MODULES_NOTE, config_for, steady_clock
 from gossamer.coordinator.processes.worker_pool import Autoscale, PoolPlan, WorkerPool
 from gossamer.coordinator.scoring import load_scorer, read_report
 from gossamer.coordinator.seed_files import SeedFiles
@@ -130,7 +130,11 @@ class Crawl:
                 try:
                     async with open_to_crawl(self._open_request(), rules) as crawl:
                         self._has_opened = True
-                        return await self._run(crawl)
+                        say = partial(self._observer.say, "warning")
+                        async with open_outputs(
+                            self._plan, self._wishes, crawl, self._launch, say, self.stop
+                        ) as outputs:
+                            return await self._crawl(crawl, outputs)
                 except CrawlChangedError as error:
                     # Its own workers have ended with it; everything else goes on as it is stored.
                     self._observer.say("warning", f"{error}: reading what is stored, to go on")
@@ -156,15 +160,6 @@ class Crawl:
             set_clock=self._own_clock.set,
             check=partial(check_unchanged, options),
         )
-
-    async def _run(self, crawl: OpenedCrawl) -> Summary:
-        if not self._wishes.targets:
-            return await self._crawl(crawl, None)
-        say = partial(self._observer.say, "warning")
-        async with open_outputs(
-            self._plan, self._wishes, crawl, self._launch, say, self.stop
-        ) as outputs:
-            return await self._crawl(crawl, outputs)
 
     async def _crawl(self, crawl: OpenedCrawl, outputs: CrawlOutputs | None) -> Summary:
         """Have an opened crawl worked on, unless it is over; return what came of it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.processes.worker_config import Level
+from gossamer.coordinator.processes.worker_channel import Level
 from gossamer.coordinator.scoring import WatchedScorer
 from gossamer.frontier.queues import Draw, QueueTable
 from gossamer.frontier.router import Router

@@ -1,6 +1,8 @@
-"""Workers as tasks of the process that coordinates the crawl: small crawls, tests, embedding.
+"""Crawls whose workers are tasks of the coordinator's process: the classic one, tests, `inspect`.
 
 A page that breaks its worker breaks the crawl here: no command uses this for pages of many sites.
+`MemoryCrawl` is a crawl that ends with its process; `ClassicCrawl` saves every internal page within
+the depth once, the nearest first.
 """
 
 import asyncio
@@ -12,7 +14,7 @@ import msgspec
 
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.processes.worker_config import steady_clock
+from gossamer.coordinator.processes.worker_channel import steady_clock
 from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
 from gossamer.coordinator.processes.worker_pool import shares
 from gossamer.coordinator.summary import why_no_page
@@ -39,6 +41,10 @@ from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
 from gossamer.worker.robots import PoliteRobots
 
+UNLIMITED = 10**15
+SAFETY_LIMIT_BYTES = 64_000_000
+"""The classic crawler keeps every page whole; only what could fill the memory is refused."""
+
 
 class InProcessWorkers:
     """Workers that share one event loop, with the frontier."""
@@ -50,7 +56,7 @@ class InProcessWorkers:
         self._context = context
         self._on_settled = on_settled
         self._workers = [
-            Worker(number, context, n, self._settled) for number, n in enumerate(slots)
+            Worker(number, context, count, self._settled) for number, count in enumerate(slots)
         ]
         if context.sitemaps is not None:
             context.sitemaps.on_added = self._settled
@@ -76,12 +82,12 @@ class InProcessWorkers:
             # Not `gather`: it returns before all have given back what they had, and they would be
             # cancelled a second time in the middle of that.
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
-            for one in done:
-                one.result()
+            for task in done:
+                task.result()
             await report_pending_depths(store, modules)
         finally:
-            for one in running:
-                one.cancel()
+            for task in running:
+                task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
     def report(self) -> list[ModuleReport]:
@@ -104,9 +110,6 @@ async def open_tasks(
         context = await open_worker_context(plan, store, own, stack)
         slots = shares(plan.options.connections, plan.options.workers or 1)
         yield InProcessWorkers(context, slots, on_settled)
-
-
-UNLIMITED = 10**15
 
 
 class MemoryCrawl:
@@ -146,18 +149,12 @@ class MemoryCrawl:
         """Crawl from the seed until no URL is left."""
         await self._store.add_seeds([context.link_filter.file(seed)], self._clock())
         draw = Draw(QueueTable(SchedulerRules().queues), 0, strict=True)
-        engine = Engine(self._store, self._clock, Depth(), draw, _no_tick)
+
+        async def tick() -> None:
+            """Show nothing: whoever wants to see each step watches the context."""
+
+        engine = Engine(self._store, self._clock, Depth(), draw, tick)
         await engine.run(InProcessWorkers(context, [1], engine.settled))
-
-
-async def _no_tick() -> None:
-    """Show nothing: whoever wants to see each step watches the context."""
-
-
-SAFETY_LIMIT_BYTES = 64_000_000
-"""The classic crawler keeps every page whole; only what could fill the memory is refused."""
-
-Watch = Callable[[Event], None]
 
 
 class ClassicPlan(msgspec.Struct, frozen=True):
@@ -190,7 +187,11 @@ class ClassicCrawl:
     """
 
     def __init__(
-        self, plan: ClassicPlan, settings: ClassicSettings, pages: PageDirectory, watch: Watch
+        self,
+        plan: ClassicPlan,
+        settings: ClassicSettings,
+        pages: PageDirectory,
+        watch: Callable[[Event], None],
     ) -> None:
         self._plan = plan
         self._settings = settings
@@ -201,13 +202,14 @@ class ClassicCrawl:
     @property
     def outcomes(self) -> Counter[Outcome]:
         """How the URLs visited so far ended."""
-        return Counter(one.outcome for one in self._crawl.records() if one.outcome is not None)
+        outcomes = (record.outcome for record in self._crawl.records())
+        return Counter(outcome for outcome in outcomes if outcome is not None)
 
     @property
     def waiting(self) -> int:
         """How many URLs are known and not yet visited."""
         over = {UrlState.DONE, UrlState.TOO_DEEP}
-        return sum(one.state not in over for one in self._crawl.records())
+        return sum(record.state not in over for record in self._crawl.records())
 
     async def run(self) -> None:
         """Crawl to the end; CrawlError if the seed yields no page or a file cannot be written."""
@@ -222,7 +224,7 @@ class ClassicCrawl:
             Scope.for_prefix(plan.prefix), str, spelling=merge_slashes, comparing=str
         )
         async with Client(options, settings.addresses, settings.dns) as client:
-            context = self._crawl.context(client, link_filter, _Saver(self._pages, self._watch))
+            context = self._crawl.context(client, link_filter, SavedPages(self._pages, self._watch))
             context = msgspec.structs.replace(context, watch=self._watch)
             await self._crawl.run(plan.seed, context)
         # Every later URL was found on a saved page: no page at all means that the seed had none.
@@ -231,12 +233,12 @@ class ClassicCrawl:
             raise CrawlError(why_no_page(plan.seed, last))
 
 
-class _Saver:
+class SavedPages:
     """The one module of the classic crawl."""
 
     hooks = Hooks(pages=True, depths=True)
 
-    def __init__(self, pages: PageDirectory, watch: Watch) -> None:
+    def __init__(self, pages: PageDirectory, watch: Callable[[Event], None]) -> None:
         self._pages = pages
         self._watch = watch
 

@@ -20,7 +20,7 @@ from gossamer.coordinator.coordinate import OpenedCrawl, OpenRequest, begin_writ
 from gossamer.coordinator.engine import Engine, make_engine
 from gossamer.coordinator.plan import Plan, frontier_rules
 from gossamer.coordinator.processes.join import found_crawl
-from gossamer.coordinator.processes.worker_config import steady_clock
+from gossamer.coordinator.processes.worker_channel import steady_clock
 from gossamer.coordinator.processes.worker_pool import Listener
 from gossamer.coordinator.scoring import load_scorer
 from gossamer.frontier.rules import FrontierRules

@@ -79,8 +79,14 @@ async def open_outputs(
     launch: Callable[[], Launcher],
     say: Callable[[str], None],
     on_failure: Callable[[], None],
-) -> AsyncIterator["CrawlOutputs"]:
-    """Begin to write the outputs of a crawl; `on_failure` ends it when they cannot be written."""
+) -> AsyncIterator["CrawlOutputs | None"]:
+    """Begin to write the outputs of a crawl, if it has any.
+
+    `on_failure` ends the crawl when they cannot be written.
+    """
+    if not wishes.targets:
+        yield None
+        return
     with ExitStack() as stack:
         folder = _state_folder(plan, stack)
         writer: OutputClient | InProcessOutputs

@@ -23,7 +23,7 @@ from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
 from gossamer.coordinator.continuing import unpack_options
 from gossamer.coordinator.plan import Plan, request_rules
 from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.coordinator.processes.worker_config import (
+from gossamer.coordinator.processes.worker_channel import (
     JOINING,
     MODULES_NOTE,
     OVER_NOTE,
@@ -302,13 +302,20 @@ class JoinedWorkers:
     async def _new_number(self, crawl: JoinedCrawl) -> int:
         """Return the number of one more worker."""
         asking = asyncio.ensure_future(crawl.new_worker())
-        watching = asyncio.create_task(self._watch(crawl))
-        tasks: list[asyncio.Future[Any]] = [asking, watching]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            return asking.result() if asking.done() else await watching
+            await self._wait_for_any(crawl, asking)
+            return asking.result()
         finally:
             asking.cancel()
+
+    async def _wait_for_any(self, crawl: JoinedCrawl, *events: asyncio.Future[Any]) -> None:
+        """Wait for one of the events; a CrawlError when the crawl is not there any more."""
+        watching = asyncio.create_task(self._watch(crawl))
+        try:
+            await asyncio.wait([*events, watching], return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                watching.result()
+        finally:
             watching.cancel()
 
     async def _watch(self, crawl: JoinedCrawl) -> NoReturn:
@@ -353,21 +360,15 @@ class JoinedWorkers:
         """Have the workers work until the crawl is over, or this process is to leave."""
         over = crawl.client.over
         work = asyncio.create_task(pool.run())
-        stopping, watching = (
-            asyncio.create_task(self._stopped.wait()),
-            asyncio.create_task(self._watch(crawl)),
-        )
+        stopping = asyncio.create_task(self._stopped.wait())
         try:
-            events: list[asyncio.Future[Any]] = [work, over, stopping, watching]
-            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
-            if watching.done():
-                watching.result()
+            await self._wait_for_any(crawl, work, over, stopping)
             pool.stop()
             await work
         finally:
-            for task in (work, stopping, watching):
-                task.cancel()
-            await asyncio.gather(work, stopping, watching, return_exceptions=True)
+            work.cancel()
+            stopping.cancel()
+            await asyncio.gather(work, stopping, return_exceptions=True)
         return over.result() if over.done() else INTERRUPTED
 
 

@@ -11,7 +11,12 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.coordinator.processes.worker_config import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
+from gossamer.coordinator.processes.worker_channel import (
+    JOINED_CONTRACTS,
+    JOINING,
+    OVER_NOTE,
+    Level,
+)
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession

@@ -162,13 +162,13 @@ class Launcher:
 
         The worker keeps the descriptor of a lock until it ends, whatever becomes of us.
         """
-        return await self._start(START, () if lock is None else (lock,))
+        return await self._start(START, [] if lock is None else [lock])
 
     async def start_writer(self) -> tuple[int, socket.socket]:
         """Start a process that writes outputs, as `start` does; its end is not told."""
-        return await self._start(WRITE)
+        return await self._start(WRITE, [])
 
-    async def _start(self, what: bytes, kept: Sequence[int] = ()) -> tuple[int, socket.socket]:
+    async def _start(self, what: bytes, locks: Sequence[int]) -> tuple[int, socket.socket]:
         while True:
             self._attach()
             if self._replacing is not None:
@@ -176,22 +176,23 @@ class Launcher:
             if self._is_dead:
                 raise self._failure
             with suppress(_LauncherDiedError):
-                return await self._ask_for(what, kept)
+                return await self._ask_for(what, locks)
 
-    async def _ask_for(self, what: bytes, kept: Sequence[int]) -> tuple[int, socket.socket]:
+    async def _ask_for(self, what: bytes, locks: Sequence[int]) -> tuple[int, socket.socket]:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                descriptors = [theirs.fileno(), *kept]
-                socket.send_fds(self._control, [COMMAND.pack(what, 0)], descriptors)
+                message, descriptors = COMMAND.pack(what, 0), [theirs.fileno(), *locks]
+                socket.send_fds(self._control, [message], descriptors)
             except ConnectionError as error:
                 ours.close()
                 self._note_death()
                 raise _LauncherDiedError from error
             except OSError as error:
                 ours.close()
-                message = f"the process that starts the workers cannot be reached: {error}"
-                raise CrawlError(message) from error
+                raise CrawlError(
+                    f"the process that starts the workers cannot be reached: {error}"
+                ) from error
         started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._starting.append((what == START, started))
         try:

@@ -125,11 +125,11 @@ class OutputProcess:
         assert self._following is not None
         self._following.cancel()
         await asyncio.wait([self._following])
-        telling = asyncio.create_task(self._keep_telling())
+        telling = asyncio.create_task(self._tell_regularly())
         try:
             return await self._read(self._complete)
         except Exception as error:
-            raise _told(error) from error
+            raise _as_ours(error) from error
         finally:
             telling.cancel()
             self._tell()
@@ -138,9 +138,9 @@ class OutputProcess:
 
     async def _follow(self) -> None:
         while True:
-            await self._read(self._look)
+            await self._read(self._follow_once)
 
-    async def _look(self, reader: CrawlReader) -> None:
+    async def _follow_once(self, reader: CrawlReader) -> None:
         """Hand over what is new, again and again if the reader shows it."""
         assert self._writer is not None
         while True:
@@ -172,14 +172,14 @@ class OutputProcess:
             self._writer.keep()
             await asyncio.sleep(FOLLOW_EVERY_S)
 
-    async def _keep_telling(self) -> None:
+    async def _tell_regularly(self) -> None:
         while True:
             await asyncio.sleep(FOLLOW_EVERY_S)
             self._tell()
 
-    def _wait(self, words: str) -> None:
+    def _wait(self, message: str) -> None:
         if self._channel is not None:
-            self._channel.notify(OUTPUT_FEED.methods["waits"], words)
+            self._channel.notify(OUTPUT_FEED.methods["waits"], message)
 
     def _tell(self) -> None:
         assert self._writer is not None
@@ -192,11 +192,11 @@ class OutputProcess:
         error = None if following.cancelled() else following.exception()
         if error is None or self._channel is None:
             return
-        error = _told(error)
+        error = _as_ours(error)
         self._channel.notify(OUTPUT_FEED.methods["failed"], type(error).__name__, str(error))
 
 
-def _told(error: BaseException) -> GossamerError:
+def _as_ours(error: BaseException) -> GossamerError:
     """Return an error as the coordinator is told of it; a successor would not do any better."""
     if isinstance(error, GossamerError):
         return error

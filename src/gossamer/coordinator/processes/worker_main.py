@@ -29,14 +29,15 @@ from gossamer.coordinator.plan import (
     may_keep_cookies,
     request_rules,
 )
-from gossamer.coordinator.processes.forward_stdio import EventFeed, printing_to
-from gossamer.coordinator.processes.worker_config import (
+from gossamer.coordinator.processes.worker_channel import (
     CONTRACTS,
     CONTROL,
     FEED,
+    EventFeed,
     SteadyClock,
     WorkerConfig,
     open_queues,
+    printing_to,
 )
 from gossamer.download.address_slots import AddressLocks
 from gossamer.download.client import Client
@@ -44,7 +45,7 @@ from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.model import Event, NameTable, Url
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.calls import describe
-from gossamer.modules.contract import Hooks, ModuleContext
+from gossamer.modules.contract import ModuleContext
 from gossamer.modules.loading import load_modules
 from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.modules.runner import ModuleRunner
@@ -201,12 +202,12 @@ TURN_S: Final = 0.0005
 """How long the thread that reads a large page may run while the loop waits for its turn. Each piece
 of each answer that arrives meanwhile is such a wait, so with Python's 5 ms a few dozen of them held
 the loop for 0.2 s."""
-SIGNS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
+HEARTBEATS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
 """How soon whoever started the worker hears of it: at first quickly, as others may be needed."""
 JOIN_EVERY_S: Final = 1.0
 """How often the store hears of it, also when all of its slots are in use."""
 MEMORY_EVERY_S: Final = 5.0
-"""How often it looks whether it holds memory that it does not need."""
+"""How often it checks whether it holds memory that it does not need."""
 LEAVE_WITHIN_S: Final = 1.0
 """How long it may take to give back what it has when its coordinator is gone."""
 
@@ -278,22 +279,16 @@ class WorkerProcess:
             work.cancel()
             await asyncio.wait([work], timeout=LEAVE_WITHIN_S)
             return EXIT_FAILED
-        code = self._conclude(work, channel)
-        await channel.close()
-        return code
-
-    def _conclude(self, work: "asyncio.Task[None]", channel: Channel) -> int:
-        """Tell what broke, if it was not the end; return the exit code."""
         error = work.exception()
-        if error is None:
-            return 0
         if isinstance(error, MemoryError):
             raise error
-        if not isinstance(error, GossamerError):
-            # A mistake of ours: the page is not to blame, and the crawl cannot go on.
-            error = CrawlError(f"a worker broke: {describe(error)}")
-        channel.notify(FEED.methods["failed"], type(error).__name__, str(error))
-        return EXIT_FAILED
+        if error is not None:
+            if not isinstance(error, GossamerError):
+                # A mistake of ours: the page is not to blame, and the crawl cannot go on.
+                error = CrawlError(f"a worker broke: {describe(error)}")
+            channel.notify(FEED.methods["failed"], type(error).__name__, str(error))
+        await channel.close()
+        return 0 if error is None else EXIT_FAILED
 
     async def _work(self, channel: Channel) -> None:
         config = await self._config.get()
@@ -304,11 +299,24 @@ class WorkerProcess:
             stack.enter_context(printing_to(channel))
             frontier = await self._reach_frontier(config, plan, channel, stack)
             store = FRONTIER.proxy(frontier)
-            await runner.open(_module_context(plan, config))
+            await runner.open(
+                ModuleContext(
+                    directory=plan.directory,
+                    crawl=plan.name,
+                    identity=config.identity,
+                    worker=config.number,
+                    resumed_from=config.resumed_from,
+                    gaps=config.gaps,
+                    shared=True,
+                )
+            )
             stack.push_async_callback(runner.close)
             _limit_memory()
+            elsewhere = None
+            if (hooks := config.coordinator_hooks) is not None:
+                elsewhere = CoordinatorModules(PAGE_MODULES.proxy(frontier), hooks)
             context = ProcessContext(
-                modules=WorkerModules(runner, _elsewhere(frontier, config.coordinator_hooks)),
+                modules=WorkerModules(runner, elsewhere),
                 clock=SteadyClock(config.clock_offset_s),
                 lease_s=config.lease_s,
                 watch=EventFeed(channel) if config.wants_events else None,
@@ -321,8 +329,8 @@ class WorkerProcess:
             self._worker = Worker(config.number, worker_context, config.slots, lambda: None)
             if self._stopped:
                 self._worker.stop()
-            signs = [
-                asyncio.create_task(_give_signs(channel, runner)),
+            helpers = [
+                asyncio.create_task(_send_heartbeats(channel, runner)),
                 asyncio.create_task(_join_regularly(store, config)),
                 asyncio.create_task(_give_back_regularly()),
             ]
@@ -330,9 +338,9 @@ class WorkerProcess:
                 await self._worker.run()
                 await report_pending_depths(store, context.modules)
             finally:
-                for one in signs:
-                    one.cancel()
-                await asyncio.gather(*signs, return_exceptions=True)
+                for helper in helpers:
+                    helper.cancel()
+                await asyncio.gather(*helpers, return_exceptions=True)
         channel.notify(FEED.methods["alive"], Heartbeat().report(), runner.report())
 
     async def _reach_frontier(
@@ -345,31 +353,29 @@ class WorkerProcess:
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
         address = parse_address(plan.options.store.url)
-        client, queues = open_queues(
-            address, plan.name, config.number, lambda words: _warn(channel, words)
-        )
+
+        def warn(message: str) -> None:
+            channel.notify(FEED.methods["say"], "warning", message, {})
+
+        client, queues = open_queues(address, plan.name, config.number, warn)
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)
         return client
 
 
-def _warn(channel: Channel, words: str) -> None:
-    channel.notify(FEED.methods["say"], "warning", words, {})
-
-
-async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
+async def _send_heartbeats(channel: Channel, runner: ModuleRunner) -> None:
     """Say several times a second that we are alive, and how we are."""
-    signs = Heartbeat()
-    for pause_s in chain(SIGNS_AFTER_S, repeat(SIGNS_AFTER_S[-1])):
+    heartbeat = Heartbeat()
+    for pause_s in chain(HEARTBEATS_AFTER_S, repeat(HEARTBEATS_AFTER_S[-1])):
         await asyncio.sleep(pause_s)
-        channel.notify(FEED.methods["alive"], signs.report(), runner.report())
+        channel.notify(FEED.methods["alive"], heartbeat.report(), runner.report())
 
 
 async def _join_regularly(store: FrontierClient, config: WorkerConfig) -> None:
     """Tell the store that we are alive, also when all slots are in use; it may be away."""
-    signs, clock = Heartbeat(), SteadyClock(config.clock_offset_s)
+    heartbeat, clock = Heartbeat(), SteadyClock(config.clock_offset_s)
     while True:
-        await store.join(config.number, clock(), signs.report())
+        await store.join(config.number, clock(), heartbeat.report())
         await asyncio.sleep(JOIN_EVERY_S)
 
 
@@ -381,22 +387,6 @@ async def _give_back_regularly() -> None:
         if watch.is_due(resident_bytes()):
             await loop.run_in_executor(None, give_back_memory)
             watch.given_back(resident_bytes())
-
-
-def _module_context(plan: Plan, config: WorkerConfig) -> ModuleContext:
-    return ModuleContext(
-        directory=plan.directory,
-        crawl=plan.name,
-        identity=config.identity,
-        worker=config.number,
-        resumed_from=config.resumed_from,
-        gaps=config.gaps,
-        shared=True,
-    )
-
-
-def _elsewhere(channel: Caller, hooks: Hooks | None) -> CoordinatorModules | None:
-    return None if hooks is None else CoordinatorModules(PAGE_MODULES.proxy(channel), hooks)
 
 
 def _limit_memory() -> None:

@@ -15,16 +15,16 @@ import msgspec
 
 from gossamer.channel import Channel, ChannelClosedError, Served
 from gossamer.channel.channel import ERRORS, MAX_MESSAGE, methods_of
-from gossamer.coordinator.processes.forward_stdio import print_here
 from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.coordinator.processes.launcher_process import ProcessEnded
-from gossamer.coordinator.processes.worker_config import (
+from gossamer.coordinator.processes.worker_channel import (
     CONTRACTS,
     CONTROL,
     FEED,
     Level,
     StreamName,
     WorkerConfig,
+    print_here,
 )
 from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.frontier.service import Frontier

@@ -1,13 +1,22 @@
-"""What a worker process is to do, and what it and whoever started it say to each other."""
+"""What goes over the channel of a worker process: what it is told, and what it tells.
 
+What a worker prints and logs travels too, in whole lines, to whoever shows it.
+"""
+
+import asyncio
+import io
+import os
+import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO, cast
 
 import msgspec
 
-from gossamer.channel import Contract
+from gossamer.channel import Channel, Contract
 from gossamer.channel.channel import PROTOCOL
 from gossamer.config import StoreAddress
 from gossamer.coordinator.continuing import pack_options
@@ -15,6 +24,7 @@ from gossamer.coordinator.plan import Plan
 from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, NameTable
 from gossamer.modules.contract import Hooks, Module
+from gossamer.modules.logs import logging_to
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES
 from gossamer.stores.reading import WorkerReport
@@ -23,6 +33,9 @@ if TYPE_CHECKING:
     from gossamer.channel.queues import QueueClient
     from gossamer.stores.redis.address import RedisAddress
     from gossamer.stores.redis.message_queues import JoinedQueues
+
+MAX_LINE = 65_536
+"""A line that is longer is sent in parts."""
 
 
 class SteadyClock:
@@ -174,3 +187,130 @@ def config_for(
         clock_offset_s=clock() - time.monotonic(),
         lease_s=plan.options.lease_s,
     )
+
+
+# -- what a worker shows -------------------------------------------------------------------------
+
+
+class ChannelStream(io.TextIOBase):
+    """The replacement of a standard stream: sends what is printed, from any thread."""
+
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._begun: dict[int, str] = {}
+        """The line that each thread has begun: `print` writes the end of a line by itself."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # here read only
+        """Any character can be printed."""
+        return "utf-8"
+
+    @property
+    def buffer(self) -> "BytesStream":
+        """The stream for bytes; what is not UTF-8 is replaced."""
+        return BytesStream(self)
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Send the lines that are complete."""
+        thread = threading.get_ident()
+        with self._lock:
+            written = self._begun.pop(thread, "") + text
+            cut = len(written) if len(written) >= MAX_LINE else written.rfind("\n") + 1
+            if cut < len(written):
+                self._begun[thread] = written[cut:]
+        if cut:
+            self._send(written[:cut])
+        return len(text)
+
+    def send_rest(self) -> None:
+        """Send what has no end of line."""
+        with self._lock:
+            begun, self._begun = self._begun, {}
+        for text in begun.values():
+            self._send(text)
+
+
+class BytesStream(io.RawIOBase):
+    """The way to a stream for those who print bytes."""
+
+    def __init__(self, stream: ChannelStream) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 -- whatever has bytes
+        """Send the lines that are complete."""
+        self._stream.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+class EventFeed:
+    """Sends the steps of the crawl, those of one turn of the event loop together."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        """Take one step."""
+        if not self._events:
+            asyncio.get_running_loop().call_soon(self._send)
+        self._events.append(event)
+
+    def _send(self) -> None:
+        self._channel.notify(FEED.methods["events"], self._events)
+        self._events = []
+
+
+def print_here(stream: StreamName, text: str) -> None:
+    """Print what a worker has printed; a stream that nobody reads must not stop the crawl."""
+    out = sys.stdout if stream == "stdout" else sys.stderr
+    if out is None:
+        return
+    try:
+        out.write(text)
+    except UnicodeEncodeError:
+        out.write(text.encode(out.encoding, "replace").decode(out.encoding))
+    except BlockingIOError:
+        return  # a non-blocking stream is full: this text is lost, not the next
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):  # what follows goes nowhere, also at the exit
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, out.fileno())
+            os.close(nowhere)
+
+
+@contextmanager
+def printing_to(channel: Channel) -> Iterator[None]:
+    """Send everything that is printed or logged to the other end."""
+    loop = asyncio.get_running_loop()
+
+    def send(method: str, *arguments: object) -> None:
+        try:
+            loop.call_soon_threadsafe(channel.notify, FEED.methods[method], *arguments)
+        except RuntimeError:  # the loop is closed: a thread of a module is left over
+            return
+
+    def stream(name: StreamName) -> ChannelStream:
+        return ChannelStream(lambda text: send("output", name, text))
+
+    def say(level: Literal["warning", "error"], message: str, /, **fields: str) -> None:
+        send("say", level, message, fields)
+
+    before = sys.stdout, sys.stderr
+    streams = stream("stdout"), stream("stderr")
+    sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", streams)
+    try:
+        with logging_to(say):
+            yield
+    finally:
+        for replaced in streams:
+            replaced.send_rest()
+        sys.stdout, sys.stderr = before
