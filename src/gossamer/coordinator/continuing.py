@@ -67,9 +67,9 @@ def stored_values(note: bytes) -> dict[str, Any]:
     }
 
 
-def unpack_options(note: bytes, own: CrawlOptions) -> CrawlOptions:
-    """Return the options of the crawl for a process that has its own ones besides."""
-    return CrawlOptions(**stored_values(note) | {name: getattr(own, name) for name in LOCAL})
+def unpack_options(note: bytes, local: CrawlOptions) -> CrawlOptions:
+    """Return the options of the crawl for a process that has local ones besides."""
+    return CrawlOptions(**stored_values(note) | {name: getattr(local, name) for name in LOCAL})
 
 
 def read_options(note: bytes | None, where: object) -> CrawlOptions | None:
@@ -182,15 +182,15 @@ def store_command(
 
     An address with a password is left to the environment, where other users cannot see it.
     """
-    words, comment = ["gossamer", verb], ""
+    command, comment = ["gossamer", verb], ""
     if environment.get("GOSSAMER_STORE", "").strip() != (store.url or str(store)):
         if store.is_server and str(store) != store.url:
             comment = f"  # with GOSSAMER_STORE set to {store}"
         else:
-            words += ["--store", str(store)]
+            command += ["--store", str(store)]
     if name is not None:
-        words += ["--name", name]
-    return shlex.join([*words, *more]) + comment
+        command += ["--name", name]
+    return shlex.join([*command, *more]) + comment
 
 
 # -- the options to go on with -------------------------------------------------------------------

@@ -120,7 +120,7 @@ class Crawl:
 
     async def run(self) -> Summary:
         """Crawl to the end, a budget or a stop, and return what came of it."""
-        self._progress.start()
+        self._progress = RunProgress(self._clock)
         check_outputs(self._plan, self._wishes)
         limit_s = self._plan.options.max_time_s or FOREVER_S
         timer = asyncio.get_running_loop().call_later(limit_s, self._end_time)
@@ -327,14 +327,14 @@ class Crawl:
         from gossamer.coordinator.in_process import open_tasks  # noqa: PLC0415
         from gossamer.coordinator.processes.worker_main import ProcessContext  # noqa: PLC0415
 
-        own = ProcessContext(
+        process = ProcessContext(
             modules=modules.runner,
             clock=self._clock,
             lease_s=plan.options.lease_s,
             watch=observer.event if observer.wants_events else None,
             dns=self._dns,
         )
-        async with open_tasks(plan, crawl.frontier, own, on_settled) as tasks:
+        async with open_tasks(plan, crawl.frontier, process, on_settled) as tasks:
             yield tasks
 
 

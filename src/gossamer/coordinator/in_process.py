@@ -103,11 +103,11 @@ class InProcessWorkers:
 
 @asynccontextmanager
 async def open_tasks(
-    plan: Plan, store: FrontierClient, own: ProcessContext, on_settled: Callable[[], None]
+    plan: Plan, store: FrontierClient, process: ProcessContext, on_settled: Callable[[], None]
 ) -> AsyncIterator[InProcessWorkers]:
     """Open the workers of a crawl as tasks."""
     async with AsyncExitStack() as stack:
-        context = await open_worker_context(plan, store, own, stack)
+        context = await open_worker_context(plan, store, process, stack)
         slots = shares(plan.options.connections, plan.options.workers or 1)
         yield InProcessWorkers(context, slots, on_settled)
 

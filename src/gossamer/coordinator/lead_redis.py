@@ -241,8 +241,8 @@ class StandbyFrontier:
     A process that stood still, so that another one leads by now, stands by again.
     """
 
-    def __init__(self, own: CrawlOptions, listener: Listener) -> None:
-        self._own = own
+    def __init__(self, local: CrawlOptions, listener: Listener) -> None:
+        self._local = local
         self._listener = listener
         self._clock = steady_clock()
         self._stopped = asyncio.Event()
@@ -262,7 +262,7 @@ class StandbyFrontier:
     async def run(self) -> str:
         """Stand by or lead until the end of the crawl; return what ended it, or `interrupted`."""
         say = self._listener.say
-        async with found_crawl(self._own, say) as (address, _, plan, _):
+        async with found_crawl(self._local, say) as (address, _, plan, _):
             await load_scorer(plan).close()  # what it lacks is said before it is needed
             say("info", f"stands by for the crawl {plan.name}")
             while not self._stopped.is_set():

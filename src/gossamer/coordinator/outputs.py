@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gossamer.channel import Channel, ChannelClosedError, Served
-from gossamer.channel.channel import ERRORS, methods_of
+from gossamer.channel.channel import methods_of
 from gossamer.config import keep_seconds
 from gossamer.coordinator.continuing import ORIGIN_NOTE, read_origin
 from gossamer.coordinator.coordinate import OpenedCrawl
@@ -20,13 +20,13 @@ from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan, analysis_rules
 from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.coordinator.processes.output_process import (
-    FOLLOW_EVERY_S,
     OUTPUT_CONTRACTS,
     OUTPUT_CONTROL,
     OUTPUT_FEED,
     OutputConfig,
+    OutputFollower,
 )
-from gossamer.model.errors import CrawlError, GossamerError
+from gossamer.model.errors import CrawlError
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
@@ -89,10 +89,10 @@ async def open_outputs(
         return
     with ExitStack() as stack:
         folder = _state_folder(plan, stack)
-        writer: OutputClient | InProcessOutputs
+        writer: OutputClient | OutputFollower
         if plan.options.store.scheme == "memory":
-            rules = analysis_rules(plan.options)
-            writer = InProcessOutputs(crawl, OutputWriter(wishes.specs(folder), rules))
+            memory_writer = OutputWriter(wishes.specs(folder), analysis_rules(plan.options))
+            writer = OutputFollower(memory_writer, crawl.reader, is_lasting=True)
         else:
             ResultDirectory(plan.directory, CrawlOwner(crawl.identity, plan.name)).mark()
             folder.mkdir(exist_ok=True)
@@ -110,7 +110,7 @@ class CrawlOutputs:
     def __init__(
         self,
         crawl: OpenedCrawl,
-        writer: "OutputClient | InProcessOutputs",
+        writer: "OutputClient | OutputFollower",
         on_failure: Callable[[], None],
     ) -> None:
         self._crawl = crawl
@@ -167,7 +167,6 @@ class OutputClient:
         self._launcher = launcher
         self._config = config
         self._say = say
-        self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._finishing = asyncio.Event()
         self._deaths = 0
         self._served = Served(contract=OUTPUT_FEED, target=methods_of(OUTPUT_FEED, self))
@@ -198,17 +197,15 @@ class OutputClient:
                 self._launcher.kill(pid)  # its successor waits for the locks of the outputs
 
     async def _write(self, channel: Channel) -> list[OutputReport]:
-        control = OUTPUT_CONTROL.proxy(channel)
-        await control.begin(self._config)
-        finishing = asyncio.create_task(self._finishing.wait())
+        async def finish() -> None:
+            await self._finishing.wait()
+            channel.notify(OUTPUT_CONTROL.methods["finish"])
+
+        finishing = asyncio.create_task(finish())
         try:
-            events: list[asyncio.Future[Any]] = [finishing, self._failed, channel.closed]
-            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
+            return await OUTPUT_CONTROL.proxy(channel).write(self._config)
         finally:
             finishing.cancel()
-        if self._failed.done():
-            self._failed.result()
-        return await control.finish()
 
     # -- what it tells (`OutputFeed`) ------------------------------------------------------------
 
@@ -221,44 +218,6 @@ class OutputClient:
     async def waits(self, message: str) -> None:
         """Say that the store is waited for."""
         self._say(message)
-
-    async def failed(self, kind: str, message: str) -> None:
-        """Note why the outputs cannot be written."""
-        error: GossamerError = ERRORS.get(kind, CrawlError)(message)
-        if not self._failed.done():
-            self._failed.set_exception(error)
-
-
-class InProcessOutputs:
-    """The outputs of a crawl in memory."""
-
-    def __init__(self, crawl: OpenedCrawl, writer: OutputWriter) -> None:
-        self._crawl = crawl
-        self._writer = writer
-        self._finishing = False
-
-    @property
-    def number(self) -> int:
-        """Up to which result all outputs are durable."""
-        return self._writer.kept
-
-    def finish(self) -> None:
-        """Have everything written that is in the log; `run` returns then."""
-        self._finishing = True
-
-    async def run(self) -> list[OutputReport]:
-        """Follow the log until finished."""
-        try:
-            self._writer.lock()
-            async with self._crawl.reader() as reader:
-                await self._writer.open(reader)
-                while not self._finishing:
-                    await self._writer.follow(reader)
-                    await asyncio.sleep(FOLLOW_EVERY_S)
-                await self._writer.follow(reader)
-                return await self._writer.finish(reader)
-        finally:
-            self._writer.close()
 
 
 class CrawlBodies:

@@ -115,11 +115,7 @@ class Replay:
         return reports
 
     async def _show_all(
-        self,
-        module: Module,
-        reader: CrawlReader,
-        crawl: LockedRows,
-        renewing: "asyncio.Task[None]",
+        self, module: Module, reader: CrawlReader, crawl: LockedRows, renewing: "asyncio.Task[None]"
     ) -> ReplayReport:
         """Show a module the pages that it has not been shown, while the crawl is kept for us."""
         plan, counts, started = self._plan, await reader.counts(), self._clock()

@@ -79,13 +79,13 @@ INTERRUPTED: Final = "interrupted"
 
 @asynccontextmanager
 async def found_crawl(
-    own: CrawlOptions, say: Callable[[Level, str], None]
+    local: CrawlOptions, say: Callable[[Level, str], None]
 ) -> AsyncIterator[tuple[RedisAddress, RedisRows, Plan, dict[str, bytes]]]:
-    """Find a crawl, waiting for it to begin; `own` says where it is and what it is called."""
-    address, name = await find_shared_crawl(own)
+    """Find a crawl, waiting for it to begin; `local` says where it is and what it is called."""
+    address, name = await find_shared_crawl(local)
     store = StoreAddress("redis", url=address.url())
-    own = replace(own, store=store, name=name)
-    await checked_address(store, name, say, allow_insecure=own.insecure_store)
+    local = replace(local, store=store, name=name)
+    await checked_address(store, name, say, allow_insecure=local.insecure_store)
     async with open_rows(address, name, say) as rows:
         give_up_at, has_said = time.monotonic() + PATIENCE_S, False
         while True:
@@ -102,7 +102,7 @@ async def found_crawl(
                     "whether the name is right"
                 )
             await asyncio.sleep(ASK_EVERY_S)
-        yield address, rows, Plan(unpack_options(options, own)), metadata
+        yield address, rows, Plan(unpack_options(options, local)), metadata
 
 
 async def find_shared_crawl(options: CrawlOptions) -> tuple[RedisAddress, str]:
@@ -186,9 +186,9 @@ class JoinLog:
 
 
 @asynccontextmanager
-async def join_crawl(own: CrawlOptions, log: JoinLog) -> AsyncIterator[JoinedCrawl]:
+async def join_crawl(local: CrawlOptions, log: JoinLog) -> AsyncIterator[JoinedCrawl]:
     """Take part in a crawl."""
-    async with found_crawl(own, log.say) as (address, rows, plan, metadata):
+    async with found_crawl(local, log.say) as (address, rows, plan, metadata):
         clock = SteadyClock(await asyncio.to_thread(clock_offset_s, rows, leads=False))
         client, queues = open_queues(address, plan.name, None, partial(log.say, "warning"))
         log.client = client
@@ -225,9 +225,9 @@ class JoinPlan(msgspec.Struct, frozen=True, kw_only=True):
         Each worker has as many connections as one of the crawl's own, and all of them together
         never more than a crawl may have; a UsageError if that is not one for each.
         """
-        own = cores() if options.workers is None else max(1, options.workers)
+        in_crawl = cores() if options.workers is None else max(1, options.workers)
         most = cores() if workers is None else workers
-        connections = max(1, options.connections * min(most, own) // own)
+        connections = max(1, options.connections * min(most, in_crawl) // in_crawl)
         if workers is not None and connections < workers:
             raise UsageError(
                 f"the {connections} connections that the crawl gives to a command cannot be shared "
@@ -241,14 +241,14 @@ class JoinedWorkers:
 
     def __init__(
         self,
-        own: CrawlOptions,
+        local: CrawlOptions,
         listener: Listener,
         launcher: Launcher,
         workers: int | None,
         number: int | None,
     ) -> None:
         """Prepare; `workers` is None if there may be more and more of them, by need."""
-        self._own = own
+        self._local = local
         self._log = JoinLog(listener)
         self._launcher = launcher
         self._workers = workers
@@ -282,16 +282,16 @@ class JoinedWorkers:
 
     async def _run(self) -> str:
         self._log.role = "a worker" if self._workers == 1 else "workers"
-        async with join_crawl(self._own, self._log) as crawl:
+        async with join_crawl(self._local, self._log) as crawl:
             if (ended_by := crawl.metadata.get(OVER_NOTE)) and not await crawl.is_led():
                 return ended_by.decode()
             options = crawl.plan.options
             joining = JoinPlan.of(self._workers, options)
             request_rules(options, os.environ)  # reports a missing secret before it joins
             modules = load_modules(options.module)
-            own = () if self._number is None else (self._number,)
-            new = [await self._new_number(crawl) for _ in range(joining.size.least - len(own))]
-            joining = msgspec.structs.replace(joining, numbers=(*own, *new))
+            first = () if self._number is None else (self._number,)
+            new = [await self._new_number(crawl) for _ in range(joining.size.least - len(first))]
+            joining = msgspec.structs.replace(joining, numbers=(*first, *new))
             self._log.role = joining.name
             verb = "joins" if joining.size.most == 1 else "join"
             self._log.say("info", f"{joining.name} {verb} the crawl {crawl.plan.name}")
@@ -376,10 +376,10 @@ class JoinedWorkers:
 
 
 async def check_health(
-    own: CrawlOptions, role: Literal["frontier", "worker"] | None, number: int | None = None
+    local: CrawlOptions, role: Literal["frontier", "worker"] | None, number: int | None = None
 ) -> str:
     """Return in a sentence that all is well; raise `CrawlError` if it is not."""
-    address, name = await find_shared_crawl(own)
+    address, name = await find_shared_crawl(local)
     rows = await asyncio.to_thread(RedisRows, address, name)
     return await asyncio.to_thread(_check, rows, str(address), name, role, number)
 

@@ -33,6 +33,20 @@ from gossamer.coordinator.processes.launcher_process import (
 )
 from gossamer.model.errors import CrawlError
 
+MOST_DEATHS: Final = 5
+"""How often launchers may die in `DEATHS_WITHIN_S`; the last time it is not replaced."""
+DEATHS_WITHIN_S: Final = 60.0
+ENDED_WITHIN_S: Final = 30.0
+"""How long processes that were killed may take to end: they may wait for a disk."""
+CHECK_EVERY_S: Final = 0.005
+_KEEPS_DYING: Final = (
+    "the process that starts the workers keeps dying: run the same command again, which continues"
+)
+_CANNOT_BE_ENDED: Final = (
+    "the process that starts the workers has died, and not all that it has started could be ended: "
+    "wait until they have, and run the same command again, which continues"
+)
+
 
 class LaunchedProcess:
     """A process that can be killed and watched, whoever its parent is by now; to be closed."""
@@ -92,21 +106,6 @@ class LaunchedProcess:
         with suppress(ChildProcessError):
             return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
         return False
-
-
-MOST_DEATHS: Final = 5
-"""How often launchers may die in `DEATHS_WITHIN_S`; the last time it is not replaced."""
-DEATHS_WITHIN_S: Final = 60.0
-ENDED_WITHIN_S: Final = 30.0
-"""How long processes that were killed may take to end: they may wait for a disk."""
-CHECK_EVERY_S: Final = 0.005
-_KEEPS_DYING: Final = (
-    "the process that starts the workers keeps dying: run the same command again, which continues"
-)
-_CANNOT_BE_ENDED: Final = (
-    "the process that starts the workers has died, and not all that it has started could be ended: "
-    "wait until they have, and run the same command again, which continues"
-)
 
 
 class _LauncherDiedError(Exception):

@@ -81,7 +81,7 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How many requests it may have under way."""
     options: bytes
     """Those of the crawl, packed."""
-    own_options: dict[str, str]
+    local_options: dict[str, str]
     """Where its store and its directory are: what is not stored with the crawl."""
     modules: tuple[str, ...]
     """The names of those that it loads."""
@@ -178,7 +178,7 @@ def config_for(
         number=0,
         slots=1,
         options=pack_options(plan.options),
-        own_options={
+        local_options={
             "store": store.url or str(store),
             "name": plan.name,
             "dir": str(plan.directory),

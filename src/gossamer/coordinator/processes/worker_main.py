@@ -66,130 +66,6 @@ from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
 
-
-class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process brings to a crawl of its own."""
-
-    modules: Modules
-    """Opened already, and closed by whoever opened them."""
-    clock: Callable[[], float]
-    lease_s: float
-    watch: Callable[[Event], None] | None = None
-    """Wants to know each step; None: nobody does."""
-    dns: NameTable | None = None
-    note: CrashNote | None = None
-    """Tells others which pages are in hand."""
-    address_locks: AddressLocks | None = None
-    """Those that workers of other processes have too."""
-    number: int = 0
-    """That of its worker, or of the first."""
-
-
-async def open_worker_context(
-    plan: Plan, store: FrontierClient, own: ProcessContext, stack: AsyncExitStack
-) -> WorkerContext:
-    """Open the client; the stack closes it again."""
-    options = plan.options
-    cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
-    rules = request_rules(options, os.environ)
-    carries_readings = not all(kind_of_output(target).is_table for target in options.output)
-    settings_for = None if rules is None else rules.settings_for
-    client = await stack.enter_async_context(
-        Client(fetch_options(options), plan.addresses, own.dns, settings_for, own.address_locks)
-    )
-    link_filter = LinkFilter(await plan.seeded_scope(store.note), plan.domain_of)
-    return WorkerContext(
-        store=store,
-        client=client,
-        robots=PoliteRobots(client, store, plan.domain_of, own.clock, own.lease_s),
-        link_filter=link_filter,
-        sitemaps=SitemapReader(store, link_filter, own.clock, auto="auto" in options.sitemaps),
-        modules=own.modules,
-        clock=own.clock,
-        watch=own.watch,
-        ignored_robots=plan.ignored_robots,
-        analyser=Analyser(
-            analysis_rules(options, options.similarity, with_text="text" in plan.row_fields)
-        ),
-        rows=PageRows(plan.row_fields, always=bool(options.fields), with_readings=carries_readings),
-        in_hand=PagesInHand(own.note),
-        cookies=cookies if may_keep_cookies(options) else None,
-        max_depth=options.depth,
-        retries=options.retries,
-        lease_s=own.lease_s,
-        similar_links=options.similar_links == "follow",
-        bodies=await open_body_writer(plan, store, own.number, stack),
-        traps=TrapWatch(store) if options.traps == "on" else None,
-    )
-
-
-async def open_body_writer(
-    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
-) -> BodyWriter | None:
-    """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
-    place = read_place(await store.note(BODIES_NOTE))
-    if place is None:
-        return None
-    options = plan.options
-    identity = (await store.note(IDENTITY_NOTE) or b"").decode()
-    folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
-    keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
-    rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
-    if not place.bucket:
-        writer = BodyWriter(folder, rules)
-    else:
-        upkeep = SegmentUpkeep(place, folder, identity)
-        await asyncio.to_thread(upkeep.finish_left)  # of workers that died on this machine
-        writer = BodyWriter(folder, rules, upkeep.upload)
-    stack.push_async_callback(writer.close)
-    return writer
-
-
-class Heartbeat:
-    """Reports on this process; `busy` counts from one report to the next.
-
-    A process is busy while it runs and while it waits for a core: one that shares its core with
-    others has no time to spare, however little of it it gets.
-    """
-
-    def __init__(self) -> None:
-        self._machine = socket.gethostname()
-        self._wanted_s = _wanted_s()
-        self._wall_s = time.monotonic()
-
-    def report(self) -> WorkerReport:
-        """Return how the process is."""
-        wanted_s, wall_s = _wanted_s(), time.monotonic()
-        busy = (wanted_s - self._wanted_s) / max(wall_s - self._wall_s, 1e-3)
-        self._wanted_s, self._wall_s = wanted_s, wall_s
-        return WorkerReport(
-            pid=os.getpid(), machine=self._machine, memory=resident_bytes(), busy=min(busy, 1.0)
-        )
-
-
-def _wanted_s() -> float:
-    """Return how long this process has run, with the time that its main thread waited for a core.
-
-    Only Linux tells the second.
-    """
-    try:
-        with open("/proc/self/schedstat", encoding="ascii") as file:  # noqa: PTH123
-            waited_ns = int(file.read().split()[1])
-    except (OSError, IndexError, ValueError):
-        waited_ns = 0
-    return time.process_time() + waited_ns / 1e9
-
-
-def resident_bytes() -> int:
-    """Return the resident memory of this process; where that is not known, the most it had."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12
 SPARE_MEMORY: Final = 2 * 1024**3
@@ -292,8 +168,8 @@ class WorkerProcess:
 
     async def _work(self, channel: Channel) -> None:
         config = await self._config.get()
-        own = load(config.own_options, {}).options
-        plan = Plan(unpack_options(config.options, own))
+        local = load(config.local_options, {}).options
+        plan = Plan(unpack_options(config.options, local))
         runner = ModuleRunner(load_modules(config.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
@@ -389,17 +265,155 @@ async def _give_back_regularly() -> None:
             watch.given_back(resident_bytes())
 
 
+# -- what a worker works with ----------------------------------------------------------------------
+
+
+class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process brings to a crawl of its own."""
+
+    modules: Modules
+    """Opened already, and closed by whoever opened them."""
+    clock: Callable[[], float]
+    lease_s: float
+    watch: Callable[[Event], None] | None = None
+    """Wants to know each step; None: nobody does."""
+    dns: NameTable | None = None
+    note: CrashNote | None = None
+    """Tells others which pages are in hand."""
+    address_locks: AddressLocks | None = None
+    """Those that workers of other processes have too."""
+    number: int = 0
+    """That of its worker, or of the first."""
+
+
+async def open_worker_context(
+    plan: Plan, store: FrontierClient, process: ProcessContext, stack: AsyncExitStack
+) -> WorkerContext:
+    """Open the client; the stack closes it again."""
+    options = plan.options
+    cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
+    rules = request_rules(options, os.environ)
+    carries_readings = not all(kind_of_output(target).is_table for target in options.output)
+    settings_for = None if rules is None else rules.settings_for
+    client = await stack.enter_async_context(
+        Client(
+            fetch_options(options), plan.addresses, process.dns, settings_for, process.address_locks
+        )
+    )
+    link_filter = LinkFilter(await plan.seeded_scope(store.note), plan.domain_of)
+    return WorkerContext(
+        store=store,
+        client=client,
+        robots=PoliteRobots(client, store, plan.domain_of, process.clock, process.lease_s),
+        link_filter=link_filter,
+        sitemaps=SitemapReader(store, link_filter, process.clock, auto="auto" in options.sitemaps),
+        modules=process.modules,
+        clock=process.clock,
+        watch=process.watch,
+        ignored_robots=plan.ignored_robots,
+        analyser=Analyser(
+            analysis_rules(options, options.similarity, with_text="text" in plan.row_fields)
+        ),
+        rows=PageRows(plan.row_fields, always=bool(options.fields), with_readings=carries_readings),
+        in_hand=PagesInHand(process.note),
+        cookies=cookies if may_keep_cookies(options) else None,
+        max_depth=options.depth,
+        retries=options.retries,
+        lease_s=process.lease_s,
+        similar_links=options.similar_links == "follow",
+        bodies=await open_body_writer(plan, store, process.number, stack),
+        traps=TrapWatch(store) if options.traps == "on" else None,
+    )
+
+
+async def open_body_writer(
+    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
+) -> BodyWriter | None:
+    """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
+    place = read_place(await store.note(BODIES_NOTE))
+    if place is None:
+        return None
+    options = plan.options
+    identity = (await store.note(IDENTITY_NOTE) or b"").decode()
+    folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
+    keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
+    rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
+    if not place.bucket:
+        writer = BodyWriter(folder, rules)
+    else:
+        upkeep = SegmentUpkeep(place, folder, identity)
+        await asyncio.to_thread(upkeep.finish_left)  # of workers that died on this machine
+        writer = BodyWriter(folder, rules, upkeep.upload)
+    stack.push_async_callback(writer.close)
+    return writer
+
+
+# -- how the process is ----------------------------------------------------------------------------
+
+
+class Heartbeat:
+    """Reports on this process; `busy` counts from one report to the next.
+
+    A process is busy while it runs and while it waits for a core: one that shares its core with
+    others has no time to spare, however little of it it gets.
+    """
+
+    def __init__(self) -> None:
+        self._machine = socket.gethostname()
+        self._wanted_s = _wanted_s()
+        self._wall_s = time.monotonic()
+
+    def report(self) -> WorkerReport:
+        """Return how the process is."""
+        wanted_s, wall_s = _wanted_s(), time.monotonic()
+        busy = (wanted_s - self._wanted_s) / max(wall_s - self._wall_s, 1e-3)
+        self._wanted_s, self._wall_s = wanted_s, wall_s
+        return WorkerReport(
+            pid=os.getpid(), machine=self._machine, memory=resident_bytes(), busy=min(busy, 1.0)
+        )
+
+
+def _wanted_s() -> float:
+    """Return how long this process has run, with the time that its main thread waited for a core.
+
+    Only Linux tells the second.
+    """
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:  # noqa: PTH123
+            waited_ns = int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        waited_ns = 0
+    return time.process_time() + waited_ns / 1e9
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process; where that is not known, the most it had."""
+    if (sizes := _memory_bytes()) is not None:
+        return sizes[1]
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _memory_bytes() -> tuple[int, int] | None:
+    """Return the address space and the resident memory of this process; None: not Linux."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            total, resident, *_ = (
+                int(pages) * resource.getpagesize() for pages in file.read().split()
+            )
+            return total, resident
+    except OSError:
+        return None
+
+
 def _limit_memory() -> None:
     """Let what explodes be an error: a `MemoryError` in this process, which others survive."""
     with suppress(OSError, AttributeError):  # another system, which has no such thing
         # Or every thread would reserve 64 MB of addresses, and names are looked up in a hundred.
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, MAX_ARENAS)
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-            pages = int(file.read().split()[0])
-    except OSError:  # not Linux: what is in use is not known, and counts little there
+    if (sizes := _memory_bytes()) is None:  # what is in use is not known, and counts little there
         return
-    limit = pages * resource.getpagesize() + SPARE_MEMORY
+    limit = sizes[0] + SPARE_MEMORY
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard == resource.RLIM_INFINITY or limit < hard:
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

@@ -377,11 +377,11 @@ class WorkerPool:
     async def _add(self) -> None:
         """Start one more worker, when the others have made room for its requests."""
         count = len(self._workers) + len(self._missing) + 1
-        *others, own = shares(self._plan.connections, count)
+        *others, new_slots = shares(self._plan.connections, count)
         workers = zip(list(self._workers.values()), others, strict=False)
         await asyncio.gather(*(worker.set_slots(slots) for worker, slots in workers))
         if not self._stopping:
-            await self._start(await self._new_number(), own)
+            await self._start(await self._new_number(), new_slots)
             self._add_at = self._clock() + ADD_EVERY_S
 
 
