@@ -10,7 +10,7 @@ from gossamer.content.links import parse_refresh
 from gossamer.content.page_parser import AnalysisRules, parse
 from gossamer.content.sitemap import Sitemap
 from gossamer.content.sniff import parse_content_type
-from gossamer.coordinator.processes.worker_config import CONTRACTS
+from gossamer.coordinator.processes.worker_channel import CONTRACTS
 from gossamer.download.body import Body, decoders_of
 from gossamer.download.verdict import HeaderReader
 from gossamer.model import Headers, Url

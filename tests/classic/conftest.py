@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator.in_process import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.model import Event
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy

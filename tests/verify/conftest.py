@@ -13,9 +13,10 @@ from tests.unit.views.reading import broken, in_redis, verified
 from tests.webs.graph import GraphWeb
 
 from gossamer.config import load
+from gossamer.coordinator.continuing import pack_options
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
-from gossamer.coordinator.plan import Plan, pack_options
+from gossamer.coordinator.plan import Plan, frontier_rules
 from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
 from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.scorers.builtin import Fifo
@@ -88,7 +89,7 @@ class CrawlLab:
     async def crawl_into(self, rows: Rows, pages: int | None = None, **options: object) -> str:
         """Crawl into rows, and close them."""
         plan = self.plan(**options)
-        store = Frontier(rows, plan.store_rules(strict=False), time.time())
+        store = Frontier(rows, frontier_rules(plan.options, strict=False), time.time())
         try:
             await store.put_metadata("options", pack_options(plan.options))
             return await self.work(store, plan, pages)
@@ -103,7 +104,7 @@ class CrawlLab:
     async def running(self, plan: Plan) -> AsyncIterator[Frontier]:
         """Give the store of a crawl in the Redis, which is left as it is in the end."""
         rows = self.rows()
-        store = Frontier(rows, plan.store_rules(strict=False), time.time())
+        store = Frontier(rows, frontier_rules(plan.options, strict=False), time.time())
         await store.put_metadata("options", pack_options(plan.options))
         try:
             yield store

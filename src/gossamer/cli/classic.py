@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.coordinator.classic import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator.in_process import ClassicCrawl, ClassicPlan, ClassicSettings
 from gossamer.display import printable, progress_line
 from gossamer.display.formatting import counted
 from gossamer.model import Event, Outcome, Url

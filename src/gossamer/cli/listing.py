@@ -15,7 +15,7 @@ from gossamer.config import Loaded, StoreAddress, describe, load
 from gossamer.config.host_rules import HostPattern, shown_table
 from gossamer.config.report import Setting
 from gossamer.config.values import NONE
-from gossamer.coordinator.plan import starts_of
+from gossamer.coordinator.plan import start_urls
 from gossamer.display import printable
 from gossamer.display.formatting import count, moment, size
 from gossamer.download.host_settings import HostSetting, HostSettings
@@ -32,7 +32,7 @@ def describe_host(loaded: Loaded, host: str) -> list[Setting]:
 
     Without a scheme that of a seed of this host counts, or else https.
     """
-    seeds = starts_of(loaded.options)
+    seeds = start_urls(loaded.options)
     url = _url_of(host, seeds)
     return [
         Setting(item.key.name, _shown(item), _source(item, loaded), item.key.help)

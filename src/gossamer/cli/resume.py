@@ -13,12 +13,12 @@ from gossamer.cli.crawl import crawl_with
 from gossamer.cli.parameters import crawl_to_read, option, parse_outcome, with_options
 from gossamer.config import IN_DIRECTORY, CrawlOptions
 from gossamer.coordinator.continuing import (
+    FIXED,
     ORIGIN_NOTE,
     CrawlToContinue,
     options_to_continue,
     read_origin,
 )
-from gossamer.coordinator.plan import FIXED
 from gossamer.frontier.contract import RetryRequest
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError

@@ -14,11 +14,10 @@ from gossamer.cli.parameters import CrawlName, option, with_options
 from gossamer.cli.signals import run_until_signalled
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
+from gossamer.coordinator.lead_redis import StandbyFrontier
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.processes.join import check_health
-from gossamer.coordinator.processes.joined_workers import JoiningCommand
+from gossamer.coordinator.processes.join import JoinedWorkers, check_health
 from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.coordinator.standby import StandbyFrontier
 from gossamer.display import DisplayOptions, open_observer
 from gossamer.display.summary import module_failures
 from gossamer.model.errors import ExitCode, UsageError
@@ -108,7 +107,7 @@ def worker(
     options = load({**given, "name": name}, os.environ).options
     launcher = Launcher.fork()
     try:
-        return _run(options, lambda log: JoiningCommand(options, log, launcher, count, number))
+        return _run(options, lambda log: JoinedWorkers(options, log, launcher, count, number))
     finally:
         launcher.let_go()
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from gossamer.cli import classic
 from gossamer.cli.output import put_lines, put_table
 from gossamer.cli.parameters import option
-from gossamer.coordinator.classic import ClassicPlan, ClassicSettings
+from gossamer.coordinator.in_process import ClassicPlan, ClassicSettings
 from gossamer.model.errors import UsageError
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy

@@ -90,14 +90,14 @@ async def pages(
     running = asyncio.ensure_future(crawling.run())
     running.add_done_callback(lambda _: handed.put_nowait(None))
     try:
-        while (next_one := await handed.get()) is not None:
-            page, read = next_one
+        while (next_page := await handed.get()) is not None:
+            page, read = next_page
             yield page
             if not read.done():
                 read.set_result(None)
         report = (await running).seeds
         if report.none_fetched:
-            raise NoSeedFetchedError({one.url: one.reason for one in report.failed})
+            raise NoSeedFetchedError({seed.url: seed.reason for seed in report.failed})
     finally:
         has_left = True
         for read in unread:
@@ -201,8 +201,8 @@ def _refuse_inside_a_loop(name: str, instead: str) -> None:
     )
 
 
-def _read(found: AsyncGenerator[Page, None]) -> Generator[Page, None, None]:
-    reader = _ReadingThread(found)
+def _read(pages: AsyncGenerator[Page, None]) -> Generator[Page, None, None]:
+    reader = _ReadingThread(pages)
     try:
         while (page := reader.handed.get()) is not None:
             yield page
@@ -219,11 +219,11 @@ class _ReadingThread:
     It is a daemon, ended at exit: a program may end while somebody still holds the iterator.
     """
 
-    def __init__(self, found: AsyncGenerator[Page, None]) -> None:
+    def __init__(self, pages: AsyncGenerator[Page, None]) -> None:
         self.handed: SimpleQueue[Page | None] = SimpleQueue()
         """The next page; None after the last."""
         self.error: BaseException | None = None
-        self._found = found
+        self._pages = pages
         self._is_read = asyncio.Semaphore(0)
         self._loop = uvloop.new_event_loop()
         self._reading = self._loop.create_task(self._hand_over())
@@ -243,8 +243,8 @@ class _ReadingThread:
         atexit.unregister(self.end)
 
     async def _hand_over(self) -> None:
-        async with aclosing(self._found) as found:
-            async for page in found:
+        async with aclosing(self._pages) as pages:
+            async for page in pages:
                 self.handed.put(page)
                 await self._is_read.acquire()
 

@@ -1,22 +1,112 @@
-"""Going on with a crawl: its options with those that have changed, and the command for it."""
+"""Going on with a crawl: which options are stored, which may change, and the command for it."""
 
 import os
 import shlex
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from gossamer.config import OPTIONS, STORED, CrawlOptions, StoreAddress, format_size, load
 from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
-from gossamer.coordinator.plan import FIXED, Plan, check_given_fields, stored_values
+from gossamer.coordinator.plan import Plan, check_given_fields
 from gossamer.model import Outcome, Snapshot
-from gossamer.model.errors import UsageError
+from gossamer.model.errors import CrawlError, UsageError
 from gossamer.modules.plugin_loading import absolute_name, file_of
 from gossamer.stores.bodies import IN_STORE
 from gossamer.stores.object_store import S3_SCHEME
 from gossamer.stores.rows import decode_metadata
+
+LOCAL = frozenset(
+    {
+        *("profile", "dir", "store", "insecure_store", "name", "fresh"),
+        *("pagerank_key", "log_format", "verbose", "quiet"),
+    }
+)
+"""The options that each process has of its own: where it is, how it shows itself, its secrets."""
+FIXED = (
+    *("seeds", "seed_files", "sitemaps", "scope", "depth", "include", "exclude", "markers"),
+    *("follow", "accept", "revisit_s"),
+)
+"""The options that make a crawl what it is: they cannot change while it goes on."""
+FIXED_BY_RULES = ("scope", "depth")
+"""What cannot change in the rules for single hosts either."""
+
+
+# -- the options that are stored with a crawl ----------------------------------------------------
+
+
+def pack_options(options: CrawlOptions) -> bytes:
+    """Return the options that all processes of a crawl share."""
+    shared = [option.field for option in OPTIONS if option.field not in LOCAL]
+    return msgspec.json.encode({name: getattr(options, name) for name in shared})
+
+
+def pack_plan(plan: Plan) -> bytes:
+    """Return the options of a crawl, with the scorer that was chosen.
+
+    Another process, which may lack the key to a service, is to choose no other one.
+    """
+    return pack_options(replace(plan.options, scorer=plan.scorer_name))
+
+
+def stored_values(note: bytes) -> dict[str, Any]:
+    """Return the stored options by their fields; those that are unknown here are left out."""
+    try:
+        shared = msgspec.json.decode(note, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise CrawlError(f"the options of the crawl in the store are damaged: {error}") from error
+    return {
+        option.field: tuple(value) if isinstance(value, list) else value
+        for option in OPTIONS
+        if option.field in shared
+        for value in [shared[option.field]]
+    }
+
+
+def unpack_options(note: bytes, local: CrawlOptions) -> CrawlOptions:
+    """Return the options of the crawl for a process that has local ones besides."""
+    return CrawlOptions(**stored_values(note) | {name: getattr(local, name) for name in LOCAL})
+
+
+def read_options(note: bytes | None, where: object) -> CrawlOptions | None:
+    """Return the options of a stored crawl for its readers; None: it has not begun."""
+    if note is None:
+        return None
+    try:
+        # 0 of them need a shared store, and which store it was is not stored.
+        return CrawlOptions(**stored_values(note) | {"workers": None})
+    except (CrawlError, UsageError) as error:
+        raise CrawlError(f"the options in {where} are damaged: {error}") from error
+
+
+def check_unchanged(options: CrawlOptions, note: bytes) -> None:
+    """Refuse to go on with a crawl that was started with different options."""
+    before, mine = msgspec.json.decode(note), msgspec.json.decode(pack_options(options))
+    for option in OPTIONS:
+        name = option.field
+        if name in FIXED and name in before and before[name] != mine[name]:
+            raise UsageError(
+                f"this crawl was started with different {option.name} "
+                f"({option.show(before[name])} instead of {option.show(mine[name])}): give the "
+                "same, name another --dir or --name, or start over with --fresh"
+            )
+    for name in FIXED_BY_RULES:
+        ruled_before, ruled = (
+            {pattern: keys[name] for pattern, keys in tables.items() if name in keys}
+            for tables in (before.get("host", {}), mine["host"])
+        )
+        if ruled_before != ruled:
+            raise UsageError(
+                f"this crawl was started with different {name} in the rules for single hosts: "
+                "give the same, name another --dir or --name, or start over with --fresh"
+            )
+
+
+# -- where a crawl was run -----------------------------------------------------------------------
 
 ORIGIN_NOTE = "origin"
 
@@ -40,14 +130,15 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 
 def origin_of(options: CrawlOptions, directory: Path) -> Origin:
     """Return the origin of a crawl that this process works on."""
-    secrets = [
-        one.name for one in OPTIONS if one.secret and getattr(options, one.field) is not None
-    ]
     return Origin(
         machine=socket.gethostname(),
         folder=_text(working_directory()),
         directory=_text(working_directory() / directory),
-        secrets=tuple(secrets),
+        secrets=tuple(
+            option.name
+            for option in OPTIONS
+            if option.secret and getattr(options, option.field) is not None
+        ),
     )
 
 
@@ -91,19 +182,18 @@ def store_command(
 
     An address with a password is left to the environment, where other users cannot see it.
     """
-    words, comment = ["gossamer", verb], ""
+    command, comment = ["gossamer", verb], ""
     if environment.get("GOSSAMER_STORE", "").strip() != (store.url or str(store)):
         if store.is_server and str(store) != store.url:
             comment = f"  # with GOSSAMER_STORE set to {store}"
         else:
-            words += ["--store", str(store)]
+            command += ["--store", str(store)]
     if name is not None:
-        words += ["--name", name]
-    return shlex.join([*words, *more]) + comment
+        command += ["--name", name]
+    return shlex.join([*command, *more]) + comment
 
 
-_NO_PAGES = frozenset({"noop"})
-"""Modules that do nothing: nobody misses them."""
+# -- the options to go on with -------------------------------------------------------------------
 
 
 class CrawlToContinue(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +227,7 @@ def options_to_continue(
     """
     stored = stored_values(crawl.options)
     if crawl.origin is not None and crawl.origin.is_here:
-        stored |= _found_again(stored, Path(crawl.origin.folder))
+        stored |= _named_from_here(stored, Path(crawl.origin.folder))
     loaded = load({**given, **_where(crawl, given)}, environment, config, stored)
     options = loaded.options
     if options.fresh:
@@ -194,8 +284,8 @@ def module_changes(
     """
     here = working_directory()
     there = Path(origin.folder) if origin is not None else here
-    known = {absolute_name(spec, there): spec for spec in before if spec not in _NO_PAGES}
-    wanted = {absolute_name(spec, here): spec for spec in now if spec not in _NO_PAGES}
+    known = {absolute_name(spec, there): spec for spec in before if spec != "noop"}
+    wanted = {absolute_name(spec, here): spec for spec in now if spec != "noop"}
     for spec in (wanted[name] for name in wanted if name not in known):
         yield (
             f"module {spec} was not part of this crawl: it sees only new pages; '{replay(spec)}' "
@@ -221,23 +311,20 @@ def _where(crawl: CrawlToContinue, given: Mapping[str, object]) -> dict[str, obj
     return {"store": crawl.address, "name": crawl.name, "dir": results}
 
 
-def _found_again(stored: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """Return modules, scorer and outputs with their files named from here."""
+def _named_from_here(stored: Mapping[str, Any], folder: Path) -> dict[str, object]:
+    """Return modules, scorer, outputs and bodies with their files named from here."""
     if folder == working_directory():
         return {}
-    modules, scorer = stored.get("module", ()), stored.get("scorer")
-    found: dict[str, object] = {}
-    if isinstance(modules, tuple):
-        found["module"] = tuple(absolute_name(spec, folder) for spec in modules)
-    if isinstance(scorer, str):
-        found["scorer"] = absolute_name(scorer, folder)
-    outputs = stored.get("output", ())
-    if isinstance(outputs, tuple):
-        found["output"] = tuple(str(folder / Path(one).expanduser()) for one in outputs)
+    named: dict[str, object] = {
+        "module": tuple(absolute_name(spec, folder) for spec in stored.get("module", ())),
+        "output": tuple(str(folder / Path(path).expanduser()) for path in stored.get("output", ())),
+    }
+    if "scorer" in stored:
+        named["scorer"] = absolute_name(stored["scorer"], folder)
     bodies = stored.get("bodies", IN_STORE)
-    if isinstance(bodies, str) and bodies != IN_STORE and not bodies.startswith(S3_SCHEME):
-        found["bodies"] = str(folder / bodies)
-    return found
+    if bodies != IN_STORE and not bodies.startswith(S3_SCHEME):
+        named["bodies"] = str(folder / bodies)
+    return named
 
 
 def _check_files(modules: Sequence[str]) -> None:

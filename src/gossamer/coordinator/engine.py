@@ -3,18 +3,21 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gossamer.coordinator.coordinate import LedCrawl
-from gossamer.coordinator.crawl_modules import CrawlModules
+from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.processes.worker_config import Level
+from gossamer.coordinator.processes.worker_channel import Level
 from gossamer.coordinator.scoring import WatchedScorer
 from gossamer.frontier.router import Draw, QueueTable, Router
 from gossamer.frontier.scorers.builtin import Scorer
 from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.frontier.service import Frontier
 from gossamer.modules.module_stats import ModuleReport
+from gossamer.modules.remote import ServedModules
+
+if TYPE_CHECKING:
+    from gossamer.coordinator.processes.joined_processes import JoinedProcesses
 
 COMMIT_EVERY_S = 0.1
 """How often what was done becomes durable, if nobody waits for it."""
@@ -23,13 +26,12 @@ COMMIT_PAUSE_S = 0.02
 SHARED_PAUSES = 2.0
 """How much longer it waits for more than the last one took, in a store that others may take over:
 there leases are told after a commit, too, and a host with one connection waits for each."""
-
 REAP_EVERY_S = 5.0
 TICK_EVERY_S = 1.0
 
 
 class Workers(Protocol):
-    """The workers of a crawl: processes (`cluster.worker_pool`), or tasks (`in_process`)."""
+    """The workers of a crawl: processes (`worker_pool`), or tasks (`in_process`)."""
 
     async def run(self) -> None:
         """Work until stopped; break off what is in progress if cancelled."""
@@ -44,49 +46,26 @@ class Workers(Protocol):
         """Return the counts of the modules that run in the workers."""
 
 
-class Joined(Protocol):
-    """The processes that have joined a crawl from elsewhere (`cluster.joined_processes`)."""
-
-    async def begin(self) -> None:
-        """Say hello to those that have joined before."""
-
-    async def run(self) -> None:
-        """Take in what they say, until cancelled."""
-
-    def wake(self) -> None:
-        """Let them have what there may be for them now."""
-
-    async def finish(self, ended_by: str) -> None:
-        """Tell all of them that the crawl is over, and wait a moment for them to leave."""
-
-    def forget_gone(self) -> None:
-        """Forget workers that were silent until they had nothing left."""
-
-
 def make_engine(
-    crawl: LedCrawl,
+    crawl: OpenedCrawl,
     plan: Plan,
     scorer: SafeScorer,
     say: Callable[[Level, str], None],
     on_tick: Callable[[], Awaitable[None]],
-    modules: CrawlModules | None = None,
+    modules: ServedModules | None = None,
 ) -> "Engine":
-    """Return the engine of an opened crawl; without `modules` its own ones are not here."""
+    """Return the engine of an opened crawl; `modules` are those of this process, if any."""
     watched = WatchedScorer(scorer, crawl.frontier, say)
-    options = plan.options
-    draw = Draw(QueueTable(options.queues), options.draw_seed, strict=watched.strict)
+    draw = Draw(QueueTable(plan.options.queues), plan.options.draw_seed, strict=watched.strict)
     if crawl.queues is None:
         return Engine(crawl.frontier, crawl.clock, watched, draw, on_tick)
     # Whoever crawls into a file does not load the client of a server.
-    from gossamer.coordinator.processes.joined_processes import JoinedProcesses, JoinedServices  # noqa: PLC0415
+    from gossamer.coordinator.processes.joined_processes import JoinedProcesses  # noqa: PLC0415
 
-    engine = Engine(crawl.frontier, crawl.clock, watched, draw, on_tick, crawl.keep)
-    services = JoinedServices(
-        clock=crawl.clock,
-        say=say,
-        modules=None if modules is None else modules.served,
+    engine = Engine(crawl.frontier, crawl.clock, watched, draw, on_tick, crawl.renew_lead)
+    engine.joined = JoinedProcesses(
+        crawl.frontier, crawl.queues, crawl.clock, say, modules, engine.settled
     )
-    engine.joined = JoinedProcesses(crawl.frontier, crawl.queues, services, engine.settled)
     return engine
 
 
@@ -103,15 +82,15 @@ class Engine:
         scorer: Scorer,
         draw: Draw,
         on_tick: Callable[[], Awaitable[None]],
-        keep: Callable[[], Awaitable[None]] | None = None,
+        renew_lead: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Prepare; `keep` is called every second, to stay the one that has the crawl."""
+        """Prepare; `renew_lead` is called every second, to stay the one that has the crawl."""
         self._store = store
         self._clock = clock
-        self._frontier = Router(store, scorer, draw, clock, self._assigned)
+        self._router = Router(store, scorer, draw, clock, self._assigned)
         self._on_tick = on_tick
-        self._keep = keep
-        self.joined: Joined | None = None
+        self._renew_lead = renew_lead
+        self.joined: JoinedProcesses | None = None
         """Those that have joined from elsewhere, if any can."""
         self._workers: Workers | None = None
         self._news = asyncio.Event()
@@ -124,56 +103,53 @@ class Engine:
 
     def settled(self) -> None:
         """Note that workers have told the store something."""
-        self._frontier.wake()
+        self._router.wake()
         self._news.set()
 
-    async def run(self, workers: Workers) -> str:
-        """Crawl; return what ended it: `complete`, `max-pages`, `max-bytes` or `interrupted`."""
+    async def run(self, workers: Workers | None = None) -> str:
+        """Crawl; return what ended it: `complete`, `max-pages`, `max-bytes` or `interrupted`.
+
+        Without workers all of them have joined from elsewhere.
+        """
         self._workers = workers
-        running = [self._frontier.run(), self._keep_durable(), self._reap(), self._tick()]
-        if self._keep is not None:
-            running.append(self._keep_regularly(self._keep))
+        helpers = [self._router.run(), self._commit_regularly(), self._reap(), self._tick()]
+        if self._renew_lead is not None:
+            helpers.append(self._renew_regularly(self._renew_lead))
         if self.joined is not None:
             await self.joined.begin()
-            running.append(self.joined.run())
-        helpers = [asyncio.create_task(one) for one in running]
-        work = asyncio.create_task(workers.run())
-        watched = [*helpers, work]
-        for one in watched:
-            one.add_done_callback(lambda _: self._news.set())
+            helpers.append(self.joined.run())
+        tasks = [asyncio.create_task(helper) for helper in helpers]
+        work = None if workers is None else asyncio.create_task(workers.run())
+        if work is not None:
+            tasks.append(work)
+        for task in tasks:
+            task.add_done_callback(lambda _: self._news.set())
         try:
-            return await self._work(watched, workers, work)
+            ended_by = await self._end(tasks)
+            if workers is not None and work is not None:
+                workers.stop()
+                await asyncio.wait([work])  # who quits meanwhile is heard of before the workers are
+                work.result()
+            # What was in progress when it was stopped may have been the last.
+            over = await self._store.ended_by()
+            if over is not None and self.joined is not None:
+                await self.joined.finish(over)
         except asyncio.CancelledError:
             self._store.give_up()
             raise
+        else:
+            return over or ended_by
         finally:
-            for one in watched:
-                one.cancel()
-            await asyncio.gather(*watched, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _work(
-        self,
-        watched: Sequence["asyncio.Task[None]"],
-        workers: Workers,
-        work: "asyncio.Task[None]",
-    ) -> str:
-        """Have it worked on until the end; return what ended it."""
-        ended_by = await self._end(watched)
-        workers.stop()
-        await asyncio.wait([work])  # who quits meanwhile is heard of before the workers are
-        work.result()
-        # What was in progress when it was stopped may have been the last.
-        over = await self._store.ended_by()
-        if over is not None and self.joined is not None:
-            await self.joined.finish(over)
-        return over or ended_by
-
-    async def _end(self, watched: Sequence["asyncio.Task[None]"]) -> str:
+    async def _end(self, tasks: Sequence["asyncio.Task[None]"]) -> str:
         """Wait for the end; whatever breaks in between is raised here."""
         while True:
-            for one in watched:
-                if one.done():
-                    one.result()
+            for task in tasks:
+                if task.done():
+                    task.result()
             if self._stopped:
                 return "interrupted"
             ended_by = await self._store.ended_by()
@@ -189,7 +165,7 @@ class Engine:
         if self.joined is not None:
             self.joined.wake()
 
-    async def _keep_durable(self) -> None:
+    async def _commit_regularly(self) -> None:
         loop, pause_s = asyncio.get_running_loop(), COMMIT_PAUSE_S
         while True:
             with suppress(TimeoutError):
@@ -197,29 +173,23 @@ class Engine:
             await asyncio.sleep(pause_s)
             begun = loop.time()
             await self._store.commit()
-            if self._keep is not None:
+            if self._renew_lead is not None:
                 pause_s = min(COMMIT_PAUSE_S, SHARED_PAUSES * (loop.time() - begun))
 
     async def _reap(self) -> None:
         while True:
             await asyncio.sleep(REAP_EVERY_S)
             if await self._store.reap(self._clock()):
-                self._frontier.wake()
+                self._router.wake()
             if self.joined is not None:
                 self.joined.forget_gone()
-            await self._expire()
+            while await self._store.expire(self._clock()):  # noqa: ASYNC110 -- no event to wait for
+                await asyncio.sleep(0)  # others have their turn between two steps
 
-    async def _expire(self) -> None:
-        """Drop every content whose time is over; others have their turn between two steps."""
-        while True:
-            if not await self._store.expire(self._clock()):
-                return
-            await asyncio.sleep(0)
-
-    async def _keep_regularly(self, keep: Callable[[], Awaitable[None]]) -> None:
+    async def _renew_regularly(self, renew_lead: Callable[[], Awaitable[None]]) -> None:
         while True:
             await asyncio.sleep(TICK_EVERY_S)
-            await keep()
+            await renew_lead()
 
     async def _tick(self) -> None:
         while True:

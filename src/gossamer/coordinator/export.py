@@ -3,15 +3,16 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.coordinator.outputs import own_state_folder
-from gossamer.coordinator.plan import check_fields, read_options
+from gossamer.coordinator.continuing import read_options
+from gossamer.coordinator.outputs import output_state_folder
+from gossamer.coordinator.plan import analysis_rules, check_fields
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
@@ -23,10 +24,10 @@ from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.rows import put_metadata
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import OPTIONS_NAME
-from gossamer.stores.url_record import Result
 
 BOOKMARK = "last-export"
 """The name of the note, and of the file."""
+SHOW_EVERY_S = 2.0
 
 
 class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,15 +38,15 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
     settled_at: float
 
     @classmethod
-    def of(cls, results: Sequence[Result]) -> "Bookmark | None":
-        """Return the bookmark at the first of the results; None if there is none."""
-        for one in results:
-            return cls(number=one.number, url_id=one.url_id, settled_at=one.settled_at)
+    async def at(cls, reader: CrawlReader, number: int) -> "Bookmark | None":
+        """Return the bookmark at the result of that number; None if there is none."""
+        for result in await reader.results(number - 1, 1):
+            return cls(number=result.number, url_id=result.url_id, settled_at=result.settled_at)
         return None
 
 
-class BookmarkKeeper:
-    """Keeps the bookmark: in the crawl's directory, or as a note where its store is a server."""
+class BookmarkFile:
+    """Where the bookmark is: in the crawl's directory, or a note where its store is a server."""
 
     def __init__(self, address: StoreAddress, reader: CrawlReader) -> None:
         self._reader = reader
@@ -58,17 +59,17 @@ class BookmarkKeeper:
 
         Where a server has lost results since, everything counts as new.
         """
-        found = await self._read()
-        if found is None:
+        packed = await self._read()
+        if packed is None:
             return 0
         try:
-            bookmark = msgspec.json.decode(found, type=Bookmark)
+            bookmark = msgspec.json.decode(packed, type=Bookmark)
         except msgspec.MsgspecError as error:
             raise CrawlError(
                 f"the note of the last export is damaged ({error}): export without --new"
             ) from error
-        there = Bookmark.of(await self._reader.results(bookmark.number - 1, 1))
-        return bookmark.number if there == bookmark else 0
+        is_there = bookmark == await Bookmark.at(self._reader, bookmark.number)
+        return bookmark.number if is_there else 0
 
     async def _read(self) -> bytes | None:
         if self._shared is not None or self._folder is None:
@@ -94,9 +95,6 @@ class BookmarkKeeper:
                 f"the outputs are written, but not up to where: {self._folder}: {error.strerror}; "
                 "the next export with --new repeats them"
             ) from error
-
-
-TELL_EVERY_S = 2.0
 
 
 class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,8 +144,8 @@ class Export:
                 can_continue = folder is not None
                 if folder is None:
                     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                keeper = BookmarkKeeper(self._request.address, reader)
-                start = (await keeper.read()) if self._only_new else 0
+                bookmark_file = BookmarkFile(self._request.address, reader)
+                start = (await bookmark_file.read()) if self._only_new else 0
                 writer = await self._make_writer(reader, folder, start)
             stack.callback(writer.close)
             writer.lock()
@@ -158,9 +156,9 @@ class Export:
                 finally:
                     if writer.stopped and not can_continue:
                         writer.discard()
-                last = Bookmark.of(await reader.results(report.results - 1, 1))
+                last = await Bookmark.at(reader, report.results)
             if not report.stopped and last is not None:
-                await keeper.write(last)
+                await bookmark_file.write(last)
         return msgspec.structs.replace(report, can_continue=can_continue)
 
     async def _make_writer(self, reader: CrawlReader, folder: Path, start: int) -> OutputWriter:
@@ -172,12 +170,12 @@ class Export:
         )
         specs = wishes.specs(folder)
         check_places(specs)
-        self._writer = writer = OutputWriter(specs, stored.analysis_rules(), start=start)
+        self._writer = writer = OutputWriter(specs, analysis_rules(stored), start=start)
         writer.stopped = self._stopped
         return writer
 
     async def _write(self, reader: CrawlReader, writer: OutputWriter, start: int) -> ExportReport:
-        telling = asyncio.create_task(self._tell(writer, start, await reader.last_result()))
+        showing = asyncio.create_task(self._show(writer, start, await reader.last_result()))
         try:
             await writer.open(reader)
             await writer.follow(reader)
@@ -187,17 +185,17 @@ class Export:
             written = writer.number
             return ExportReport(outputs=await writer.finish(reader), results=written, stopped=False)
         finally:
-            telling.cancel()
+            showing.cancel()
 
-    async def _tell(self, writer: OutputWriter, start: int, last: int) -> None:
+    async def _show(self, writer: OutputWriter, start: int, last: int) -> None:
         while True:
-            await asyncio.sleep(TELL_EVERY_S)
+            await asyncio.sleep(SHOW_EVERY_S)
             self._say(f"{writer.number - start:,} of {last - start:,} results written")
 
 
 async def _own_folder(reader: CrawlReader) -> Path | None:
     """Return where the crawl keeps the states of its outputs; None if we cannot write there."""
-    folder = await own_state_folder(reader)
+    folder = await output_state_folder(reader)
     if folder is None or not os.access(folder.parent, os.W_OK):
         return None
     folder.mkdir(exist_ok=True)

@@ -97,22 +97,22 @@ class EventObserver(Silence):
                 )
 
 
-def as_observer(given: ObserverLike | None) -> Observer:
+def as_observer(observer: ObserverLike | None) -> Observer:
     """Return what was given as an observer; None is silence."""
-    if given is None:
+    if observer is None:
         return Silence()
-    if isinstance(given, Observer):
-        return given
-    if not callable(given):
+    if isinstance(observer, Observer):
+        return observer
+    if not callable(observer):
         raise UsageError(
-            f"the observer is a {type(given).__name__}: give a function that takes an Event, or an "
-            "object with the methods of gossamer.coordinator.Observer"
+            f"the observer is a {type(observer).__name__}: give a function that takes an Event, or "
+            "an object with the methods of gossamer.coordinator.observer.Observer"
         )
-    if inspect.iscoroutinefunction(given):
+    if inspect.iscoroutinefunction(observer):
         raise UsageError(
             "the observer is an async function, which nobody would await: declare it with 'def'"
         )
-    return EventObserver(given)
+    return EventObserver(observer)
 
 
 class RunProgress:
@@ -124,10 +124,6 @@ class RunProgress:
         self._visits_before = self._finished_before = 0
         self.pages_before = 0
         """How many pages were there before this run."""
-
-    def start(self) -> None:
-        """Let the time of the run begin now."""
-        self._started = self._clock()
 
     async def note_before(self, store: FrontierClient) -> Snapshot:
         """Return what is there before anything is done."""

@@ -8,9 +8,9 @@ from typing import Self
 import msgspec
 
 from gossamer.coordinator.continuing import working_directory
-from gossamer.coordinator.coordinate import IdleCrawl, IdleRequest, open_idle
+from gossamer.coordinator.coordinate import LockedRows, OpenRequest, open_to_replay
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.plan import Plan, analysis_rules
 from gossamer.modules.contract import Module, ModuleContext
 from gossamer.modules.kept_pages import read_page
 from gossamer.modules.module_stats import ModuleReport
@@ -22,6 +22,9 @@ from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import kind_of, open_for_reading
 from gossamer.stores.rows import decode_metadata
 from gossamer.stores.url_record import Record
+
+RENEW_EVERY_S = 1.0
+SHOW_EVERY_S = 5.0
 
 
 class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,10 +52,6 @@ class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
         else:
             gaps = (*self.gaps, *range(self.last + 1, number))
         return msgspec.structs.replace(self, last=max(self.last, number), gaps=gaps)
-
-
-KEEP_EVERY_S = 1.0
-TELL_EVERY_S = 5.0
 
 
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,29 +98,25 @@ class Replay:
     async def run(self) -> list[ReplayReport]:
         """Show the pages to each module; return what came of it."""
         plan, store = self._plan, self._plan.options.store
-        idle = IdleRequest(
+        to_lock = OpenRequest(
             address=store, name=plan.name, directory=plan.directory, say=self._observer.say
         )
         name = plan.name if kind_of(store).shared else None
         request = ReadRequest(address=store, name=name, directory=plan.directory)
         reports = []
-        async with open_idle(idle) as crawl, open_for_reading(request) as reader:
-            keeping = asyncio.create_task(_keep(crawl))
+        async with open_to_replay(to_lock) as crawl, open_for_reading(request) as reader:
+            renewing = asyncio.create_task(_renew_lead(crawl))
             try:
                 for module in self._modules:
-                    reports.append(await self._show_all(module, reader, crawl, keeping))
+                    reports.append(await self._show_all(module, reader, crawl, renewing))
                     if self._stopped:
                         break
             finally:
-                keeping.cancel()
+                renewing.cancel()
         return reports
 
     async def _show_all(
-        self,
-        module: Module,
-        reader: CrawlReader,
-        crawl: IdleCrawl,
-        keeping: "asyncio.Task[None]",
+        self, module: Module, reader: CrawlReader, crawl: LockedRows, renewing: "asyncio.Task[None]"
     ) -> ReplayReport:
         """Show a module the pages that it has not been shown, while the crawl is kept for us."""
         plan, counts, started = self._plan, await reader.counts(), self._clock()
@@ -132,11 +127,18 @@ class Replay:
         if before is not None and before.crawl == progress.crawl and not self._from_start:
             progress = before
         runner = ModuleRunner([module])
-        identity = await reader.metadata(IDENTITY_NAME) or b""
-        context = _context(plan, progress, identity.decode())
+        context = ModuleContext(
+            directory=plan.directory,
+            crawl=plan.name,
+            identity=(await reader.metadata(IDENTITY_NAME) or b"").decode(),
+            worker=0,
+            resumed_from=progress.last,
+            gaps=frozenset(progress.gaps),
+            replay=True,
+        )
         await runner.prepare(context)
         await runner.open(context)
-        shown, expired, tell_at = 0, 0, started + TELL_EVERY_S
+        shown, expired, show_at = 0, 0, started + SHOW_EVERY_S
         try:
             async for record in reader.pages():
                 if self._stopped:
@@ -144,7 +146,7 @@ class Replay:
                 if not progress.is_due(record.id):
                     continue
                 records: Sequence[Record] = ()
-                if (page := await read_page(reader, record, plan.analysis_rules())) is None:
+                if (page := await read_page(reader, record, analysis_rules(plan.options))) is None:
                     expired += 1
                 else:
                     records = (await runner.deliver(page)).records
@@ -153,12 +155,12 @@ class Replay:
                 noted = {note: msgspec.json.encode(progress)}
                 await crawl.add_replayed(record.id, records, noted, time.time())
                 await asyncio.sleep(0)  # signals are heard only in between
-                if keeping.done():
-                    keeping.result()  # why the crawl is lost
-                if self._clock() >= tell_at:
-                    tell_at = self._clock() + TELL_EVERY_S
-                    words = f"{module.name} has seen page {record.id:,} of {counts.pages:,}"
-                    self._observer.say("info", words)
+                if renewing.done():
+                    renewing.result()  # why the crawl is lost
+                if self._clock() >= show_at:
+                    show_at = self._clock() + SHOW_EVERY_S
+                    message = f"{module.name} has seen page {record.id:,} of {counts.pages:,}"
+                    self._observer.say("info", message)
         finally:
             await runner.close()
         (report,) = runner.report()
@@ -172,20 +174,8 @@ class Replay:
         )
 
 
-def _context(plan: Plan, progress: ReplayProgress, identity: str) -> ModuleContext:
-    return ModuleContext(
-        directory=plan.directory,
-        crawl=plan.name,
-        identity=identity,
-        worker=0,
-        resumed_from=progress.last,
-        gaps=frozenset(progress.gaps),
-        replay=True,
-    )
-
-
-async def _keep(crawl: IdleCrawl) -> None:
+async def _renew_lead(crawl: LockedRows) -> None:
     """Keep a crawl to ourselves, until it is lost."""
     while True:
-        await asyncio.sleep(KEEP_EVERY_S)
-        await crawl.keep()
+        await asyncio.sleep(RENEW_EVERY_S)
+        await crawl.renew_lead()

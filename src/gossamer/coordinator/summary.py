@@ -1,4 +1,4 @@
-"""A crawl that has ended: what came of it, for the last words and the exit code."""
+"""What came of a crawl: its summary, its seeds, the hosts that were given up, its exit code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -21,81 +21,11 @@ from gossamer.urls import Scope
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import sitemap_key
 
-ADVICE: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.NOT_FOUND: "check the path",
-        Outcome.GONE: "begin at another page",
-        Outcome.CLIENT_ERROR: "the page may need a login; begin at another",
-        Outcome.SERVER_ERROR: "try again later",
-        Outcome.RATE_LIMITED: "try again later",
-        Outcome.ROBOTS_DENIED: "begin at a page that the site lets crawlers have",
-        Outcome.ROBOTS_UNREACHABLE: "nothing may be fetched until it answers: try again later",
-        Outcome.OUT_OF_SCOPE: "begin at the page it leads to, or widen the scope",
-        Outcome.UNWANTED_TYPE: "begin at an HTML page",
-        Outcome.SITEMAP: "begin at a page that it lists",
-        Outcome.NOT_SITEMAP: "check what --sitemaps names, or begin at a page",
-        Outcome.TOO_LARGE: "begin at a smaller page",
-        Outcome.TIMED_OUT: "check the address, or try again later",
-        Outcome.DNS_FAILED: "check the spelling of the host name and the network",
-        Outcome.CONNECTION_FAILED: "check the host, the port and that the server is running",
-        Outcome.TLS_FAILED: "check the server's certificate",
-        Outcome.BAD_HTTP: "check that the port speaks HTTP",
-        Outcome.BAD_REDIRECT: "begin at another page",
-        Outcome.DUPLICATE: "begin at another page",
-        Outcome.SIMILAR: "begin at another page",
-        Outcome.GAVE_UP: "try again later",
-        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or the budget in the rules for the host",
-        Outcome.TRAP: "begin at another page, or crawl with --traps off",
-        Outcome.ADDRESS_REFUSED: (
-            "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
-        ),
-    }
-)
-"""One piece of advice for every way the first page can fail."""
-OPTIONS: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.TOO_LARGE: "raise --max-page-bytes, or --max-file-bytes for files",
-        Outcome.TIMED_OUT: "raise --timeout, or try again later",
-        Outcome.RATE_LIMITED: "raise --delay, or try again later",
-        Outcome.SERVER_ERROR: "try again later, with a longer --delay if it is overloaded",
-        Outcome.ROBOTS_DENIED: "if the host is yours, --ignore-robots HOST",
-        Outcome.ROBOTS_UNREACHABLE: "try again later; if the host is yours, --ignore-robots HOST",
-        Outcome.ADDRESS_REFUSED: "if the host is yours, --allow-network ADDRESS",
-        Outcome.OUT_OF_SCOPE: "widen --scope, or give the target as a seed",
-        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or max-pages and max-bytes in the "
-        "rules for the host, then gossamer retry",
-        Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
-        Outcome.GAVE_UP: "gossamer retry asks again",
-        Outcome.UNWANTED_TYPE: "--accept keeps other types, and --exclude spares the requests",
-    }
-)
-"""The option of a crawl that helps, for the outcomes that depend on one."""
-
-
-def why_no_page(seed: Url, last: UrlRecord) -> str:
-    """Return one sentence: which seed, what went wrong with it or its redirects, what to do."""
-    outcome, where, what = _failure(seed, last)
-    return f"cannot fetch the seed {seed}{where and f' ({where})'}: {what}; {ADVICE[outcome]}"
-
-
-def what_went_wrong(seed: Url, last: UrlRecord) -> str:
-    """Return the same about one of several seeds, with the option that helps."""
-    outcome, where, what = _failure(seed, last)
-    return f"{where and f'{where}: '}{what}; {OPTIONS.get(outcome) or ADVICE[outcome]}"
-
-
-def _failure(seed: Url, last: UrlRecord) -> tuple[Outcome, str, str]:
-    """Return how a seed ended, where its redirects led, and what went wrong."""
-    outcome = last.outcome or Outcome.GAVE_UP
-    where = "" if last.url == seed else f"redirected to {last.url}"
-    if outcome is Outcome.REDIRECTED:
-        return Outcome.BAD_REDIRECT, where, f"it redirects {last.detail}, in a circle"
-    return outcome, where, last.detail or outcome.replace("_", " ")
-
-
 SEEDS_AT_ONCE = 500
 FETCHED = frozenset({Outcome.FETCHED, Outcome.DUPLICATE, Outcome.SIMILAR, Outcome.SITEMAP})
 """The outcomes of a URL whose page was had, even if it repeats another."""
+URLS_READ = 10_000
+"""Among how many URLs such hosts are looked for: the first that were found, of however many."""
 
 
 class FailedSeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,42 +53,6 @@ class SeedReport(msgspec.Struct, frozen=True, kw_only=True):
     def none_fetched(self) -> bool:
         """Whether seeds failed and none was fetched."""
         return bool(self.failed) and not self.fetched
-
-
-async def read_seeds(
-    reader: CrawlReader, seeds: Sequence[Url], sitemaps: Sequence[Url] = ()
-) -> SeedReport:
-    """Return what came of the seeds of a crawl, and of named sitemaps, over all its runs."""
-    file = LinkFilter(Scope.for_seeds("any", []), str).file
-    progress = await read_progress(reader.metadata)
-    if progress is not None and await reader.last_page() == 0:
-        seeds = [*seeds, *progress.first]
-    by_key = {file(seed).key: seed for seed in seeds}
-    by_key |= {sitemap_key(sitemap): sitemap for sitemap in sitemaps}
-    keys = list(by_key)
-    ends: list[UrlRecord | None] = []
-    for first in range(0, len(keys), SEEDS_AT_ONCE):
-        ends += await reader.resolve_redirects(keys[first : first + SEEDS_AT_ONCE])
-    report = seed_report(zip(by_key.values(), ends, strict=True))
-    return msgspec.structs.replace(report, files=progress.files if progress else [])
-
-
-def seed_report(ends: Iterable[tuple[Url, UrlRecord | None]]) -> SeedReport:
-    """Return what came of the seeds, each given with the URL where its redirects ended."""
-    fetched, waiting, failed = 0, 0, []
-    for seed, end in ends:
-        if end is None or end.outcome is None:
-            waiting += 1
-        elif end.outcome in FETCHED:
-            fetched += 1
-        else:
-            reason = what_went_wrong(seed, end)
-            failed.append(FailedSeed(url=seed, outcome=end.outcome, reason=reason))
-    return SeedReport(fetched=fetched, waiting=waiting, failed=failed)
-
-
-URLS_READ = 10_000
-"""Among how many URLs such hosts are looked for: the first that were found, of however many."""
 
 
 class GivenUpHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,36 +124,135 @@ def exit_code(ended_by: str, seeds: SeedReport, modules: Iterable[ModuleReport])
     return ExitCode.DONE
 
 
+# -- reading it from the store -------------------------------------------------------------------
+
+
+async def read_seeds(
+    reader: CrawlReader, seeds: Sequence[Url], sitemaps: Sequence[Url] = ()
+) -> SeedReport:
+    """Return what came of the seeds of a crawl, and of named sitemaps, over all its runs."""
+    file = LinkFilter(Scope.for_seeds("any", []), str).file
+    progress = await read_progress(reader.metadata)
+    if progress is not None and await reader.last_page() == 0:
+        seeds = [*seeds, *progress.first]
+    by_key = {file(seed).key: seed for seed in seeds}
+    by_key |= {sitemap_key(sitemap): sitemap for sitemap in sitemaps}
+    keys = list(by_key)
+    ends: list[UrlRecord | None] = []
+    for first in range(0, len(keys), SEEDS_AT_ONCE):
+        ends += await reader.resolve_redirects(keys[first : first + SEEDS_AT_ONCE])
+    fetched, waiting, failed = 0, 0, []
+    for seed, end in zip(by_key.values(), ends, strict=True):
+        if end is None or end.outcome is None:
+            waiting += 1
+        elif end.outcome in FETCHED:
+            fetched += 1
+        else:
+            reason = what_went_wrong(seed, end)
+            failed.append(FailedSeed(url=seed, outcome=end.outcome, reason=reason))
+    files = progress.files if progress else []
+    return SeedReport(fetched=fetched, waiting=waiting, failed=failed, files=files)
+
+
 async def read_given_up(reader: CrawlReader, outcomes: Mapping[str, int]) -> list[GivenUpHost]:
     """Return the hosts that were given up, those with most URLs first."""
     if not outcomes.get(Outcome.GAVE_UP):
         return []
-    found, read = [], 0
-    async for one in reader.urls():
-        if one.record.outcome is Outcome.GAVE_UP:
-            found.append(one.record)
+    records, read = [], 0
+    async for url in reader.urls():
+        if url.record.outcome is Outcome.GAVE_UP:
+            records.append(url.record)
         read += 1
         if read >= URLS_READ:
             break
-    return given_up_hosts(found)
+    return given_up_hosts(records)
 
 
 def given_up_hosts(urls: Iterable[UrlRecord]) -> list[GivenUpHost]:
     """Return the hosts of URLs that were given up, unless that was not for their host."""
-    for_host = [one for one in urls if one.detail.startswith(HOST_FAILED)]
-    for_host.sort(key=lambda one: (one.host, one.finished_at or 0.0))
+    given_up = [url for url in urls if url.detail.startswith(HOST_FAILED)]
+    given_up.sort(key=lambda url: (url.host, url.finished_at or 0.0))
     hosts = []
-    for host, group in groupby(for_host, attrgetter("host")):
-        own = list(group)
+    for host, group in groupby(given_up, attrgetter("host")):
+        records = list(group)
         # A process that has never asked the host does not know what it failed of.
-        reasons = [one.detail.removeprefix(HOST_FAILED).removeprefix(": ") for one in own]
-        known = [reason for reason in reasons if reason]
-        hosts.append(
-            GivenUpHost(
-                host=host,
-                at=own[0].finished_at or 0.0,
-                urls=len(own),
-                reason=known[-1] if known else "",
-            )
-        )
-    return sorted(hosts, key=lambda one: (-one.urls, one.host))
+        reasons = [url.detail.removeprefix(HOST_FAILED).removeprefix(": ") for url in records]
+        reason = next(filter(None, reversed(reasons)), "")
+        at = records[0].finished_at or 0.0
+        hosts.append(GivenUpHost(host=host, at=at, urls=len(records), reason=reason))
+    return sorted(hosts, key=lambda host: (-host.urls, host.host))
+
+
+# -- what went wrong with a seed, and what helps -------------------------------------------------
+
+
+def why_no_page(seed: Url, last: UrlRecord) -> str:
+    """Return one sentence: which seed, what went wrong with it or its redirects, what to do."""
+    outcome, where, what = _failure(seed, last)
+    return f"cannot fetch the seed {seed}{where and f' ({where})'}: {what}; {ADVICE[outcome]}"
+
+
+def what_went_wrong(seed: Url, last: UrlRecord) -> str:
+    """Return the same about one of several seeds, with the option that helps."""
+    outcome, where, what = _failure(seed, last)
+    return f"{where and f'{where}: '}{what}; {HELPFUL_OPTIONS.get(outcome) or ADVICE[outcome]}"
+
+
+def _failure(seed: Url, last: UrlRecord) -> tuple[Outcome, str, str]:
+    """Return how a seed ended, where its redirects led, and what went wrong."""
+    outcome = last.outcome or Outcome.GAVE_UP
+    where = "" if last.url == seed else f"redirected to {last.url}"
+    if outcome is Outcome.REDIRECTED:
+        return Outcome.BAD_REDIRECT, where, f"it redirects {last.detail}, in a circle"
+    return outcome, where, last.detail or outcome.replace("_", " ")
+
+
+ADVICE: Mapping[Outcome, str] = MappingProxyType(
+    {
+        Outcome.NOT_FOUND: "check the path",
+        Outcome.GONE: "begin at another page",
+        Outcome.CLIENT_ERROR: "the page may need a login; begin at another",
+        Outcome.SERVER_ERROR: "try again later",
+        Outcome.RATE_LIMITED: "try again later",
+        Outcome.ROBOTS_DENIED: "begin at a page that the site lets crawlers have",
+        Outcome.ROBOTS_UNREACHABLE: "nothing may be fetched until it answers: try again later",
+        Outcome.OUT_OF_SCOPE: "begin at the page it leads to, or widen the scope",
+        Outcome.UNWANTED_TYPE: "begin at an HTML page",
+        Outcome.SITEMAP: "begin at a page that it lists",
+        Outcome.NOT_SITEMAP: "check what --sitemaps names, or begin at a page",
+        Outcome.TOO_LARGE: "begin at a smaller page",
+        Outcome.TIMED_OUT: "check the address, or try again later",
+        Outcome.DNS_FAILED: "check the spelling of the host name and the network",
+        Outcome.CONNECTION_FAILED: "check the host, the port and that the server is running",
+        Outcome.TLS_FAILED: "check the server's certificate",
+        Outcome.BAD_HTTP: "check that the port speaks HTTP",
+        Outcome.BAD_REDIRECT: "begin at another page",
+        Outcome.DUPLICATE: "begin at another page",
+        Outcome.SIMILAR: "begin at another page",
+        Outcome.GAVE_UP: "try again later",
+        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or the budget in the rules for the host",
+        Outcome.TRAP: "begin at another page, or crawl with --traps off",
+        Outcome.ADDRESS_REFUSED: (
+            "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
+        ),
+    }
+)
+"""One piece of advice for every way the first page can fail."""
+HELPFUL_OPTIONS: Mapping[Outcome, str] = MappingProxyType(
+    {
+        Outcome.TOO_LARGE: "raise --max-page-bytes, or --max-file-bytes for files",
+        Outcome.TIMED_OUT: "raise --timeout, or try again later",
+        Outcome.RATE_LIMITED: "raise --delay, or try again later",
+        Outcome.SERVER_ERROR: "try again later, with a longer --delay if it is overloaded",
+        Outcome.ROBOTS_DENIED: "if the host is yours, --ignore-robots HOST",
+        Outcome.ROBOTS_UNREACHABLE: "try again later; if the host is yours, --ignore-robots HOST",
+        Outcome.ADDRESS_REFUSED: "if the host is yours, --allow-network ADDRESS",
+        Outcome.OUT_OF_SCOPE: "widen --scope, or give the target as a seed",
+        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or max-pages and max-bytes in the "
+        "rules for the host, then gossamer retry",
+        Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
+        Outcome.GAVE_UP: "gossamer retry asks again",
+        Outcome.UNWANTED_TYPE: "--accept keeps other types, and --exclude spares the requests",
+    }
+)
+"""The option of a crawl that helps, for the outcomes that depend on one."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gossamer.config import format_size
-from gossamer.coordinator.summary import OPTIONS, GivenUpHost, SeedReport, Summary
+from gossamer.coordinator.summary import HELPFUL_OPTIONS, GivenUpHost, SeedReport, Summary
 from gossamer.display.formatting import count, counted, moment, rate, size, span, visited
 from gossamer.display.outlet import printable
 from gossamer.frontier.scorers.builtin import ScorerReport
@@ -22,7 +22,7 @@ SEEDS_SHOWN = 10
 HOSTS_SHOWN = 3
 _PLAIN = frozenset({Outcome.NOT_FOUND, Outcome.GONE, Outcome.UNWANTED_TYPE})
 """The name of these says what happened."""
-_OPTIONS = {str(outcome): option for outcome, option in OPTIONS.items()}
+_OPTIONS = {str(outcome): option for outcome, option in HELPFUL_OPTIONS.items()}
 
 
 def outcome_reasons(
@@ -40,7 +40,7 @@ def seed_reasons(seeds: SeedReport) -> Iterator[str]:
     Only the first of many are listed, and nothing if all were fetched.
     """
     for file in seeds.files:
-        yield printable(file.words)
+        yield printable(file.sentence)
     if not seeds.failed:
         return
     total = seeds.fetched + seeds.waiting + len(seeds.failed)

@@ -8,12 +8,14 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from gossamer.config import IN_DIRECTORY, StoreAddress
-from gossamer.coordinator.plan import StoredOptions, read_options
+from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
+from gossamer.coordinator.continuing import read_options
+from gossamer.frontier.rules import Budget
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.model.errors import CrawlError, GossamerError, OlderFormatError
 from gossamer.modules.page_directory import FOLDER as SAVED_FOLDER
 from gossamer.modules.page_directory import saved_folders
+from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ANY_STATE, CrawlCounts, ReadRequest, State, state_of
@@ -34,15 +36,17 @@ class StoredCrawl(msgspec.Struct, frozen=True):
     """An open crawl: its reader, and the options that it was last run with."""
 
     reader: CrawlReader
-    options: StoredOptions | None
+    options: CrawlOptions | None
     """None if they were not kept with the crawl."""
 
     def exhausted_by(self, counts: CrawlCounts) -> BudgetName | None:
         """Return which budget is used up."""
-        budget = self.options and self.options.budget(
-            counts.visits, counts.received, counts.short_at
-        )
-        return cast("BudgetName | None", budget.exhausted_by()) if budget else None
+        if (options := self.options) is None:
+            return None
+        budget = Budget(options.max_pages, options.max_bytes, most_received(options.max_body_bytes))
+        budget.pages, budget.received = counts.visits, counts.received
+        budget.short_at = counts.short_at
+        return cast("BudgetName | None", budget.exhausted_by())
 
     def ended_by(self, counts: CrawlCounts) -> str | None:
         """Return what ended the crawl; None while it runs, or after a crash."""

@@ -5,8 +5,9 @@ from typing import Literal
 
 import msgspec
 
+from gossamer.config import CrawlOptions, HostTable
 from gossamer.config.host_rules import HOST_KEYS, WHOLE_HOST
-from gossamer.coordinator.plan import SCOPE_NOTE, StoredOptions
+from gossamer.coordinator.plan import SCOPE_NOTE, scope_of
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
@@ -98,7 +99,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     """Return what the crawl knows about a URL, however it is spelt."""
     reader, options = crawl.reader, crawl.options
-    scope = options.scope_of_crawl(await reader.metadata(SCOPE_NOTE)) if options else None
+    scope = scope_of(options, await reader.metadata(SCOPE_NOTE)) if options else None
     known = await reader.url(LinkFilter(scope or Scope.for_seeds("any", []), str).file(url).key)
     known = known or await reader.url(sitemap_key(url))
     counts = await reader.counts()
@@ -131,13 +132,17 @@ async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     )
 
 
-def _max_depth(options: StoredOptions, url: Url) -> int | None:
-    ruled = options.host_table.rules_for(host_key(url)).depth
+def _max_depth(options: CrawlOptions | None, url: Url) -> int | None:
+    if options is None:
+        return None
+    ruled = HostTable.of(options.host).rules_for(host_key(url)).depth
     return options.depth if ruled is None else ruled
 
 
-def _host_rules(options: StoredOptions, url: Url) -> list[HostRuleView]:
-    applied = options.host_table.explain(host_key(url))
+def _host_rules(options: CrawlOptions | None, url: Url) -> list[HostRuleView]:
+    if options is None:
+        return []
+    applied = HostTable.of(options.host).explain(host_key(url))
     return [
         HostRuleView(
             key=key.name,

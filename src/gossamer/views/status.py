@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.coordinator.outputs import own_state_folder
+from gossamer.coordinator.outputs import output_state_folder
 from gossamer.coordinator.plan import named_sitemaps
 from gossamer.coordinator.scoring import SCORER_NOTE, unpack_report
 from gossamer.coordinator.summary import GivenUpHost, SeedReport, read_given_up, read_seeds
@@ -206,7 +206,7 @@ def worker_entries(workers: Iterable[WorkerView]) -> list[WorkerEntry]:
 
 async def output_statuses(reader: CrawlReader) -> list[OutputStatus]:
     """Return the outputs of a crawl whose directory is on this machine, those of exports too."""
-    folder = await own_state_folder(reader)
+    folder = await output_state_folder(reader)
     if folder is None:
         return []
     results = await reader.last_result()

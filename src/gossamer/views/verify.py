@@ -12,8 +12,9 @@ from itertools import chain, islice
 
 import msgspec
 
-from gossamer.config import keep_seconds
-from gossamer.coordinator.plan import SCOPE_NOTE, read_options
+from gossamer.config import HostTable, keep_seconds
+from gossamer.coordinator.continuing import read_options
+from gossamer.coordinator.plan import SCOPE_NOTE, may_keep_cookies
 from gossamer.model.errors import CrawlError
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest
@@ -163,7 +164,7 @@ async def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
     if options is None:
         return known
     # Which depth is too deep is a matter of the host then.
-    has_depths = any("depth" in rule.values for rule in options.host_table.rules)
+    has_depths = any("depth" in rule.values for rule in HostTable.of(options.host).rules)
     return msgspec.structs.replace(
         known,
         revisit_s=_or_infinite(options.revisit_s),
@@ -171,8 +172,8 @@ async def _facts(tables: CrawlTables, counts: CrawlCounts, now: float) -> Facts:
         max_depth=None if has_depths else _or_infinite(options.depth),
         **fields_of(options, ("queues", "max_pages", "max_bytes")),
         seed_depths=bool(options.seed_files),
-        keep_duplicates=None if options.similarity is msgspec.UNSET else options.similarity is None,
-        cookies=options.may_keep_cookies,
+        keep_duplicates=options.similarity is None,
+        cookies=may_keep_cookies(options),
     )
 
 

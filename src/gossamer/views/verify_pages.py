@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
-from gossamer.coordinator.plan import StoredOptions
+from gossamer.config import CrawlOptions
 from gossamer.download.body import CodingError
 from gossamer.frontier.claims import HeldClaim, Refusal, read_claim
 from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
@@ -66,7 +66,7 @@ def _spoilt_bodies(tables: sqlite3.Connection, read: Callable[[bytes], bytes]) -
 
 
 def saved_page_checks(
-    tables: sqlite3.Connection, directory: Path, options: StoredOptions | None, *, at_rest: bool
+    tables: sqlite3.Connection, directory: Path, options: CrawlOptions | None, *, at_rest: bool
 ) -> Iterator[Check]:
     """Yield a check of each directory in which pages were saved."""
     saving = saved_folders(options.module) if options is not None else []

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.coordinator.plan import StoredOptions
+from gossamer.config import CrawlOptions
+from gossamer.coordinator.plan import scope_of
 from gossamer.frontier.router import QueueTable
 from gossamer.stores.counting import Reason
 from gossamer.stores.rows import unpack_links
@@ -37,7 +38,10 @@ _FILED_URLS = """
 
 
 def url_checks(
-    tables: sqlite3.Connection, facts: Facts, options: StoredOptions | None, seed_keys: bytes | None
+    tables: sqlite3.Connection,
+    facts: Facts,
+    options: CrawlOptions | None,
+    seed_keys: bytes | None,
 ) -> Iterator[Check]:
     """Yield the checks; the table `revisited` is there from then on."""
     queues = QueueTable(facts.queues or 1)
@@ -56,7 +60,7 @@ def url_checks(
         yield from rule.check(tables, facts)
     urls = UrlCheck(None, ())
     if options is not None:
-        scope = options.scope_of_crawl(seed_keys)
+        scope = scope_of(options, seed_keys)
         urls = UrlCheck(scope, options.seeds, has_files=bool(options.seed_files))
     promise = "every URL is filed under its own fingerprint and host"
     yield "filing", promise, urls.misfiled(map(FiledUrl._make, tables.execute(_FILED_URLS)))

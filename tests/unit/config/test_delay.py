@@ -5,7 +5,8 @@ import pytest
 
 from gossamer import UsageError
 from gossamer.config import OPTIONS, AutoDelay, CrawlOptions
-from gossamer.coordinator.plan import Plan, pack_options, unpack_options
+from gossamer.coordinator.continuing import pack_options, unpack_options
+from gossamer.coordinator.plan import frontier_rules
 
 DELAY = next(option for option in OPTIONS if option.name == "delay")
 SEEDS = ("http://a.test/",)
@@ -43,7 +44,7 @@ def test_the_refusal_says_how_it_is_written() -> None:
 def test_it_is_stored_with_the_crawl(delay: float | AutoDelay) -> None:
     options = CrawlOptions(seeds=SEEDS, delay_s=delay)
     assert unpack_options(pack_options(options), CrawlOptions()).delay_s == delay
-    rules = Plan(options).store_rules(strict=False).scheduler
+    rules = frontier_rules(options, strict=False).scheduler
     assert rules.auto_delay is isinstance(delay, AutoDelay)
     assert rules.delay_s == (2.0 if delay == 2.0 else 0.25)
     assert msgspec.json.decode(pack_options(CrawlOptions(seeds=SEEDS)))["delay_s"] == 1.0

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import load
-from gossamer.coordinator.plan import Plan, own_name, pack_options, read_options, starts_of
+from gossamer.coordinator.continuing import check_unchanged, pack_options, pack_plan, read_options
+from gossamer.coordinator.plan import (
+    Plan,
+    analysis_rules,
+    default_name,
+    fetch_options,
+    frontier_rules,
+    start_urls,
+)
 from gossamer.model.errors import UsageError
 from gossamer.model.names import LinkKind
 from gossamer.policy.content_kinds import HYPERLINKS, PAGES, USUAL, accept_field
@@ -37,7 +45,7 @@ def test_a_seed_must_be_in_scope() -> None:
 @pytest.mark.parametrize("timeout_s", [0.1, 1, 5, 30, 600])
 def test_every_silence_ends_before_the_whole_request_does(timeout_s: float) -> None:
     """So it is known for what it is: silence is tried again, a trickle is not."""
-    fetch = plan(timeout=f"{timeout_s}s").fetch_options()
+    fetch = fetch_options(plan(timeout=f"{timeout_s}s").options)
     assert fetch.total_timeout_s == timeout_s
     # A deadline may be found out an eighth late.
     assert fetch.first_byte_timeout_s * 9 / 8 < timeout_s
@@ -47,7 +55,7 @@ def test_every_silence_ends_before_the_whole_request_does(timeout_s: float) -> N
 
 @pytest.mark.req("D14", "D8")
 def test_the_profile_of_the_whole_web_is_that_of_the_requirements() -> None:
-    rules = plan(profile="web").store_rules(strict=False)
+    rules = frontier_rules(plan(profile="web").options, strict=False)
     assert (rules.max_pages, rules.max_bytes) == (10_000, 50_000_000)
     assert rules.max_task_bytes == 512_000 + 65_536, "a page, or a robots.txt, behind a redirect"
     assert (rules.revisit_s, rules.keep_s, rules.scheduler.domain_ttl_s) == (3600, 3600, 300)
@@ -61,31 +69,31 @@ def test_the_limit_of_files_counts_only_where_files_are_accepted() -> None:
     limits: dict[str, object] = {"max_page_bytes": "1MB", "max_file_bytes": "5MB"}
     pages, files = plan(**limits), plan(accept="pdf", **limits)
     for one, most in ((pages, 1_000_000), (files, 5_000_000)):
-        assert one.store_rules(strict=False).max_task_bytes == most + 65_536
-        stored = read_options(one.shared_options(), "here")
+        assert frontier_rules(one.options, strict=False).max_task_bytes == most + 65_536
+        stored = read_options(pack_plan(one), "here")
         assert stored is not None
         assert stored.max_body_bytes == most
-    assert pages.fetch_options().accept == PAGES
-    assert files.fetch_options().max_file_bytes == 5_000_000
+    assert fetch_options(pages.options).accept == PAGES
+    assert fetch_options(files.options).max_file_bytes == 5_000_000
 
 
 @pytest.mark.req("C9", "F2")
 @pytest.mark.parametrize("profile", ["classic", "focused", "web"])
 def test_the_profiles_follow_what_their_sources_followed(profile: str) -> None:
-    rules = plan(profile=profile).analysis_rules()
+    rules = analysis_rules(plan(profile=profile).options)
     assert (rules.follow, rules.accept) == (HYPERLINKS, PAGES)
 
 
 def test_what_is_accepted_is_also_followed_unless_it_is_said_what_to_follow() -> None:
-    assert plan().analysis_rules().follow == USUAL
-    assert plan(accept=["css", "js,font"]).analysis_rules().follow == USUAL | {
+    assert analysis_rules(plan().options).follow == USUAL
+    assert analysis_rules(plan(accept=["css", "js,font"]).options).follow == USUAL | {
         *(LinkKind.STYLESHEET, LinkKind.SCRIPT, LinkKind.FONT),
     }
-    assert plan(accept="any").analysis_rules().follow == set(LinkKind) - {LinkKind.CANONICAL}
-    assert plan(accept="any", follow="next, a").analysis_rules().follow == {
+    assert analysis_rules(plan(accept="any").options).follow == set(LinkKind) - {LinkKind.CANONICAL}
+    assert analysis_rules(plan(accept="any", follow="next, a").options).follow == {
         *(LinkKind.NEXT, LinkKind.A),
     }
-    assert plan(follow="none").analysis_rules().follow == set()
+    assert analysis_rules(plan(follow="none").options).follow == set()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +108,7 @@ def test_what_is_accepted_is_also_followed_unless_it_is_said_what_to_follow() ->
     ],
 )
 def test_the_field_of_a_request_names_what_is_accepted(accept: str, field: str) -> None:
-    assert accept_field(plan(accept=accept).accepted) == field
+    assert accept_field(fetch_options(plan(accept=accept).options).accept) == field
 
 
 @pytest.mark.parametrize(
@@ -118,16 +126,18 @@ def test_a_wrong_kind_is_named(wrong: dict[str, str], words: str) -> None:
 
 
 def test_nothing_is_revisited_and_only_a_shared_store_forgets() -> None:
-    rules = plan().store_rules(strict=False)
+    rules = frontier_rules(plan().options, strict=False)
     assert (rules.revisit_s, rules.keep_s) == (math.inf, math.inf)
-    shared = plan(store="redis://localhost").store_rules(strict=False)
+    shared = frontier_rules(plan(store="redis://localhost").options, strict=False)
     assert (shared.revisit_s, shared.keep_s) == (math.inf, 3600)
-    given = plan(revisit="2h", keep="forever", store="redis://localhost").store_rules(strict=False)
+    given = frontier_rules(
+        plan(revisit="2h", keep="forever", store="redis://localhost").options, strict=False
+    )
     assert (given.revisit_s, given.keep_s) == (7200, math.inf)
 
 
 def test_similarity_off_keeps_duplicates() -> None:
-    assert plan(similarity="off").store_rules(strict=True).similarity is None
+    assert frontier_rules(plan(similarity="off").options, strict=True).similarity is None
 
 
 def test_hosts_whose_robots_txt_is_ignored_are_known_under_any_spelling() -> None:
@@ -154,13 +164,13 @@ def test_the_directory_is_named_after_the_first_seed() -> None:
 
 def test_a_crawl_goes_on_with_the_same_options_only() -> None:
     note = pack_options(plan(depth=3, scope="domain").options)
-    plan(depth=3, scope="domain", max_pages=5, workers=8, delay="3s").compare(note)
+    check_unchanged(plan(depth=3, scope="domain", max_pages=5, workers=8, delay="3s").options, note)
     with pytest.raises(UsageError, match="different depth"):
-        plan(depth=4, scope="domain").compare(note)
+        check_unchanged(plan(depth=4, scope="domain").options, note)
     with pytest.raises(UsageError, match=r"different revisit \(never instead of 5s\)"):
-        plan(depth=3, scope="domain", revisit="5s").compare(note)
+        check_unchanged(plan(depth=3, scope="domain", revisit="5s").options, note)
     with pytest.raises(UsageError, match="different seeds"):
-        plan("http://b.test/", depth=3, scope="domain").compare(note)
+        check_unchanged(plan("http://b.test/", depth=3, scope="domain").options, note)
 
 
 @pytest.mark.parametrize(
@@ -181,5 +191,5 @@ def test_a_crawl_is_named_after_where_it_starts(
     given = load(options, {}).options
     stored = read_options(pack_options(given), "the test")
     assert stored is not None
-    assert (own_name(given), own_name(stored), Plan(given).name) == (name,) * 3
-    assert starts_of(given) == starts_of(stored) == origins
+    assert (default_name(given), default_name(stored), Plan(given).name) == (name,) * 3
+    assert start_urls(given) == start_urls(stored) == origins

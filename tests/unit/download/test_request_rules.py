@@ -8,7 +8,8 @@ import trustme
 
 from gossamer.config import CrawlOptions
 from gossamer.config.request_values import Secret
-from gossamer.coordinator.plan import Plan, pack_options, unpack_options
+from gossamer.coordinator.continuing import pack_options, unpack_options
+from gossamer.coordinator.plan import Plan, request_rules
 from gossamer.download.request_settings import RequestSettings
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
@@ -21,13 +22,13 @@ def plan_of(**given: object) -> Plan:
 
 
 def settings(plan: Plan, url: str, **environment: str) -> RequestSettings:
-    rules = plan.request_rules(environment)
+    rules = request_rules(plan.options, environment)
     assert rules is not None
     return rules.settings_for(Url(url))
 
 
 def test_without_rules_there_are_no_settings() -> None:
-    assert plan_of(user_agent="Other/1", delay_s=0.0).request_rules({}) is None
+    assert request_rules(plan_of(user_agent="Other/1", delay_s=0.0).options, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_what_is_missing_is_named_before_the_start(
     given: dict[str, object], environment: dict[str, str], words: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        plan_of(**given).request_rules(environment)
+        request_rules(plan_of(**given).options, environment)
     assert words in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
@@ -115,11 +116,11 @@ def test_files_that_are_no_secrets_or_certificates(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe\0")
     for file in (empty, long, binary):
         with pytest.raises(UsageError, match=r"auth (needs|must hold)|for auth"):
-            plan_of(auth=f"file:{file}").request_rules({})
+            request_rules(plan_of(auth=f"file:{file}").options, {})
     with pytest.raises(UsageError, match="has no certificates in PEM form"):
-        plan_of(ca_file=str(long)).request_rules({})
+        request_rules(plan_of(ca_file=str(long)).options, {})
     with pytest.raises(UsageError, match="do not go together"):
-        plan_of(client_cert=str(long)).request_rules({})
+        request_rules(plan_of(client_cert=str(long)).options, {})
 
 
 def test_an_encrypted_key_is_refused_without_asking_for_its_password(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_an_encrypted_key_is_refused_without_asking_for_its_password(tmp_path: P
     leaf.cert_chain_pems[0].write_to_path(tmp_path / "cert")
     plan = plan_of(client_cert=str(tmp_path / "cert"), client_key=str(tmp_path / "key"))
     with pytest.raises(UsageError, match="the key is encrypted: store it without a password"):
-        plan.request_rules({})
+        request_rules(plan.options, {})
 
 
 def test_a_secret_is_in_nothing_that_is_kept_or_shown() -> None:

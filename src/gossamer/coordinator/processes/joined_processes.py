@@ -11,7 +11,12 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.coordinator.processes.worker_config import JOINED_CONTRACTS, JOINING, OVER_NOTE, Level
+from gossamer.coordinator.processes.worker_channel import (
+    JOINED_CONTRACTS,
+    JOINING,
+    OVER_NOTE,
+    Level,
+)
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
@@ -73,27 +78,17 @@ class Connections:
         return gone if now >= self._steady_at else []
 
 
-class JoinedServices(msgspec.Struct, frozen=True, kw_only=True):
-    """What processes that have joined find at the frontier."""
-
-    clock: Callable[[], float]
-    say: Say
-    modules: ServedModules | None = None
-    """The modules of the coordinator; None: they are not here, and who wants them waits."""
-
-
-class _Process:
-    """One process that has joined."""
+class JoinedProcess:
+    """One process that has joined: its queues, its session with the frontier, and what it asks."""
 
     def __init__(self, name: str, number: int | None, owner: "JoinedProcesses") -> None:
         self.name = name
         self.number = number
         self.untaken = 0
         """How many messages were read and are still needed."""
-        self.heard_at = owner.services.clock()
+        self.heard_at = owner.clock()
         self._owner = owner
-        services = owner.services
-        self.session = WorkerSession(owner.store, services.clock, in_commits=True)
+        self.session = WorkerSession(owner.store, owner.clock, in_commits=True)
         self.server = QueueServer(
             JOINED_CONTRACTS,
             self._served(),
@@ -110,9 +105,10 @@ class _Process:
         self.server.tell_over(ended_by)
 
     def _served(self) -> list[Served]:
-        modules = self._owner.services.modules
-        waiting: dict[str, Any] = dict.fromkeys(PAGE_MODULES.methods, _wait_for_another)
-        pages = waiting if modules is None else methods_of(PAGE_MODULES, modules)
+        modules = self._owner.modules
+        pages: dict[str, Any] = dict.fromkeys(PAGE_MODULES.methods, _wait_for_another)
+        if modules is not None:
+            pages = methods_of(PAGE_MODULES, modules)
         store = self.session.serve(FRONTIER)
         target = {**store.target, "dismiss": self._owner.dismiss}
         return [
@@ -133,11 +129,11 @@ class _Process:
 
     async def new_worker(self) -> int:
         """Return the number of a worker that counts from now on."""
-        return await self._owner.store.new_worker(self._owner.services.clock())
+        return await self._owner.store.new_worker(self._owner.clock())
 
-    async def say(self, level: Level, who: str, words: str) -> None:
+    async def say(self, level: Level, who: str, message: str) -> None:
         """Show a message of somebody."""
-        self._owner.services.say(level, f"{who}: {words}")
+        self._owner.say(level, f"{who}: {message}")
 
 
 class JoinedProcesses:
@@ -147,17 +143,25 @@ class JoinedProcesses:
         self,
         store: Frontier,
         queues: FrontierQueues,
-        services: JoinedServices,
+        clock: Callable[[], float],
+        say: Say,
+        modules: ServedModules | None,
         on_news: Callable[[], None],
     ) -> None:
-        """Go on with those that are noted; `on_news` is called when they have told something."""
+        """Prepare; `on_news` is called when they have told something.
+
+        `modules` are those of the coordinator; None: they are not here, and calls to them wait for
+        a frontier that has them.
+        """
         self.store = store
-        self.services = services
+        self.clock = clock
+        self.say = say
+        self.modules = modules
         self.token = token_hex(8)
         """Tells this frontier from others."""
         self._queues = queues
         self._on_news = on_news
-        self._processes: dict[str, _Process] = {}
+        self._processes: dict[str, JoinedProcess] = {}
         self._noted: dict[str, int | None] = {}
         self._connections = Connections()
         self._over: str | None = None
@@ -168,10 +172,10 @@ class JoinedProcesses:
         self.store.post_metadata(OVER_NOTE, b"")
         for name, number in read_joined(await self.store.metadata(JOINED_NAME)).items():
             self._noted[name] = number
-            self._processes[name] = _Process(name, number, self)
+            self._processes[name] = JoinedProcess(name, number, self)
             self._connections.expect(name)
             if number is not None:
-                await self.store.join(number, self.services.clock())
+                await self.store.join(number, self.clock())
 
     async def run(self) -> None:
         """Take in what they say, and see off those that die, until cancelled."""
@@ -197,13 +201,13 @@ class JoinedProcesses:
             await asyncio.sleep(LOOK_EVERY_S)
             names = [*self._processes]
             connected = await self._queues.connected(names) if names else set()
-            for name in self._connections.dead(names, connected, self.services.clock()):
+            for name in self._connections.dead(names, connected, self.clock()):
                 if (process := self._processes.get(name)) is None:
                     continue
                 await self._read({name})
                 if process.number is not None:
-                    words = f"worker {process.number} died with the command that had started it"
-                    self.services.say("warning", words)
+                    message = f"worker {process.number} died with the command that had started it"
+                    self.say("warning", message)
                 await self._take_back(process)
 
     def on_news(self) -> None:
@@ -233,7 +237,7 @@ class JoinedProcesses:
 
     def forget_gone(self) -> None:
         """Forget workers that were silent until they had nothing left."""
-        now = self.services.clock()
+        now = self.clock()
         for process in [*self._processes.values()]:
             is_silent = now - process.heard_at > self.store.rules.scheduler.lease_s
             number = process.number
@@ -242,8 +246,8 @@ class JoinedProcesses:
 
     async def dismiss(self, worker: int, in_hand: list[int], now: float, received: int = 0) -> None:
         """Take back everything from a worker that has died, but for what it had said before."""
-        gone = [one for one in self._processes.values() if one.number == worker]
-        await self._read({one.name for one in gone})
+        gone = [process for process in self._processes.values() if process.number == worker]
+        await self._read({process.name for process in gone})
         for process in gone:
             await process.server.idle()
         await self.store.dismiss(worker, in_hand, now, received)
@@ -253,30 +257,29 @@ class JoinedProcesses:
 
     async def _read(self, names: set[str]) -> None:
         for name in names - self._processes.keys():
-            process = self._processes[name] = _Process(name, None, self)
+            process = self._processes[name] = JoinedProcess(name, None, self)
             self.note()
             if self._over is not None:
                 process.end(self._over)
-        known = [self._processes[name] for name in names]
-        offsets = {process.name: process.untaken for process in known}
-        found = await self._queues.read(offsets)
-        for process in known:
-            for message in found[process.name]:
+        processes = [self._processes[name] for name in names]
+        messages = await self._queues.read({one.name: one.untaken for one in processes})
+        for process in processes:
+            for message in messages[process.name]:
                 if process.server.feed(message):
                     process.untaken += 1
-                    process.heard_at = self.services.clock()
+                    process.heard_at = self.clock()
             if process.server.is_left:
                 await self._take_back(process)
 
-    async def _take_back(self, process: _Process) -> None:
+    async def _take_back(self, process: JoinedProcess) -> None:
         """Forget a process that has ended, and take back what it had as a worker."""
         await process.server.idle()
         if process.number is not None:
-            await self.store.dismiss(process.number, [], self.services.clock())
+            await self.store.dismiss(process.number, [], self.clock())
             await process.session.take_back()
         self._forget(process)
 
-    def _forget(self, process: _Process) -> None:
+    def _forget(self, process: JoinedProcess) -> None:
         if self._processes.pop(process.name, None) is not None:
             process.server.end()
             name = process.name
@@ -288,10 +291,10 @@ class JoinedProcesses:
 
     def note(self) -> None:
         """Have it noted who has joined, with the next commit."""
-        found = {process.name: process.number for process in self._processes.values()}
-        if found != self._noted:
-            self._noted = found
-            self.store.post_metadata(JOINED_NAME, msgspec.msgpack.encode(found))
+        numbers = {process.name: process.number for process in self._processes.values()}
+        if numbers != self._noted:
+            self._noted = numbers
+            self.store.post_metadata(JOINED_NAME, msgspec.msgpack.encode(numbers))
 
     def _raise_what_broke(self) -> None:
         for process in self._processes.values():

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from gossamer.coordinator.processes import launcher_process
 from gossamer.coordinator.processes.launcher_process import (
     COMMAND,
     KILL,
@@ -31,6 +32,20 @@ from gossamer.coordinator.processes.launcher_process import (
     become_launcher,
 )
 from gossamer.model.errors import CrawlError
+
+MOST_DEATHS: Final = 5
+"""How often launchers may die in `DEATHS_WITHIN_S`; the last time it is not replaced."""
+DEATHS_WITHIN_S: Final = 60.0
+ENDED_WITHIN_S: Final = 30.0
+"""How long processes that were killed may take to end: they may wait for a disk."""
+CHECK_EVERY_S: Final = 0.005
+_KEEPS_DYING: Final = (
+    "the process that starts the workers keeps dying: run the same command again, which continues"
+)
+_CANNOT_BE_ENDED: Final = (
+    "the process that starts the workers has died, and not all that it has started could be ended: "
+    "wait until they have, and run the same command again, which continues"
+)
 
 
 class LaunchedProcess:
@@ -93,21 +108,6 @@ class LaunchedProcess:
         return False
 
 
-MOST_DEATHS: Final = 5
-"""How often launchers may die in `DEATHS_WITHIN_S`; the last time it is not replaced."""
-DEATHS_WITHIN_S: Final = 60.0
-ENDED_WITHIN_S: Final = 30.0
-"""How long processes that were killed may take to end: they may wait for a disk."""
-_LOOK_EVERY_S: Final = 0.005
-_KEEPS_DYING: Final = (
-    "the process that starts the workers keeps dying: run the same command again, which continues"
-)
-_CANNOT_BE_ENDED: Final = (
-    "the process that starts the workers has died, and not all that it has started could be ended: "
-    "wait until they have, and run the same command again, which continues"
-)
-
-
 class _LauncherDiedError(Exception):
     """The launcher has died before it has done what it was asked for; there will be another."""
 
@@ -161,13 +161,13 @@ class Launcher:
 
         The worker keeps the descriptor of a lock until it ends, whatever becomes of us.
         """
-        return await self._start(START, () if lock is None else (lock,))
+        return await self._start(START, [] if lock is None else [lock])
 
     async def start_writer(self) -> tuple[int, socket.socket]:
         """Start a process that writes outputs, as `start` does; its end is not told."""
-        return await self._start(WRITE)
+        return await self._start(WRITE, [])
 
-    async def _start(self, what: bytes, kept: Sequence[int] = ()) -> tuple[int, socket.socket]:
+    async def _start(self, what: bytes, locks: Sequence[int]) -> tuple[int, socket.socket]:
         while True:
             self._attach()
             if self._replacing is not None:
@@ -175,22 +175,23 @@ class Launcher:
             if self._is_dead:
                 raise self._failure
             with suppress(_LauncherDiedError):
-                return await self._ask_for(what, kept)
+                return await self._ask_for(what, locks)
 
-    async def _ask_for(self, what: bytes, kept: Sequence[int]) -> tuple[int, socket.socket]:
+    async def _ask_for(self, what: bytes, locks: Sequence[int]) -> tuple[int, socket.socket]:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                descriptors = [theirs.fileno(), *kept]
-                socket.send_fds(self._control, [COMMAND.pack(what, 0)], descriptors)
+                message, descriptors = COMMAND.pack(what, 0), [theirs.fileno(), *locks]
+                socket.send_fds(self._control, [message], descriptors)
             except ConnectionError as error:
                 ours.close()
                 self._note_death()
                 raise _LauncherDiedError from error
             except OSError as error:
                 ours.close()
-                words = f"the process that starts the workers cannot be reached: {error}"
-                raise CrawlError(words) from error
+                raise CrawlError(
+                    f"the process that starts the workers cannot be reached: {error}"
+                ) from error
         started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._starting.append((what == START, started))
         try:
@@ -215,14 +216,14 @@ class Launcher:
 
     def more_ends(self) -> list[ProcessEnded]:
         """Return the workers that have ended besides, as far as we have heard."""
-        found: list[ProcessEnded] = []
+        ends: list[ProcessEnded] = []
         while not self._ended.empty():
             ended = self._ended.get_nowait()
             if ended is None:
                 self._ended.put_nowait(None)
                 break
-            found.append(ended)
-        return found
+            ends.append(ended)
+        return ends
 
     def has_orphaned(self, pid: int) -> bool:
         """Tell whether a process was ended because its launcher had died."""
@@ -241,12 +242,12 @@ class Launcher:
         self._control.close()
         if not _collect(self._pid) or self._is_dead:  # it has left the others behind
             give_up_at = time.monotonic() + ENDED_WITHIN_S
-            for one in self._processes.values():
-                one.kill()
+            for process in self._processes.values():
+                process.kill()
             while self._are_there() and time.monotonic() < give_up_at:
-                time.sleep(_LOOK_EVERY_S)
-        for one in self._processes.values():
-            one.close()
+                time.sleep(CHECK_EVERY_S)
+        for process in self._processes.values():
+            process.close()
         self._processes.clear()
 
     # -- what it tells ---------------------------------------------------------------------------
@@ -300,10 +301,10 @@ class Launcher:
         self._control.close()
         self._buffer.clear()
         self._orphaned = set(self._processes)
-        waiting, self._starting = self._starting, deque()
-        for _, one in waiting:
-            if not one.done():
-                one.set_exception(_LauncherDiedError())
+        starting, self._starting = self._starting, deque()
+        for _, process_id in starting:
+            if not process_id.done():
+                process_id.set_exception(_LauncherDiedError())
         self._replacing = asyncio.create_task(self._replace())
 
     async def _replace(self) -> None:
@@ -314,10 +315,10 @@ class Launcher:
         now = asyncio.get_running_loop().time()
         self._deaths.append(now)
         await asyncio.to_thread(_collect, self._pid)
-        for one in self._processes.values():
-            one.kill()
+        for process in self._processes.values():
+            process.kill()
         while self._are_there():
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(CHECK_EVERY_S)
             if asyncio.get_running_loop().time() > now + ENDED_WITHIN_S:
                 self._fail(_CANNOT_BE_ENDED)
                 return
@@ -341,10 +342,10 @@ class Launcher:
         )
 
     def _are_there(self) -> bool:
-        return not all(one.has_ended() for one in self._processes.values())
+        return not all(process.has_ended() for process in self._processes.values())
 
-    def _fail(self, words: str) -> None:
-        self._failure = CrawlError(words)
+    def _fail(self, message: str) -> None:
+        self._failure = CrawlError(message)
         self._ended.put_nowait(None)
 
 
@@ -353,13 +354,7 @@ def _spawn() -> tuple[socket.socket, int]:
     ours, theirs = socket.socketpair()
     with theirs:
         number = theirs.fileno()
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "gossamer.coordinator.processes.launcher_process",
-            str(number),
-        ]
+        command = [*(sys.executable, "-P", "-m"), launcher_process.__name__, str(number)]
         try:
             process = subprocess.Popen(  # noqa: S603 -- our own program
                 [*command, *sys.path],

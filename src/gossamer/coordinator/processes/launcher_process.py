@@ -70,8 +70,8 @@ class LauncherProcess:
         self._locks = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         """What workers share: each has the descriptor, and locks bytes of it."""
         self._news, self._wake = socket.socketpair()
-        for one in (self._news, self._wake):
-            one.setblocking(False)
+        self._news.setblocking(False)
+        self._wake.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake.fileno())
 
@@ -113,11 +113,11 @@ class LauncherProcess:
         pid = os.fork()
         if not pid:
             self._control.close()
-            for one in descriptors:  # a program that a module starts must not have them
-                os.set_inheritable(one, False)
+            for descriptor in descriptors:  # a program that a module starts must not have them
+                os.set_inheritable(descriptor, False)
             _work(socket.socket(fileno=descriptors[0]), note, self._locks.fileno())
-        for one in descriptors:
-            os.close(one)
+        for descriptor in descriptors:
+            os.close(descriptor)
         self._workers[pid] = note
         self._tell(ProcessStarted(pid))
 
@@ -134,8 +134,10 @@ class LauncherProcess:
     def _collect(self) -> None:
         """Tell who has ended."""
         with suppress(ChildProcessError):
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                pid, status = found
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    return
                 code = os.waitstatus_to_exitcode(status)
                 if pid in self._writers:
                     self._writers.remove(pid)

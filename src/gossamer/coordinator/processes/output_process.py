@@ -1,13 +1,14 @@
 """The writer of outputs as a process beside the workers: it follows the log, and keeps nothing.
 
-Kill it at any moment: another one goes on where the outputs were made durable last.
+Kill it at any moment: another one goes on where the outputs were made durable last. The outputs of
+a crawl in memory are written in the same way (`OutputFollower`), in the coordinator's process.
 """
 
 import asyncio
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, TypeVar
 
@@ -18,7 +19,7 @@ from gossamer.channel import Channel, Contract, Served
 from gossamer.channel.channel import methods_of
 from gossamer.config import StoreAddress, load
 from gossamer.content.page_parser import AnalysisRules
-from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.plan import Plan, analysis_rules
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.calls import describe
 from gossamer.outputs.contract import OutputReport
@@ -35,7 +36,7 @@ T = TypeVar("T")
 FOLLOW_EVERY_S: Final = 0.2
 
 
-class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
+class OutputConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is to write, and from which crawl."""
 
     wishes: OutputWishes
@@ -57,17 +58,17 @@ class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
             store=store.url or str(store),
             name=plan.name if store.is_server else None,
             directory=str(plan.directory.absolute()),
-            rules=plan.analysis_rules(),
+            rules=analysis_rules(plan.options),
         )
 
 
 class OutputControl(Protocol):
     """What the process can be told."""
 
-    async def begin(self, order: OutputOrder) -> None:
-        """Open the outputs, and follow the log."""
+    async def write(self, config: OutputConfig) -> list[OutputReport]:
+        """Write outputs; return what they hold, when they were to be finished and are."""
 
-    async def finish(self) -> list[OutputReport]:
+    async def finish(self) -> None:
         """Write what is left in the log, and complete the outputs."""
 
 
@@ -77,11 +78,8 @@ class OutputFeed(Protocol):
     async def kept(self, number: int) -> None:
         """Say up to which result all outputs are durable."""
 
-    async def waits(self, words: str) -> None:
+    async def waits(self, message: str) -> None:
         """Tell that the store is waited for."""
-
-    async def failed(self, kind: str, words: str) -> None:
-        """Tell why the outputs cannot be written; the process ends."""
 
 
 OUTPUT_CONTROL: Contract[OutputControl] = Contract(OutputControl)
@@ -89,71 +87,55 @@ OUTPUT_FEED: Contract[OutputFeed] = Contract(OutputFeed)
 OUTPUT_CONTRACTS: Sequence[Contract[Any]] = (OUTPUT_CONTROL, OUTPUT_FEED)
 
 
-class OutputProcess:
-    """The process, at its end of the channel."""
+class OutputFollower:
+    """Writes outputs from the log of results, as it grows."""
 
-    def __init__(self) -> None:
-        self._channel: Channel | None = None
-        self._writer: OutputWriter | None = None
-        self._open: Callable[[], AbstractAsyncContextManager[CrawlReader]] | None = None
-        self._is_lasting = False
-        """Whether a reader sees what comes later: a server's does, a file's does not."""
-        self._following: asyncio.Task[None] | None = None
-        self._deadline = ReconnectDeadline(self._wait)
-        self._kept = 0
+    def __init__(
+        self,
+        writer: OutputWriter,
+        open_reader: Callable[[], AbstractAsyncContextManager[CrawlReader]],
+        *,
+        is_lasting: bool,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Prepare; `is_lasting`: a reader sees what comes later, as that of a file does not."""
+        self._writer = writer
+        self._open_reader = open_reader
+        self._is_lasting = is_lasting
+        self._deadline = ReconnectDeadline(say)
+        self._finishing = asyncio.Event()
 
-    async def run(self, end: socket.socket) -> None:
-        """Do what is asked for, until whoever started us is gone."""
-        served = Served(contract=OUTPUT_CONTROL, target=methods_of(OUTPUT_CONTROL, self))
-        self._channel = await Channel.open(end, OUTPUT_CONTRACTS, [served])
-        await self._channel.closed  # a mistake of ours is raised here
+    @property
+    def number(self) -> int:
+        """Up to which result all outputs are durable."""
+        return self._writer.kept
 
-    # -- what it is told -------------------------------------------------------------------------
+    def finish(self) -> None:
+        """Have everything written that is in the log; `run` returns then."""
+        self._finishing.set()
 
-    async def begin(self, order: OutputOrder) -> None:
-        """Open the outputs, and follow the log."""
-        store = load({"store": order.store}, {}).options.store
-        request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
-        self._open, self._is_lasting = reopening(request), kind_of(store).shared
-        self._writer = OutputWriter(order.wishes.specs(Path(order.folder)), order.rules)
-        self._writer.lock()
-        await self._read(self._writer.open)
-        self._following = asyncio.create_task(self._follow())
-        self._following.add_done_callback(self._fail)
-
-    async def finish(self) -> list[OutputReport]:
-        """Write what is left in the log, and complete the outputs."""
-        assert self._following is not None
-        self._following.cancel()
-        await asyncio.wait([self._following])
-        telling = asyncio.create_task(self._keep_telling())
+    async def run(self) -> list[OutputReport]:
+        """Write the outputs, until they are finished; return what they hold."""
         try:
+            self._writer.lock()
+            await self._read(self._writer.open)
+            while not self._finishing.is_set():
+                await self._read(self._follow)
             return await self._read(self._complete)
-        except Exception as error:
-            raise _told(error) from error
         finally:
-            telling.cancel()
-            self._tell()
+            self._writer.close()
 
-    # -- what it does ----------------------------------------------------------------------------
-
-    async def _follow(self) -> None:
-        while True:
-            await self._read(self._look)
-
-    async def _look(self, reader: CrawlReader) -> None:
+    async def _follow(self, reader: CrawlReader) -> None:
         """Hand over what is new, again and again if the reader shows it."""
-        assert self._writer is not None
-        while True:
+        while not self._finishing.is_set():
             await self._writer.follow(reader)
             self._deadline.reset()
-            self._tell()
-            await asyncio.sleep(FOLLOW_EVERY_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._finishing.wait(), FOLLOW_EVERY_S)
             if not self._is_lasting:
                 return
 
     async def _complete(self, reader: CrawlReader) -> list[OutputReport]:
-        assert self._writer is not None
         await self._writer.follow(reader)
         return await self._writer.finish(reader)
 
@@ -162,46 +144,73 @@ class OutputProcess:
 
         It may have lost its last results: where the outputs stand is noted, so that it shows.
         """
-        assert self._open is not None
-        assert self._writer is not None
         while True:
             try:
-                async with self._open() as reader:
+                async with self._open_reader() as reader:
                     return await work(reader)
             except StoreAwayError as error:
                 self._deadline.check(error)
             self._writer.keep()
             await asyncio.sleep(FOLLOW_EVERY_S)
 
-    async def _keep_telling(self) -> None:
+
+class OutputProcess:
+    """The process, at its end of the channel."""
+
+    def __init__(self) -> None:
+        self._channel: Channel | None = None
+        self._follower: OutputFollower | None = None
+        self._kept = 0
+
+    async def run(self, end: socket.socket) -> None:
+        """Do what is asked for, until whoever started us is gone."""
+        target = methods_of(OUTPUT_CONTROL, self)
+        served = Served(contract=OUTPUT_CONTROL, target=target, at_once=None)
+        self._channel = await Channel.open(end, OUTPUT_CONTRACTS, [served])
+        await self._channel.closed  # a mistake of ours is raised here
+
+    async def write(self, config: OutputConfig) -> list[OutputReport]:
+        """Write outputs; return what they hold, when they were to be finished and are."""
+        telling = None
+        try:
+            store = load({"store": config.store}, {}).options.store
+            request = ReadRequest(address=store, name=config.name, directory=Path(config.directory))
+            self._follower = OutputFollower(
+                OutputWriter(config.wishes.specs(Path(config.folder)), config.rules),
+                reopening(request),
+                is_lasting=kind_of(store).shared,
+                say=lambda message: self._notify("waits", message),
+            )
+            telling = asyncio.create_task(self._tell_regularly())
+            return await self._follower.run()
+        except GossamerError:
+            raise
+        except Exception as error:  # a successor would not do any better
+            message = f"the process that writes the outputs broke: {describe(error)}"
+            raise CrawlError(message) from error
+        finally:
+            if telling is not None:
+                telling.cancel()
+            self._tell()
+
+    async def finish(self) -> None:
+        """Write what is left in the log, and complete the outputs."""
+        if self._follower is not None:
+            self._follower.finish()
+
+    async def _tell_regularly(self) -> None:
         while True:
             await asyncio.sleep(FOLLOW_EVERY_S)
             self._tell()
 
-    def _wait(self, words: str) -> None:
-        if self._channel is not None:
-            self._channel.notify(OUTPUT_FEED.methods["waits"], words)
-
     def _tell(self) -> None:
-        assert self._writer is not None
-        if self._channel is not None and self._writer.kept > self._kept:
-            self._kept = self._writer.kept
-            self._channel.notify(OUTPUT_FEED.methods["kept"], self._kept)
+        if self._follower is not None and self._follower.number > self._kept:
+            self._kept = self._follower.number
+            self._notify("kept", self._kept)
 
-    def _fail(self, following: "asyncio.Task[None]") -> None:
-        """Tell why the log is not followed any more, unless it is the end."""
-        error = None if following.cancelled() else following.exception()
-        if error is None or self._channel is None:
-            return
-        error = _told(error)
-        self._channel.notify(OUTPUT_FEED.methods["failed"], type(error).__name__, str(error))
-
-
-def _told(error: BaseException) -> GossamerError:
-    """Return an error as the coordinator is told of it; a successor would not do any better."""
-    if isinstance(error, GossamerError):
-        return error
-    return CrawlError(f"the process that writes the outputs broke: {describe(error)}")
+    def _notify(self, method: str, argument: object) -> None:
+        if self._channel is not None:
+            self._channel.notify(OUTPUT_FEED.methods[method], argument)
 
 
 def run_writer(end: socket.socket) -> None:

@@ -21,14 +21,23 @@ from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
 from gossamer.config import keep_seconds, load
 from gossamer.content.page_parser import Analyser, AnalysisRules, RawPage
-from gossamer.coordinator.plan import Plan, seeded_scope, unpack_options
-from gossamer.coordinator.processes.forward_stdio import EventFeed, printing_to
-from gossamer.coordinator.processes.worker_config import (
+from gossamer.coordinator.continuing import unpack_options
+from gossamer.coordinator.plan import (
+    Plan,
+    analysis_rules,
+    fetch_options,
+    may_keep_cookies,
+    request_rules,
+)
+from gossamer.coordinator.processes.worker_channel import (
     CONTRACTS,
     CONTROL,
     FEED,
+    EventFeed,
+    SteadyClock,
     WorkerConfig,
-    clock_at,
+    open_queues,
+    printing_to,
 )
 from gossamer.download.address_slots import AddressLocks
 from gossamer.download.client import Client
@@ -36,10 +45,11 @@ from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.model import Event, NameTable, Url
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.calls import describe
-from gossamer.modules.contract import Hooks, ModuleContext
+from gossamer.modules.contract import ModuleContext
 from gossamer.modules.loading import load_modules
 from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.modules.runner import ModuleRunner
+from gossamer.outputs.registry import kind_of_output
 from gossamer.stores.bodies import BODIES_NAME, read_place
 from gossamer.stores.body_writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
 from gossamer.stores.files import IDENTITY_NAME, CrawlOwner
@@ -56,129 +66,6 @@ from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
 
-
-class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process brings to a crawl of its own."""
-
-    modules: Modules
-    """Opened already, and closed by whoever opened them."""
-    clock: Callable[[], float]
-    lease_s: float
-    watch: Callable[[Event], None] | None = None
-    """Wants to know each step; None: nobody does."""
-    dns: NameTable | None = None
-    note: CrashNote | None = None
-    """Tells others which pages are in hand."""
-    address_locks: AddressLocks | None = None
-    """Those that workers of other processes have too."""
-    number: int = 0
-    """That of its worker, or of the first."""
-
-
-async def open_worker_context(
-    plan: Plan, store: FrontierClient, own: ProcessContext, stack: AsyncExitStack
-) -> WorkerContext:
-    """Open the client; the stack closes it again."""
-    options = plan.options
-    cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
-    rules = plan.request_rules(os.environ)
-    settings_for = None if rules is None else rules.settings_for
-    client = await stack.enter_async_context(
-        Client(plan.fetch_options(), plan.addresses, own.dns, settings_for, own.address_locks)
-    )
-    link_filter = LinkFilter(await seeded_scope(plan, store.metadata), plan.domain_of)
-    return WorkerContext(
-        store=store,
-        client=client,
-        robots=PoliteRobots(client, store, plan.domain_of, own.clock, own.lease_s),
-        link_filter=link_filter,
-        sitemaps=SitemapReader(store, link_filter, own.clock, auto=plan.reads_announced_sitemaps),
-        modules=own.modules,
-        clock=own.clock,
-        watch=own.watch,
-        ignored_robots=plan.ignored_robots,
-        analyser=Analyser(plan.analysis_rules()),
-        rows=PageRows(
-            plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
-        ),
-        in_hand=PagesInHand(own.note),
-        cookies=cookies if plan.may_keep_cookies else None,
-        max_depth=options.depth,
-        retries=options.retries,
-        lease_s=own.lease_s,
-        similar_links=options.similar_links == "follow",
-        bodies=await open_body_writer(plan, store, own.number, stack),
-        traps=TrapWatch(store) if options.traps == "on" else None,
-    )
-
-
-async def open_body_writer(
-    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
-) -> BodyWriter | None:
-    """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
-    place = read_place(await store.metadata(BODIES_NAME))
-    if place is None:
-        return None
-    options = plan.options
-    identity = (await store.metadata(IDENTITY_NAME) or b"").decode()
-    folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
-    keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
-    rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
-    if not place.bucket:
-        writer = BodyWriter(folder, rules)
-    else:
-        upkeep = SegmentUpkeep(place, folder, identity)
-        await asyncio.to_thread(upkeep.finish_left)  # of workers that died on this machine
-        writer = BodyWriter(folder, rules, upkeep.upload)
-    stack.push_async_callback(writer.close)
-    return writer
-
-
-class Heartbeat:
-    """Reports on this process; `busy` counts from one report to the next.
-
-    A process is busy while it runs and while it waits for a core: one that shares its core with
-    others has no time to spare, however little of it it gets.
-    """
-
-    def __init__(self) -> None:
-        self._machine = socket.gethostname()
-        self._wanted_s = _wanted_s()
-        self._wall_s = time.monotonic()
-
-    def report(self) -> WorkerReport:
-        """Return how the process is."""
-        wanted_s, wall_s = _wanted_s(), time.monotonic()
-        busy = (wanted_s - self._wanted_s) / max(wall_s - self._wall_s, 1e-3)
-        self._wanted_s, self._wall_s = wanted_s, wall_s
-        return WorkerReport(
-            pid=os.getpid(), machine=self._machine, memory=resident_bytes(), busy=min(busy, 1.0)
-        )
-
-
-def _wanted_s() -> float:
-    """Return how long this process has run, with the time that its main thread waited for a core.
-
-    Only Linux tells the second.
-    """
-    try:
-        with open("/proc/self/schedstat", encoding="ascii") as file:  # noqa: PTH123
-            waited_ns = int(file.read().split()[1])
-    except (OSError, IndexError, ValueError):
-        waited_ns = 0
-    return time.process_time() + waited_ns / 1e9
-
-
-def resident_bytes() -> int:
-    """Return the resident memory of this process; where that is not known, the most it had."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12
 SPARE_MEMORY: Final = 2 * 1024**3
@@ -191,12 +78,12 @@ TURN_S: Final = 0.0005
 """How long the thread that reads a large page may run while the loop waits for its turn. Each piece
 of each answer that arrives meanwhile is such a wait, so with Python's 5 ms a few dozen of them held
 the loop for 0.2 s."""
-SIGNS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
+HEARTBEATS_AFTER_S: Final = (0.03, 0.05, 0.1, 0.25)
 """How soon whoever started the worker hears of it: at first quickly, as others may be needed."""
 JOIN_EVERY_S: Final = 1.0
 """How often the store hears of it, also when all of its slots are in use."""
 MEMORY_EVERY_S: Final = 5.0
-"""How often it looks whether it holds memory that it does not need."""
+"""How often it checks whether it holds memory that it does not need."""
 LEAVE_WITHIN_S: Final = 1.0
 """How long it may take to give back what it has when its coordinator is gone."""
 
@@ -268,38 +155,45 @@ class WorkerProcess:
             work.cancel()
             await asyncio.wait([work], timeout=LEAVE_WITHIN_S)
             return EXIT_FAILED
-        code = self._conclude(work, channel)
-        await channel.close()
-        return code
-
-    def _conclude(self, work: "asyncio.Task[None]", channel: Channel) -> int:
-        """Tell what broke, if it was not the end; return the exit code."""
         error = work.exception()
-        if error is None:
-            return 0
         if isinstance(error, MemoryError):
             raise error
-        if not isinstance(error, GossamerError):
-            # A mistake of ours: the page is not to blame, and the crawl cannot go on.
-            error = CrawlError(f"a worker broke: {describe(error)}")
-        channel.notify(FEED.methods["failed"], type(error).__name__, str(error))
-        return EXIT_FAILED
+        if error is not None:
+            if not isinstance(error, GossamerError):
+                # A mistake of ours: the page is not to blame, and the crawl cannot go on.
+                error = CrawlError(f"a worker broke: {describe(error)}")
+            channel.notify(FEED.methods["failed"], type(error).__name__, str(error))
+        await channel.close()
+        return 0 if error is None else EXIT_FAILED
 
     async def _work(self, channel: Channel) -> None:
         config = await self._config.get()
-        own = load(config.own_options, {}).options
-        plan = Plan(unpack_options(config.options, own))
+        local = load(config.local_options, {}).options
+        plan = Plan(unpack_options(config.options, local))
         runner = ModuleRunner(load_modules(config.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
             frontier = await self._reach_frontier(config, plan, channel, stack)
             store = FRONTIER.proxy(frontier)
-            await runner.open(_module_context(plan, config))
+            await runner.open(
+                ModuleContext(
+                    directory=plan.directory,
+                    crawl=plan.name,
+                    identity=config.identity,
+                    worker=config.number,
+                    resumed_from=config.resumed_from,
+                    gaps=config.gaps,
+                    shared=True,
+                )
+            )
             stack.push_async_callback(runner.close)
             _limit_memory()
+            elsewhere = None
+            if (hooks := config.coordinator_hooks) is not None:
+                elsewhere = CoordinatorModules(PAGE_MODULES.proxy(frontier), hooks)
             context = ProcessContext(
-                modules=WorkerModules(runner, _elsewhere(frontier, config.coordinator_hooks)),
-                clock=clock_at(config.clock_offset_s),
+                modules=WorkerModules(runner, elsewhere),
+                clock=SteadyClock(config.clock_offset_s),
                 lease_s=config.lease_s,
                 watch=EventFeed(channel) if config.wants_events else None,
                 dns=config.dns,
@@ -311,8 +205,8 @@ class WorkerProcess:
             self._worker = Worker(config.number, worker_context, config.slots, lambda: None)
             if self._stopped:
                 self._worker.stop()
-            signs = [
-                asyncio.create_task(_give_signs(channel, runner)),
+            helpers = [
+                asyncio.create_task(_send_heartbeats(channel, runner)),
                 asyncio.create_task(_join_regularly(store, config)),
                 asyncio.create_task(_give_back_regularly()),
             ]
@@ -320,9 +214,9 @@ class WorkerProcess:
                 await self._worker.run()
                 await report_depths(store, context.modules)
             finally:
-                for one in signs:
-                    one.cancel()
-                await asyncio.gather(*signs, return_exceptions=True)
+                for helper in helpers:
+                    helper.cancel()
+                await asyncio.gather(*helpers, return_exceptions=True)
         channel.notify(FEED.methods["alive"], Heartbeat().report(), runner.report())
 
     async def _reach_frontier(
@@ -332,35 +226,32 @@ class WorkerProcess:
         if not config.has_joined:
             return channel
         # A worker of a crawl in a file does not load the client of a server.
-        from gossamer.coordinator.processes.join import open_client  # noqa: PLC0415
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
         address = parse_address(plan.options.store.url)
-        client, queues = open_client(
-            address, plan.name, config.number, lambda words: _warn(channel, words)
-        )
+
+        def warn(message: str) -> None:
+            channel.notify(FEED.methods["say"], "warning", message, {})
+
+        client, queues = open_queues(address, plan.name, config.number, warn)
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)
         return client
 
 
-def _warn(channel: Channel, words: str) -> None:
-    channel.notify(FEED.methods["say"], "warning", words, {})
-
-
-async def _give_signs(channel: Channel, runner: ModuleRunner) -> None:
+async def _send_heartbeats(channel: Channel, runner: ModuleRunner) -> None:
     """Say several times a second that we are alive, and how we are."""
-    signs = Heartbeat()
-    for pause_s in chain(SIGNS_AFTER_S, repeat(SIGNS_AFTER_S[-1])):
+    heartbeat = Heartbeat()
+    for pause_s in chain(HEARTBEATS_AFTER_S, repeat(HEARTBEATS_AFTER_S[-1])):
         await asyncio.sleep(pause_s)
-        channel.notify(FEED.methods["alive"], signs.report(), runner.report())
+        channel.notify(FEED.methods["alive"], heartbeat.report(), runner.report())
 
 
 async def _join_regularly(store: FrontierClient, config: WorkerConfig) -> None:
     """Tell the store that we are alive, also when all slots are in use; it may be away."""
-    signs, clock = Heartbeat(), clock_at(config.clock_offset_s)
+    heartbeat, clock = Heartbeat(), SteadyClock(config.clock_offset_s)
     while True:
-        await store.join(config.number, clock(), signs.report())
+        await store.join(config.number, clock(), heartbeat.report())
         await asyncio.sleep(JOIN_EVERY_S)
 
 
@@ -374,20 +265,145 @@ async def _give_back_regularly() -> None:
             watch.given_back(resident_bytes())
 
 
-def _module_context(plan: Plan, config: WorkerConfig) -> ModuleContext:
-    return ModuleContext(
-        directory=plan.directory,
-        crawl=plan.name,
-        identity=config.identity,
-        worker=config.number,
-        resumed_from=config.resumed_from,
-        gaps=config.gaps,
-        shared=True,
+# -- what a worker works with ----------------------------------------------------------------------
+
+
+class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process brings to a crawl of its own."""
+
+    modules: Modules
+    """Opened already, and closed by whoever opened them."""
+    clock: Callable[[], float]
+    lease_s: float
+    watch: Callable[[Event], None] | None = None
+    """Wants to know each step; None: nobody does."""
+    dns: NameTable | None = None
+    note: CrashNote | None = None
+    """Tells others which pages are in hand."""
+    address_locks: AddressLocks | None = None
+    """Those that workers of other processes have too."""
+    number: int = 0
+    """That of its worker, or of the first."""
+
+
+async def open_worker_context(
+    plan: Plan, store: FrontierClient, process: ProcessContext, stack: AsyncExitStack
+) -> WorkerContext:
+    """Open the client; the stack closes it again."""
+    options = plan.options
+    cookies = CookieJars(store, plan.domains.registered_domain, plan.keeps_cookies)
+    rules = request_rules(options, os.environ)
+    carries_readings = not all(kind_of_output(target).is_table for target in options.output)
+    settings_for = None if rules is None else rules.settings_for
+    client = await stack.enter_async_context(
+        Client(
+            fetch_options(options), plan.addresses, process.dns, settings_for, process.address_locks
+        )
+    )
+    link_filter = LinkFilter(await plan.seeded_scope(store.metadata), plan.domain_of)
+    return WorkerContext(
+        store=store,
+        client=client,
+        robots=PoliteRobots(client, store, plan.domain_of, process.clock, process.lease_s),
+        link_filter=link_filter,
+        sitemaps=SitemapReader(store, link_filter, process.clock, auto="auto" in options.sitemaps),
+        modules=process.modules,
+        clock=process.clock,
+        watch=process.watch,
+        ignored_robots=plan.ignored_robots,
+        analyser=Analyser(
+            analysis_rules(options, options.similarity, with_text="text" in plan.row_fields)
+        ),
+        rows=PageRows(plan.row_fields, always=bool(options.fields), with_readings=carries_readings),
+        in_hand=PagesInHand(process.note),
+        cookies=cookies if may_keep_cookies(options) else None,
+        max_depth=options.depth,
+        retries=options.retries,
+        lease_s=process.lease_s,
+        similar_links=options.similar_links == "follow",
+        bodies=await open_body_writer(plan, store, process.number, stack),
+        traps=TrapWatch(store) if options.traps == "on" else None,
     )
 
 
-def _elsewhere(channel: Caller, hooks: Hooks | None) -> CoordinatorModules | None:
-    return None if hooks is None else CoordinatorModules(PAGE_MODULES.proxy(channel), hooks)
+async def open_body_writer(
+    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
+) -> BodyWriter | None:
+    """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
+    place = read_place(await store.metadata(BODIES_NAME))
+    if place is None:
+        return None
+    options = plan.options
+    identity = (await store.metadata(IDENTITY_NAME) or b"").decode()
+    folder = take_folder(place, CrawlOwner(identity, plan.name), plan.directory, first=False)
+    keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
+    rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
+    if not place.bucket:
+        writer = BodyWriter(folder, rules)
+    else:
+        upkeep = SegmentUpkeep(place, folder, identity)
+        await asyncio.to_thread(upkeep.finish_left)  # of workers that died on this machine
+        writer = BodyWriter(folder, rules, upkeep.upload)
+    stack.push_async_callback(writer.close)
+    return writer
+
+
+# -- how the process is ----------------------------------------------------------------------------
+
+
+class Heartbeat:
+    """Reports on this process; `busy` counts from one report to the next.
+
+    A process is busy while it runs and while it waits for a core: one that shares its core with
+    others has no time to spare, however little of it it gets.
+    """
+
+    def __init__(self) -> None:
+        self._machine = socket.gethostname()
+        self._wanted_s = _wanted_s()
+        self._wall_s = time.monotonic()
+
+    def report(self) -> WorkerReport:
+        """Return how the process is."""
+        wanted_s, wall_s = _wanted_s(), time.monotonic()
+        busy = (wanted_s - self._wanted_s) / max(wall_s - self._wall_s, 1e-3)
+        self._wanted_s, self._wall_s = wanted_s, wall_s
+        return WorkerReport(
+            pid=os.getpid(), machine=self._machine, memory=resident_bytes(), busy=min(busy, 1.0)
+        )
+
+
+def _wanted_s() -> float:
+    """Return how long this process has run, with the time that its main thread waited for a core.
+
+    Only Linux tells the second.
+    """
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:  # noqa: PTH123
+            waited_ns = int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        waited_ns = 0
+    return time.process_time() + waited_ns / 1e9
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process; where that is not known, the most it had."""
+    if (sizes := _memory_bytes()) is not None:
+        return sizes[1]
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _memory_bytes() -> tuple[int, int] | None:
+    """Return the address space and the resident memory of this process; None: not Linux."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            total, resident, *_ = (
+                int(pages) * resource.getpagesize() for pages in file.read().split()
+            )
+            return total, resident
+    except OSError:
+        return None
 
 
 def _limit_memory() -> None:
@@ -395,12 +411,9 @@ def _limit_memory() -> None:
     with suppress(OSError, AttributeError):  # another system, which has no such thing
         # Or every thread would reserve 64 MB of addresses, and names are looked up in a hundred.
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, MAX_ARENAS)
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-            pages = int(file.read().split()[0])
-    except OSError:  # not Linux: what is in use is not known, and counts little there
+    if (sizes := _memory_bytes()) is None:  # what is in use is not known, and counts little there
         return
-    limit = pages * resource.getpagesize() + SPARE_MEMORY
+    limit = sizes[0] + SPARE_MEMORY
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard == resource.RLIM_INFINITY or limit < hard:
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.config import load
-from gossamer.coordinator.processes.joined_workers import JoinPlan
+from gossamer.coordinator.processes.join import JoinPlan
 from gossamer.coordinator.processes.worker_pool import Autoscale, cores
 from gossamer.model.errors import UsageError
 

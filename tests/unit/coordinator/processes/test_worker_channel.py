@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable
 
 from gossamer.channel import Channel, Served
-from gossamer.coordinator.processes.forward_stdio import (
+from gossamer.coordinator.processes.worker_channel import (
+    FEED,
     MAX_LINE,
     ChannelStream,
     EventFeed,
     printing_to,
 )
-from gossamer.coordinator.processes.worker_config import FEED
 from gossamer.model import Event, EventKind, Url
 
 
