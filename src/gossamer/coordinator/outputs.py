@@ -265,7 +265,7 @@ class InProcessOutputs:
     @property
     def number(self) -> int:
         """Up to which result all of them are durable."""
-        return self._writer.kept
+        return self._writer.flushed
 
     def finish(self) -> None:
         """Write what is left in the log, and complete the outputs."""

@@ -12,7 +12,7 @@ from gossamer.config.values import nearest
 from gossamer.model.errors import UsageError
 from gossamer.modules.calls import describe, is_async
 from gossamer.modules.contract import Module
-from gossamer.modules.plugin_loading import Plugins
+from gossamer.modules.plugins import Plugins
 
 _KEY = r"[A-Za-z][A-Za-z0-9_-]*="
 _WITH_OPTIONS = re.compile(rf"(.+?):({_KEY}.*)", re.DOTALL)

@@ -67,7 +67,7 @@ class ModuleReport(msgspec.Struct, kw_only=True):
         return None
 
 
-FIGURES = (
+SUMMED_COUNTS = (
     *("pages", "errors", "timed_out", "slow", "missed", "failed_pages"),
     *("records", "choices", "failed_choices", "ends", "failed_ends"),
 )

@@ -39,7 +39,7 @@ OUTPUTS: Mapping[str, OutputKind] = MappingProxyType(
         ".parquet": OutputKind(
             factory=f"{_TABLES}:parquet", is_table=True, library="pyarrow", extra="parquet"
         ),
-        ".warc.gz": OutputKind(factory="gossamer.outputs.warc.output:WarcOutput"),
+        ".warc.gz": OutputKind(factory="gossamer.outputs.warc:WarcOutput"),
         ".md": OutputKind(factory="gossamer.outputs.markdown:markdown"),
         ".html": OutputKind(factory="gossamer.outputs.mirror:mirror"),
     }

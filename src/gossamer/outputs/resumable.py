@@ -120,7 +120,7 @@ def key_of(target: str) -> str:
     return f"{Path(target).name[:60]}-{xxhash.xxh3_64_hexdigest(target.encode())[:8]}"
 
 
-class FollowedOutput:
+class ResumableOutput:
     """One output, with its state."""
 
     def __init__(self, spec: OutputSpec, start: int = 0) -> None:
@@ -138,7 +138,7 @@ class FollowedOutput:
         """The number of the last result that was handed over."""
 
     @property
-    def kept(self) -> int:
+    def flushed(self) -> int:
         """The number of the last result that no crash takes away."""
         return self._state.marks[0].number if self._state.marks else self._start
 
@@ -238,7 +238,7 @@ class FollowedOutput:
         else:
             self.take(result, None)
 
-    def keep(self) -> None:
+    def flush(self) -> None:
         """Make durable what was taken, and note where that ends."""
         if self._last is not None:
             with self._explained():

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from gossamer.model import Page
-from gossamer.modules.kept_pages import Reading
+from gossamer.modules.stored_pages import ParsedParts
 from gossamer.stores.url_record import Result
 
 _encode_row = msgspec.json.Encoder().encode
@@ -110,26 +110,26 @@ def _padded(depth: int, width: int) -> bytes:
     return str(depth).encode().ljust(width)
 
 
-class Carried(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class PrecomputedRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a result carries of its page."""
 
     fields: tuple[str, ...] = ()
     """Those of the row."""
     row: bytes = b""
     """The row of the page in a table; empty if no table is wished for."""
-    reading: Reading | None = None
+    reading: ParsedParts | None = None
     """For outputs that are no tables."""
 
 
 _encode_carried = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Carried).decode
+_decode = msgspec.msgpack.Decoder(PrecomputedRow).decode
 
 
-def pack_carried(carried: Carried) -> bytes:
+def pack_row(carried: PrecomputedRow) -> bytes:
     """Return it as it travels in `Settlement.row`."""
     return _encode_carried(carried)
 
 
-def carried_by(result: Result) -> Carried:
+def precomputed_row(result: Result) -> PrecomputedRow:
     """Return what a result carries; nothing if it was dropped."""
-    return Carried() if result.row is None else _decode(result.row)
+    return PrecomputedRow() if result.row is None else _decode(result.row)

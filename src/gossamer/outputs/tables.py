@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 
 from gossamer.model import Page
-from gossamer.outputs.append_file import Journal, JournalPosition
 from gossamer.outputs.contract import (
     Output,
     OutputReport,
@@ -22,8 +21,9 @@ from gossamer.outputs.contract import (
     PositionLostError,
     words_about_expired,
 )
+from gossamer.outputs.journal import Journal, JournalPosition
 from gossamer.outputs.publish import in_progress, place
-from gossamer.outputs.rows import carried_by, depth_in, numbered, row_of, with_depth
+from gossamer.outputs.rows import depth_in, numbered, precomputed_row, row_of, with_depth
 from gossamer.stores.url_record import Result
 
 ENTRY = struct.Struct("<qqi")
@@ -149,7 +149,7 @@ class TableOutput:
 
     def _row(self, result: Result) -> bytes:
         """Return the row that a result carries; empty if it has none with these fields."""
-        carried = carried_by(result)
+        carried = precomputed_row(result)
         return carried.row if carried.fields == self._spec.fields else b""
 
     def flush(self) -> bytes:
@@ -250,14 +250,14 @@ def json_lines(spec: OutputSpec) -> Output:
 
 def gzip_json_lines(spec: OutputSpec) -> Output:
     """Make a file of lines of JSON, compressed with gzip."""
-    from gossamer.outputs.append_file import write_gzip  # noqa: PLC0415
+    from gossamer.outputs.journal import write_gzip  # noqa: PLC0415
 
     return ConvertedTable(spec, write_gzip)
 
 
 def zstd_json_lines(spec: OutputSpec) -> Output:
     """Make a file of lines of JSON, compressed with Zstandard."""
-    from gossamer.outputs.append_file import write_zstd  # noqa: PLC0415
+    from gossamer.outputs.journal import write_zstd  # noqa: PLC0415
 
     return ConvertedTable(spec, write_zstd)
 

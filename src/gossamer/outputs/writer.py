@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.model import Page
-from gossamer.modules.kept_pages import read_page
+from gossamer.modules.stored_pages import read_page
 from gossamer.outputs.contract import OutputReport, OutputSpec
-from gossamer.outputs.resumable import FollowedOutput
-from gossamer.outputs.rows import carried_by
+from gossamer.outputs.resumable import ResumableOutput
+from gossamer.outputs.rows import precomputed_row
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.url_record import PageRecord, Result
 
@@ -22,7 +22,7 @@ BATCH = 200
 """How many results are read at once, at most."""
 BATCH_BYTES = 8_000_000
 """How large their rows may be together; if they are larger, fewer are read the next time."""
-KEEP_EVERY_S = 1.0
+FLUSH_EVERY_S = 1.0
 APART_S = 0.5
 
 
@@ -38,16 +38,16 @@ class OutputWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare; kept pages are read by the rules. New outputs begin after the result `start`."""
-        self._outputs = [FollowedOutput(spec, start) for spec in specs]
+        self._outputs = [ResumableOutput(spec, start) for spec in specs]
         self._rules = rules
         self._clock = clock
-        self._keep_at = clock() + KEEP_EVERY_S
+        self._flush_at = clock() + FLUSH_EVERY_S
         self.stopped = False
 
     @property
-    def kept(self) -> int:
+    def flushed(self) -> int:
         """The number of the last result that all outputs have for good."""
-        return min(one.kept for one in self._outputs)
+        return min(one.flushed for one in self._outputs)
 
     @property
     def number(self) -> int:
@@ -74,9 +74,9 @@ class OutputWriter:
                 await self._hand_over(result, reader)
             read = sum(len(one.row or b"") for one in results)
             limit = max(1, limit // 4) if read > BATCH_BYTES else min(BATCH, 2 * limit)
-            self._keep_if_due()
+            self._flush_if_due()
             await asyncio.sleep(0)
-        self._keep_if_due()
+        self._flush_if_due()
 
     async def _hand_over(self, result: Result, reader: CrawlReader) -> None:
         takers = [one for one in self._outputs if one.number < result.number]
@@ -88,20 +88,20 @@ class OutputWriter:
                     one.skip(result)
                 return
             if record is not None:
-                reading = carried_by(result).reading
+                reading = precomputed_row(result).reading
                 page = await read_page(reader, record, self._rules, reading)
         for one in takers:
             one.take(result, page)
 
-    def _keep_if_due(self) -> None:
-        if self._clock() >= self._keep_at:
-            self.keep()
+    def _flush_if_due(self) -> None:
+        if self._clock() >= self._flush_at:
+            self.flush()
 
-    def keep(self) -> None:
+    def flush(self) -> None:
         """Make everything durable that was handed over."""
         for one in self._outputs:
-            one.keep()
-        self._keep_at = self._clock() + KEEP_EVERY_S
+            one.flush()
+        self._flush_at = self._clock() + FLUSH_EVERY_S
 
     async def finish(self, reader: CrawlReader) -> list[OutputReport]:
         """Complete every output; they can be opened again, and go on."""

@@ -11,7 +11,7 @@ from gossamer.model import Event, Response
 from gossamer.policy.failures import RETRIES
 from gossamer.stores.bodies.writer import BodyWriter
 from gossamer.worker.cookies import CookieJars
-from gossamer.worker.crash_note import PagesInHand
+from gossamer.worker.crash_note import InFlightPages
 from gossamer.worker.fetched_page import PageRows
 from gossamer.worker.hooks import Modules
 from gossamer.worker.link_filter import LinkFilter
@@ -39,7 +39,7 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     sitemaps: SitemapReader | None = None
     """None: there are none."""
     analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
-    in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
+    in_flight: InFlightPages = msgspec.field(default_factory=InFlightPages)
     """The pages that are read and shown to modules just now."""
     failures: HostFailures = msgspec.field(default_factory=HostFailures)
     """Why hosts last failed."""

@@ -63,7 +63,7 @@ class CrashNote:
         _ENTRY.pack_into(self._memory, entry * _ENTRY.size, url_id)
 
 
-class PagesInHand:
+class InFlightPages:
     """The pages that are being read, and shown to modules: many at a time, or one suspect."""
 
     def __init__(self, note: CrashNote | None = None) -> None:
@@ -73,9 +73,9 @@ class PagesInHand:
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
-    def hold(self, url_id: int, *, alone: bool) -> "PageInHand":
+    def hold(self, url_id: int, *, alone: bool) -> "InFlightPage":
         """Have a page in hand, and nobody else's beside it if it is to be alone."""
-        return PageInHand(self, url_id, alone=alone)
+        return InFlightPage(self, url_id, alone=alone)
 
     async def enter(self, url_id: int, *, alone: bool) -> int | None:
         """Wait until the page may be in hand; return its entry in the note."""
@@ -106,13 +106,13 @@ class PagesInHand:
             self._is_empty.set()
 
 
-class PageInHand:
+class InFlightPage:
     """One page in hand, in an `async with` statement.
 
     What runs out of memory stays noted: the process is at its end.
     """
 
-    def __init__(self, pages: PagesInHand, url_id: int, *, alone: bool) -> None:
+    def __init__(self, pages: InFlightPages, url_id: int, *, alone: bool) -> None:
         self._pages = pages
         self._url_id = url_id
         self._alone = alone

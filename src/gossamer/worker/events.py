@@ -12,7 +12,7 @@ from gossamer.worker.link_filter import LinkFilter
 Watch = Callable[[Event], None]
 
 
-def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
+def emit_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
     """Tell how a task ended that yielded no page, and where a redirect leads."""
     task = settlement.task
     again = "; to be tried again" if settlement.retry else ""
@@ -20,10 +20,10 @@ def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
     watch(Event(EventKind.UNFETCHED, task.depth, task.url, settlement.outcome, detail))
     if settlement.outcome is Outcome.REDIRECTED:
         for link in settlement.links:
-            _tell_link(watch, task, link.url, link.key, set(settled.new_links))
+            _emit_link(watch, task, link.url, link.key, set(settled.new_links))
 
 
-def tell_page(
+def emit_page(
     watch: Watch,
     settlement: Settlement,
     parsed: Analysis,
@@ -39,12 +39,12 @@ def tell_page(
     if parsed.markers_missing:
         watch(Event(EventKind.NO_MARKERS, task.depth, task.url))
     if follow:
-        tell_links(watch, settlement, parsed.links, link_filter, settled)
+        emit_links(watch, settlement, parsed.links, link_filter, settled)
     else:
         watch(Event(EventKind.NO_FOLLOW, task.depth, task.url))
 
 
-def tell_links(
+def emit_links(
     watch: Watch,
     settlement: Settlement,
     links: Iterable[FoundLink],
@@ -61,10 +61,10 @@ def tell_links(
         if filed is None or filed.key not in followed:
             watch(Event(EventKind.OUTSIDE, task.depth, link.url or link.href))
         else:
-            _tell_link(watch, task, filed.url, filed.key, left)
+            _emit_link(watch, task, filed.url, filed.key, left)
 
 
-def _tell_link(watch: Watch, task: Task, url: str, key: bytes, new: set[bytes]) -> None:
+def _emit_link(watch: Watch, task: Task, url: str, key: bytes, new: set[bytes]) -> None:
     """Tell whether a link is new; a second one to the same page is not."""
     kind = EventKind.ADDED if key in new else EventKind.ALREADY_KNOWN
     new.discard(key)

@@ -5,8 +5,8 @@ from gossamer.content.page_parser import Analysis, header_language
 from gossamer.frontier.contract import Claim, KeptPage, Task
 from gossamer.model import Page, Response
 from gossamer.modules.contract import Delivered
-from gossamer.modules.kept_pages import Reading
-from gossamer.outputs.rows import Carried, pack_carried, row_of
+from gossamer.modules.stored_pages import ParsedParts
+from gossamer.outputs.rows import PrecomputedRow, pack_row, row_of
 from gossamer.stores.bodies.content import ContentPacker
 
 
@@ -47,8 +47,8 @@ class PageRows:
     def pack(self, page: Page, parsed: Analysis) -> bytes:
         """Return what the result of a page carries; the text is that of the tree read for links."""
         row = row_of(page, self._fields, parsed.text) if self._fields else b""
-        reading = Reading(page.links, page.language) if self._with_readings else None
-        return pack_carried(Carried(self._fields, row, reading))
+        reading = ParsedParts(page.links, page.language) if self._with_readings else None
+        return pack_row(PrecomputedRow(self._fields, row, reading))
 
 
 def shown_page(

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from gossamer.frontier.contract import FrontierClient, Task
 from gossamer.policy.size_limits import Allowance
-from gossamer.worker.crash_note import PageInHand
+from gossamer.worker.crash_note import InFlightPage
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class LeaseGuard:
         """Whether the store has been told what came of it, and has not answered yet."""
         self.on_settling: Callable[[], None] | None = None
         """Wants to know when that begins."""
-        self.page: PageInHand | None = None
+        self.page: InFlightPage | None = None
         self._until = until
         self._clock = clock
         self._request: asyncio.Timeout | None = None

@@ -136,7 +136,7 @@ class Worker:
     def _guard(self, task: Task, leased_at: float) -> LeaseGuard:
         context = self._context
         until = leased_at + context.lease_s
-        return LeaseGuard(task, until, context.clock, context.in_hand.note.add_received)
+        return LeaseGuard(task, until, context.clock, context.in_flight.note.add_received)
 
     def _begin(self, guard: LeaseGuard) -> None:
         self.begun += 1

@@ -29,7 +29,7 @@ from gossamer.stores.bodies.content import read_content
 from gossamer.stores.bodies.places import BodyReader
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext, with_body_written
-from gossamer.worker.events import tell_end, tell_page
+from gossamer.worker.events import emit_end, emit_page
 from gossamer.worker.fetched_page import shown_page
 from gossamer.worker.hooks import end_of, offered, with_delivered
 from gossamer.worker.large_pages import LargePages
@@ -56,7 +56,7 @@ class Settler:
         guard.begin_settling()
         settled = await context.store.settle(settlement, context.clock())
         if context.watch is not None and settled.accepted and settlement.page is None:
-            tell_end(context.watch, settlement, settled)
+            emit_end(context.watch, settlement, settled)
         return settled
 
     async def keep(
@@ -195,7 +195,7 @@ class PageKeeper:
             has_links = True
         watch, link_filter, follow = context.watch, context.link_filter, links is not None
         if watch is not None and has_links and task.depth != context.max_depth:
-            tell_page(watch, settlement, parsed, link_filter, settled, follow=follow)
+            emit_page(watch, settlement, parsed, link_filter, settled, follow=follow)
         return settled
 
     def _with_row(self, settlement: Settlement, response: Response, parsed: Analysis) -> Settlement:

@@ -64,7 +64,7 @@ class Pipeline:
         url, response = await guard.during(lambda: self._fetcher.fetch(task, guard.allowance))
         feedback = settlements.feedback_of(response, self._context.clock())
         if response.outcome is Outcome.FETCHED:
-            hold = self._context.in_hand.hold(task.url_id, alone=task.deaths > 0)
+            hold = self._context.in_flight.hold(task.url_id, alone=task.deaths > 0)
             async with hold as guard.page:
                 return await self._read_page(guard, url, response, feedback)
         if response.outcome is Outcome.REDIRECTED:
@@ -132,6 +132,6 @@ class Pipeline:
             feedback = settlements.feedback_of(response, context.clock())
             if response.cause is Cause.OVER_BUDGET:
                 raise TooLittleLeftError(feedback)
-            async with context.in_hand.hold(task.url_id, alone=task.deaths > 0) as guard.page:
+            async with context.in_flight.hold(task.url_id, alone=task.deaths > 0) as guard.page:
                 settlement = await sitemaps.settlement(task, response, feedback, context.retries)
         return None if settlement is None else await self._settler.settle(guard, settlement)

@@ -111,7 +111,7 @@ def test_an_object_is_named_by_package_and_module() -> None:
 
 def test_a_dotted_name_that_does_not_lead_anywhere(write: WriteFile) -> None:
     assert "No module named 'nowhere'" in refusal("nowhere.mod:see")
-    assert "has no 'Sav': there is Save" in refusal("gossamer.modules.builtin:Sav")
+    assert "has no 'Sav': there is Noop, Save" in refusal("gossamer.modules.builtin:Sav")
     write("tools/counting.py", "def count(page): ...")
     assert "did you mean ./tools/counting.py:OBJECT?" in refusal("tools.counting:count")
 

@@ -8,7 +8,7 @@ from tests.unit.outputs.conftest import MakeSpec
 from gossamer.outputs.contract import Output, OutputSpec
 from gossamer.outputs.mirror import mirror
 from gossamer.outputs.tables import json_lines
-from gossamer.outputs.warc.output import WarcOutput
+from gossamer.outputs.warc import WarcOutput
 from gossamer.stores.url_record import Result
 
 

@@ -98,7 +98,7 @@ def test_cut_anywhere_and_continued_each_row_is_there_once(tmp_path: Path, endin
         writer = bench.begin()
         bench.follow(writer)
         if number % 3 == 1:
-            writer.keep()
+            writer.flush()
         if number % 7 == 6:
             bench.finish(writer)
         writer.close()  # as a kill: what was not kept is cut at the next start
@@ -131,7 +131,7 @@ def test_torn_bytes_after_the_last_position_are_dropped(tmp_path: Path) -> None:
     bench.log.add_page()
     writer = bench.begin()
     bench.follow(writer)
-    writer.keep()
+    writer.flush()
     writer.close()
     part = tmp_path / "out.jsonl.part"
     part.write_bytes(part.read_bytes() + b'{"url":"http://a.te' * 9)
@@ -149,7 +149,7 @@ def test_results_that_a_server_lost_are_taken_out_again(tmp_path: Path) -> None:
     for _ in range(5):
         bench.log.add_page()
         bench.follow(writer)
-        writer.keep()
+        writer.flush()
     bench.log.lose(2)
     bench.log.add_page(row=b'{"url":"other"}')
     bench.log.all[-1] = type(bench.log.all[-1])(
@@ -174,11 +174,11 @@ def test_with_the_first_record_a_table_is_one_of_records(tmp_path: Path, kept: b
     bench.log.add_page()
     writer = bench.begin()
     bench.follow(writer)
-    writer.keep()
+    writer.flush()
     bench.log.add_records({"price": 5}, {"price": 7})
     bench.follow(writer)
     if kept:
-        writer.keep()
+        writer.flush()
     writer.close()
     bench.log.add_page()
     bench.log.add_records({"price": 9})

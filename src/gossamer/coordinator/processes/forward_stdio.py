@@ -1,10 +1,12 @@
-"""What a worker process says and prints: it travels to whoever shows it, in whole lines."""
+"""What a worker process prints and logs: it travels to whoever shows it, in whole lines."""
 
 import asyncio
 import io
+import logging
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, TextIO, cast
@@ -12,7 +14,6 @@ from typing import Any, Literal, TextIO, cast
 from gossamer.channel import Channel
 from gossamer.coordinator.processes.worker_config import FEED, StreamName
 from gossamer.model import Event
-from gossamer.modules.logs import logging_to
 
 MAX_LINE = 65_536
 """A line that is longer is sent in parts."""
@@ -111,6 +112,49 @@ def print_here(stream: StreamName, text: str) -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, out.fileno())
             os.close(nowhere)
+
+
+Say = Callable[..., None]
+"""Takes a level, `warning` or `error`, a message, and named fields; from any thread."""
+
+
+class MessageHandler(logging.Handler):
+    """Passes every record of Python's logging, which modules and libraries use, on as a message."""
+
+    def __init__(self, say: Say) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass one record, with its exception on one line."""
+        fields = {} if record.name.startswith("gossamer.") else {"logger": record.name}
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        self._say(level, _text(record), **fields)
+
+
+def _text(record: logging.LogRecord) -> str:
+    try:
+        text = record.getMessage()
+    except (KeyError, TypeError, ValueError):
+        # The arguments do not fit the format: show both.
+        text = f"{record.msg} {record.args}"
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return text
+    # This works even for an exception whose __str__ raises.
+    return f"{text}: {''.join(traceback.format_exception_only(error)).strip()}"
+
+
+@contextmanager
+def logging_to(say: Say) -> Iterator[None]:
+    """Send warnings and errors of all loggers there only."""
+    root = logging.getLogger()
+    before = root.handlers[:]
+    root.handlers[:] = [MessageHandler(say)]
+    try:
+        yield
+    finally:
+        root.handlers[:] = before
 
 
 @contextmanager

@@ -169,7 +169,7 @@ class OutputProcess:
                     return await work(reader)
             except StoreAwayError as error:
                 self._absence.note(error)
-            self._writer.keep()
+            self._writer.flush()
             await asyncio.sleep(FOLLOW_EVERY_S)
 
     async def _keep_telling(self) -> None:
@@ -183,8 +183,8 @@ class OutputProcess:
 
     def _tell(self) -> None:
         assert self._writer is not None
-        if self._channel is not None and self._writer.kept > self._kept:
-            self._kept = self._writer.kept
+        if self._channel is not None and self._writer.flushed > self._kept:
+            self._kept = self._writer.flushed
             self._channel.notify(OUTPUT_FEED.methods["kept"], self._kept)
 
     def _fail(self, following: "asyncio.Task[None]") -> None:

@@ -46,7 +46,7 @@ from gossamer.stores.files import IDENTITY_NOTE, CrawlOwner
 from gossamer.stores.reading import WorkerReport
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.cookies import CookieJars
-from gossamer.worker.crash_note import CrashNote, PagesInHand
+from gossamer.worker.crash_note import CrashNote, InFlightPages
 from gossamer.worker.fetched_page import PageRows
 from gossamer.worker.hooks import Modules, report_pending_depths
 from gossamer.worker.large_pages import UnusedMemory, give_back_memory
@@ -101,7 +101,7 @@ async def open_worker_context(
         rows=PageRows(
             plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
         ),
-        in_hand=PagesInHand(own.note),
+        in_flight=InFlightPages(own.note),
         cookies=cookies if plan.may_keep_cookies else None,
         max_depth=options.depth,
         retries=options.retries,

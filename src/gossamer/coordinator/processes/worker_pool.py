@@ -14,7 +14,7 @@ from gossamer.coordinator.processes.worker_client import WorkerClient, WorkerSer
 from gossamer.coordinator.processes.worker_config import WorkerConfig
 from gossamer.frontier.contract import FrontierClient
 from gossamer.model.errors import CrawlError
-from gossamer.modules.module_stats import FIGURES, ModuleReport
+from gossamer.modules.module_stats import SUMMED_COUNTS, ModuleReport
 from gossamer.stores.reconnect import PATIENCE_S
 
 BUSY = 0.6
@@ -364,7 +364,7 @@ def _sums(reports: list[ModuleReport]) -> list[ModuleReport]:
     found: dict[str, ModuleReport] = {}
     for one in reports:
         whole = found.setdefault(one.name, ModuleReport(name=one.name))
-        for figure in FIGURES:
+        for figure in SUMMED_COUNTS:
             setattr(whole, figure, getattr(whole, figure) + getattr(one, figure))
         whole.bad_end = one.bad_end or whole.bad_end
         whole.last_error = one.last_error or whole.last_error

@@ -20,7 +20,7 @@ from gossamer.frontier.scorers.safe import LooseScorer, SafeScorer
 from gossamer.model import Candidate
 from gossamer.model.errors import UsageError
 from gossamer.modules.calls import describe, is_async, refuse_awaitable
-from gossamer.modules.plugin_loading import Plugins
+from gossamer.modules.plugins import Plugins
 from gossamer.urls import shown
 
 PAGERANK: Final = "pagerank"

@@ -11,15 +11,15 @@ import msgspec
 
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
-from gossamer.outputs.append_file import AppendedFile
+from gossamer.outputs.cdxj import REVISIT, Captures, IndexEntry, IndexLine, write_sorted
 from gossamer.outputs.contract import (
     OutputReport,
     OutputSpec,
     PositionLostError,
     words_about_expired,
 )
-from gossamer.outputs.warc.cdxj import REVISIT, Captures, IndexEntry, IndexLine, write_sorted
-from gossamer.outputs.warc.records import (
+from gossamer.outputs.journal import AppendedFile
+from gossamer.outputs.warc_records import (
     Capture,
     asked_url,
     page_records,

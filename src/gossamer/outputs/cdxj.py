@@ -15,9 +15,9 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 import msgspec
 
-from gossamer.outputs.append_file import AppendedFile
 from gossamer.outputs.contract import PositionLostError
-from gossamer.outputs.warc.records import Capture
+from gossamer.outputs.journal import AppendedFile
+from gossamer.outputs.warc_records import Capture
 
 SORTED_LINES: Final = 200_000
 """So many lines are sorted in memory; more are merged from temporary files."""
