@@ -23,8 +23,8 @@ from gossamer.model import Url
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlRecord
-from gossamer.worker.context import WorkerContext
-from gossamer.worker.hooks import Modules, report_pending_depths
+from gossamer.worker.context import Modules, WorkerContext
+from gossamer.worker.events import report_depths
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
 from gossamer.worker.robots import PoliteRobots
@@ -58,7 +58,6 @@ class InProcessWorkers:
     async def run(self) -> None:
         """Work until stopped; give back what is in progress if cancelled."""
         store, modules = self._context.store, self._context.modules
-        await report_pending_depths(store, modules)  # a crash kept them from the modules
         for worker in self._workers:
             await store.join(worker.number, self._context.clock())
         self._on_settled()  # the frontier has somebody to assign URLs to
@@ -69,7 +68,7 @@ class InProcessWorkers:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
                 one.result()
-            await report_pending_depths(store, modules)  # those that the frontier has found
+            await report_depths(store, modules)
         finally:
             for one in running:
                 one.cancel()

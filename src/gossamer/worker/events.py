@@ -1,15 +1,20 @@
-"""Telling whoever watches about each step of a visit, in the order of the classic crawler."""
+"""What is told of a task: to whoever watches, in the order of the classic crawler; to modules."""
 
 from collections.abc import Callable, Iterable
 
 from gossamer.content.links import FoundLink
 from gossamer.content.page_parser import Analysis
-from gossamer.frontier.contract import Settled, Settlement, Task
+from gossamer.frontier.contract import FrontierClient, Settled, Settlement, Task
 from gossamer.model import Event, EventKind, Outcome
+from gossamer.modules.contract import FinishedUrl
 from gossamer.policy.directives import HYPERLINKS
+from gossamer.worker.context import Modules
 from gossamer.worker.link_filter import LinkFilter
 
 Watch = Callable[[Event], None]
+
+REPORTED_AT_ONCE = 200
+"""Of how many pages the frontier is asked at once for their final depths."""
 
 
 def emit_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
@@ -69,3 +74,34 @@ def _emit_link(watch: Watch, task: Task, url: str, key: bytes, new: set[bytes]) 
     kind = EventKind.ADDED if key in new else EventKind.ALREADY_KNOWN
     new.discard(key)
     watch(Event(kind, task.depth, url))
+
+
+def end_of(settlement: Settlement) -> FinishedUrl:
+    """Return how a URL has ended, as a module sees it."""
+    task, page = settlement.task, settlement.page
+    is_redirect = settlement.outcome is Outcome.REDIRECTED
+    return FinishedUrl(
+        url=task.url,
+        outcome=settlement.outcome,
+        status=settlement.status,
+        cause=settlement.cause,
+        detail=settlement.detail,
+        depth=task.depth,
+        referrer=task.before[-1] if task.before else None,
+        redirected_to=settlement.links[0].url if is_redirect else None,
+        attempts=task.attempt,
+        page_id=page.page_id if page else None,
+    )
+
+
+async def report_depths(frontier: FrontierClient, modules: Modules) -> None:
+    """Tell modules the final depths of pages, once these are durable; a crash repeats what it cuts.
+
+    To be called when no URL is left: only pages that they saw with a larger depth are told.
+    """
+    while pages := await frontier.pending_depth_changes(REPORTED_AT_ONCE):
+        if modules.hooks.depths:
+            await frontier.commit()
+            for page_id, depth in pages:
+                await modules.depth_changed(page_id, depth)
+        await frontier.confirm_depth_changes(pages)

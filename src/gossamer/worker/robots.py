@@ -1,25 +1,30 @@
-"""robots.txt under the rules of the store: a request like any other to its host."""
+"""The first step of the page path: what robots.txt says of a task.
+
+It is fetched under the rules of the frontier: a request like any other to its host.
+"""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gossamer.download.client import Client
 from gossamer.download.options import PRODUCT, Accept
 from gossamer.download.robots import RobotsCache, RobotsLimits
-from gossamer.frontier.contract import FrontierClient, HostFeedback
+from gossamer.frontier.contract import FrontierClient, HostFeedback, Settlement, Task
 from gossamer.frontier.scheduler import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
 from gossamer.policy.size_limits import Allowance
 from gossamer.urls import host_key
-from gossamer.worker.lease_guard import LeaseLostError
-from gossamer.worker.settlements import feedback_of
+from gossamer.worker.in_flight import LeaseGuard, LeaseLostError
+from gossamer.worker.settlements import feedback_of, refused
 
-Clock = Callable[[], float]
+if TYPE_CHECKING:
+    from gossamer.worker.context import WorkerContext
 
 
 class TooLittleLeftError(Exception):
@@ -58,7 +63,7 @@ class PoliteRobots:
         client: Client,
         store: FrontierClient,
         domain_of: Callable[[str], str],
-        clock: Clock,
+        clock: Callable[[], float],
         lease_s: float = SchedulerRules().lease_s,
         limits: RobotsLimits | None = None,
     ) -> None:
@@ -160,3 +165,50 @@ class PoliteRobots:
         # Again and again, because a timer may fire a moment early.
         while (wait_s := moment - self._clock()) > 0:  # noqa: ASYNC110 -- there is no event
             await asyncio.sleep(wait_s)
+
+
+IGNORED = RobotsVerdict(reason="robots.txt is ignored for this host, as the operator said")
+
+
+class RobotsCheck:
+    """Judges tasks by the robots.txt of their hosts, and asks for it where it is not known."""
+
+    def __init__(self, context: "WorkerContext") -> None:
+        self._context = context
+
+    def known(self, task: Task) -> RobotsVerdict | None:
+        """Return the verdict on a task if it is known without asking its host."""
+        if task.host in self._context.ignored_robots:
+            return IGNORED
+        return self._context.robots.known(task.url)
+
+    async def ask(self, guard: LeaseGuard) -> tuple[RobotsVerdict, HostFeedback | None]:
+        """Ask for robots.txt; return the verdict, and what was learnt of the host's pace.
+
+        None: somebody else's request was enough. Sitemaps that it announces are added.
+        """
+        return await guard.during(lambda: self._fetch(guard.task, guard.allowance))
+
+    def refusal(self, task: Task, verdict: RobotsVerdict, asked: HostFeedback | None) -> Settlement:
+        """Return how a task ends that may not be fetched, or not yet."""
+        wait_s = None if verdict.retry_at is None else verdict.retry_at - time.monotonic()
+        now, retries = self._context.clock(), self._context.retries
+        return refused(task, verdict, asked, now, wait_s, retries=retries)
+
+    async def _fetch(
+        self, task: Task, allowance: Allowance
+    ) -> tuple[RobotsVerdict, HostFeedback | None]:
+        robots, sitemaps = self._context.robots, self._context.sitemaps
+        async with robots.holding(task.host, task.delay_s) as slot:
+            verdict = await robots.judge(task.url, allowance)
+            rules = await robots.rules(task.url, allowance)
+        if rules is not None and sitemaps is not None:
+            await sitemaps.announce(task, rules.sitemaps)
+        feedback = slot.feedback
+        if feedback is None:
+            return verdict, None
+        if rules is not None:
+            feedback = msgspec.structs.replace(feedback, crawl_delay_s=rules.crawl_delay_s)
+        if verdict.allowed:
+            robots.promise(task.url, verdict)  # for the task's next turn, after the host's rest
+        return verdict, feedback

@@ -24,7 +24,7 @@ from gossamer.policy.similarity import Sketch
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.lease_guard import LeaseGuard
+from gossamer.worker.in_flight import LeaseGuard
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.pipeline import Pipeline
 from gossamer.worker.robots import PoliteRobots

@@ -44,14 +44,13 @@ from gossamer.stores.bodies.places import BODIES_NOTE, read_place
 from gossamer.stores.bodies.writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
 from gossamer.stores.files import IDENTITY_NOTE, CrawlOwner
 from gossamer.stores.reading import WorkerReport
-from gossamer.worker.context import WorkerContext
-from gossamer.worker.cookies import CookieJars
-from gossamer.worker.crash_note import CrashNote, InFlightPages
-from gossamer.worker.fetched_page import PageRows
-from gossamer.worker.hooks import Modules, report_pending_depths
-from gossamer.worker.large_pages import UnusedMemory, give_back_memory
+from gossamer.worker.context import Modules, WorkerContext
+from gossamer.worker.events import report_depths
+from gossamer.worker.fetched_page import PageRows, UnusedMemory, give_back_memory
+from gossamer.worker.in_flight import CrashNote, InFlightPages
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
+from gossamer.worker.requests import CookieJars
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
@@ -99,7 +98,7 @@ async def open_worker_context(
         ignored_robots=plan.ignored_robots,
         analyser=Analyser(plan.analysis_rules()),
         rows=PageRows(
-            plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
+            plan.row_fields, always=bool(options.fields), with_parsed=plan.carries_readings
         ),
         in_flight=InFlightPages(own.note),
         cookies=cookies if plan.may_keep_cookies else None,
@@ -317,9 +316,8 @@ class WorkerProcess:
                 asyncio.create_task(_give_back_regularly()),
             ]
             try:
-                await report_pending_depths(store, context.modules)
                 await self._worker.run()
-                await report_pending_depths(store, context.modules)  # found elsewhere
+                await report_depths(store, context.modules)
             finally:
                 for one in signs:
                     one.cancel()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.worker.crash_note import ENTRIES, CrashNote, InFlightPages
+from gossamer.worker.in_flight import ENTRIES, CrashNote, InFlightPages
 
 
 def test_it_outlasts_a_process_that_is_killed() -> None:
