@@ -16,7 +16,7 @@ from gossamer.outputs.registry import check_library, kind_of_output
 from gossamer.outputs.resumable import Stamp, StateFile, key_of
 from gossamer.stores.object_store import S3_SCHEME
 
-WITHOUT_RECORDS = frozenset({"noop", "save", "stats"})
+WITHOUT_RECORDS = frozenset({"noop", "save"})
 """Built-in modules, which extract nothing."""
 
 

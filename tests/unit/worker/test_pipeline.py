@@ -65,21 +65,17 @@ class FakeStore:
         self.receipts.append(receipt)
         return True
 
-    async def confirm_depth_changes(self, pages: Sequence[tuple[int, int]]) -> None:
-        pass
-
     async def commit(self) -> None:
         pass
 
 
 class Reader:
-    """A module that is slow with the first depth it is told."""
+    """A module that remembers the pages."""
 
-    hooks = Hooks(pages=True, depths=True)
+    hooks = Hooks(pages=True)
 
     def __init__(self) -> None:
         self.pages: list[Page] = []
-        self.depths: list[tuple[int, int]] = []
 
     async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         self.pages.append(page)
@@ -89,9 +85,7 @@ class Reader:
         return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
-        if not self.depths:
-            await asyncio.sleep(0.05)
-        self.depths.append((page_id, depth))
+        pass
 
 
 @pytest.fixture
