@@ -1,7 +1,10 @@
 """One output that follows the log of results: where it stands, and how it goes on after a crash."""
 
 import errno
+import fcntl
+import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,13 +15,14 @@ import xxhash
 from gossamer.model import Page, Url
 from gossamer.model.errors import CrawlError
 from gossamer.outputs.contract import Holds, Output, OutputReport, OutputSpec, PositionLostError
-from gossamer.outputs.publish import OutputLock, in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
 from gossamer.stores.files import MARKS, write_file
 from gossamer.stores.reading import CrawlReader
 from gossamer.stores.url_record import Result
 
 MARKS_KEPT = 60
+LOCKED_FOR_S = 5.0
+"""How long another process may need to let go of an output: one whose coordinator was killed."""
 FOLDER = "outputs"
 """In the folder of the crawl's marks."""
 
@@ -33,11 +37,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_of(self, result: Result) -> bool:
         """Tell whether the result is the one that was written."""
-        return (self.number, self.url_id, self.settled_at) == (
-            result.number,
-            result.url_id,
-            result.settled_at,
-        )
+        mine = self.number, self.url_id, self.settled_at
+        return mine == (result.number, result.url_id, result.settled_at)
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -50,10 +51,10 @@ class Stamp(msgspec.Struct, frozen=True):
     def of(cls, path: Path) -> "Stamp | None":
         """Return that of a file; None: it is not there, or it is a directory."""
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             return None
-        return None if path.is_dir() else cls(found.st_size, found.st_mtime_ns)
+        return None if path.is_dir() else cls(status.st_size, status.st_mtime_ns)
 
 
 class OutputState(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,10 +74,6 @@ class OutputState(msgspec.Struct, frozen=True, kw_only=True):
     def written(self) -> int:
         """The number of the last result that is in it for good."""
         return self.marks[0].number if self.marks else 0
-
-    def marked(self, mark: Mark) -> "OutputState":
-        """Return the state with one more position."""
-        return msgspec.structs.replace(self, marks=(mark, *self.marks[: MARKS_KEPT - 1]))
 
 
 class StateFile:
@@ -120,6 +117,38 @@ def key_of(target: str) -> str:
     return f"{Path(target).name[:60]}-{xxhash.xxh3_64_hexdigest(target.encode())[:8]}"
 
 
+class OutputLock:
+    """The lock of one output, among the states of the outputs; it ends with its process."""
+
+    def __init__(self, spec: OutputSpec) -> None:
+        self._spec = spec
+        self._file: int | None = None
+
+    def take(self) -> None:
+        """Be the only one that writes it; who was killed a moment ago may still be there."""
+        path = self._spec.folder / f"{self._spec.key}.lock"
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        give_up_at = time.monotonic() + LOCKED_FOR_S
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= give_up_at:
+                    raise CrawlError(
+                        f"another process is writing {self._spec.target}: wait for its end, or "
+                        "name another output"
+                    ) from error
+                time.sleep(0.05)
+            else:
+                return
+
+    def let_go(self) -> None:
+        """Let others write it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
 class ResumableOutput:
     """One output, with its state."""
 
@@ -140,7 +169,7 @@ class ResumableOutput:
     @property
     def flushed(self) -> int:
         """The number of the last result that no crash takes away."""
-        return self._state.marks[0].number if self._state.marks else self._start
+        return self._state.written or self._start
 
     @property
     def follows_depths(self) -> bool:
@@ -167,18 +196,17 @@ class ResumableOutput:
 
     async def open(self, reader: CrawlReader) -> None:
         """Open it at the newest position whose result is still in the log; again if that failed."""
-        assert self._lock.is_held
         with self._explained():
             if self._output is not None:
                 self._output.close()
-            found = self._file.read() or self._state
-            if self._may_switch and found.holds == "records":
+            state = self._file.read() or self._state
+            if self._may_switch and state.holds == "records":
                 self._spec = msgspec.structs.replace(self._spec, holds="records")
-            meant = {name: getattr(self._spec, name) for name in ("holds", "fields")}
-            if any(getattr(found, name) != one for name, one in meant.items()):
-                found = msgspec.structs.replace(found, marks=())  # other rows were written
+            holds, fields = self._spec.holds, self._spec.fields
+            if (state.holds, state.fields) != (holds, fields):  # other rows were written
+                state = msgspec.structs.replace(state, holds=holds, fields=fields, marks=())
             # From now on the file of that name may be ours, and on its way to become another.
-            self._state = msgspec.structs.replace(found, **meant, stamp=None)
+            self._state = msgspec.structs.replace(state, stamp=None)
             self._file.write(self._state)
             self._output = make_output(self._spec)
             await self._rewind(reader)
@@ -252,7 +280,8 @@ class ResumableOutput:
             settled_at=last.settled_at,
             position=self._made.flush(),
         )
-        self._state = self._state.marked(mark)
+        marks = (mark, *self._state.marks[: MARKS_KEPT - 1])
+        self._state = msgspec.structs.replace(self._state, marks=marks)
         self._last = None
 
     def add_alias(self, url: Url, page_id: int) -> None:
@@ -280,7 +309,7 @@ class ResumableOutput:
             with suppress(OSError, PositionLostError):
                 self._output.rewind(None)  # an archive may have several files
         self.close()
-        part = in_progress(self._spec.path)
+        part = self._spec.part
         if part.is_dir():
             shutil.rmtree(part)
         else:
@@ -306,5 +335,5 @@ class ResumableOutput:
 
 async def is_in_log(reader: CrawlReader, mark: Mark) -> bool:
     """Tell whether the result of a mark is still the one that was written."""
-    found = await reader.results(mark.number - 1, 1)
-    return bool(found) and mark.is_of(found[0])
+    results = await reader.results(mark.number - 1, 1)
+    return bool(results) and mark.is_of(results[0])

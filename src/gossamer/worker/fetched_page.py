@@ -36,7 +36,7 @@ UNUSED_BYTES: Final = 8_000_000
 """By how much a process may grow before it checks whether it needs all of that."""
 
 
-class PageReader:
+class PageProcessor:
     """Parses, compares and packs pages; the thread is there from the first large one on."""
 
     def __init__(self, analyser: Analyser) -> None:

@@ -29,7 +29,7 @@ from gossamer.stores.bodies.places import BodyReader
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.events import emit_end, emit_page, end_of
-from gossamer.worker.fetched_page import PageReader, shown_page
+from gossamer.worker.fetched_page import PageProcessor, shown_page
 from gossamer.worker.in_flight import LeaseGuard, still_held
 from gossamer.worker.link_filter import LinkFilter
 
@@ -98,7 +98,7 @@ class Settler:
 class PageStorer:
     """Stores the pages that repeat no other."""
 
-    def __init__(self, context: WorkerContext, settler: Settler, reader: PageReader) -> None:
+    def __init__(self, context: WorkerContext, settler: Settler, reader: PageProcessor) -> None:
         self._context = context
         self._settler = settler
         self._reader = reader

@@ -15,7 +15,7 @@ from gossamer.policy import may_follow
 from gossamer.policy.traps import CLEAR
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.fetched_page import PageReader
+from gossamer.worker.fetched_page import PageProcessor
 from gossamer.worker.in_flight import LeaseGuard, LeaseLostError
 from gossamer.worker.page import PageStorer, Settler
 from gossamer.worker.requests import PageFetcher
@@ -31,7 +31,7 @@ class Pipeline:
         self._context = context
         self._robots = RobotsCheck(context)
         self._fetcher = PageFetcher(context)
-        self._reader = PageReader(context.analyser)
+        self._reader = PageProcessor(context.analyser)
         self._settler = Settler(context)
         self._storer = PageStorer(context, self._settler, self._reader)
 

@@ -19,11 +19,10 @@ from tests.unit.outputs.log import ScriptedLog
 from tests.unit.outputs.writing import write_all
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from gossamer.outputs.cdxj import surt
 from gossamer.outputs.contract import PositionLostError
 from gossamer.outputs.resumable import ResumableOutput
 from gossamer.outputs.warc import WarcOutput
-from gossamer.outputs.warc_records import archived_head
+from gossamer.outputs.warc_records import archived_head, surt
 from gossamer.stores.url_record import Result
 
 if TYPE_CHECKING:

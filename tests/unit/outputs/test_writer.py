@@ -22,8 +22,9 @@ from gossamer.config.options import PAGE_FIELDS
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport, OutputSpec
+from gossamer.outputs.registry import make_output
 from gossamer.outputs.rows import FIELDS
-from gossamer.outputs.tables import json_lines, write_csv
+from gossamer.outputs.tables import write_csv
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 
@@ -115,7 +116,7 @@ def test_cut_anywhere_and_continued_each_row_is_there_once(tmp_path: Path, endin
 
 
 def test_only_one_process_writes_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.outputs.publish.LOCKED_FOR_S", 0.1)
+    monkeypatch.setattr("gossamer.outputs.resumable.LOCKED_FOR_S", 0.1)
     bench = OutputBench(tmp_path)
     writer = bench.begin()
     other = OutputWriter(bench.wishes.specs(bench.folder), AnalysisRules())
@@ -198,7 +199,7 @@ def test_rows_with_other_fields_are_not_taken(tmp_path: Path) -> None:
     """The crawl has a table of its own, whose rows are still in the log."""
     bench = OutputBench(tmp_path, fields=("url", "status"))
     bench.log.add_page()
-    output = json_lines(bench.wishes.specs(bench.folder)[0])
+    output = make_output(bench.wishes.specs(bench.folder)[0])
     assert not output.wants_page(bench.log.all[0])
     bench.log.fields = ("url", "depth")
     bench.log.add_page()

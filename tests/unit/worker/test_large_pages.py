@@ -11,7 +11,7 @@ from gossamer.content.similarity import own_sample
 from gossamer.model import Outcome, Response, Url
 from gossamer.stores.bodies.content import read_content
 from gossamer.worker import fetched_page
-from gossamer.worker.fetched_page import LARGE_BYTES, PageReader, stored_page
+from gossamer.worker.fetched_page import LARGE_BYTES, PageProcessor, stored_page
 
 RULES = AnalysisRules(similarity=0.9)
 
@@ -25,7 +25,7 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
     async def analyse() -> tuple[Analysis, int]:
         turns, reading = (
             0,
-            asyncio.create_task(PageReader(Analyser(RULES)).analyse(page, with_wording=True)),
+            asyncio.create_task(PageProcessor(Analyser(RULES)).analyse(page, with_wording=True)),
         )
         while not reading.done():
             await asyncio.sleep(0.001)
@@ -57,7 +57,7 @@ def test_finding_11_a_large_page_is_compared_and_packed_in_the_thread(
     large = small * (LARGE_BYTES // len(small) + 1)
 
     async def read(body: bytes) -> tuple[bytes, bytes]:
-        reader, url = PageReader(Analyser(RULES)), Url("http://a.example/")
+        reader, url = PageProcessor(Analyser(RULES)), Url("http://a.example/")
         parsed = await reader.analyse(RawPage(url, "text/html", body))
         response = Response(url=url, outcome=Outcome.FETCHED, body=body, started=0.0, ended=0.0)
         kept = await reader.stored(response, parsed, 0.0)
