@@ -106,7 +106,7 @@ def test_an_output_of_whole_pages_need_not_parse_them_again(
             for result in await reader.results(0, 10):
                 carried, record = precomputed_row(result), await reader.page(result.page_id or 0)
                 assert record is not None
-                readings = (None, carried.reading, ParsedParts((), "xx"))
+                readings = (None, carried.parsed, ParsedParts((), "xx"))
                 pages = [await read_page(reader, record, rules, one) for one in readings]
                 found.append((carried, *pages))
         return found  # type: ignore[return-value]  # three pages each
@@ -114,7 +114,7 @@ def test_an_output_of_whole_pages_need_not_parse_them_again(
     found = asyncio.run(read())
     assert len(found) == 2
     for carried, parsed, unparsed, blind in found:
-        assert carried.reading is not None
+        assert carried.parsed is not None
         assert b'"text":' in carried.row
         for name in set(Page.__struct_fields__) - {"document"}:
             assert getattr(parsed, name) == getattr(unparsed, name), name

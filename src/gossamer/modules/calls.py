@@ -263,6 +263,5 @@ def location(error: BaseException, file: str | None = None) -> tuple[str, int] |
     ]
     if not lines:
         return None
-    own = [line for line in lines if line[0] == file]
-    name, number = (own or lines)[-1]
+    name, number = ([line for line in lines if line[0] == file] or lines)[-1]
     return PurePath(name or "?").name, number

@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn, cast
+from typing import cast
 
 import msgspec
 
@@ -171,22 +171,19 @@ class ModuleRunner:
         begun = [
             (host, host.begin(call, (page,), self._limit_s(host))) for host, call in self._awaited
         ]
-        stop: GossamerError | None = None
-        delivered = Delivered()
+        delivered, results = Delivered(), []
         for host, call in self._direct:
-            result = make_call(call, (page,))
+            results.append(result := make_call(call, (page,)))
             delivered += _taken(host, host.stats.note_page(page, result))
-            stop = stop or on_purpose(result)
         try:
             for host, future in begun:
-                result = await future
+                results.append(result := await future)
                 delivered += _taken(host, host.stats.note_page(page, result))
-                stop = stop or on_purpose(result)
         finally:
             for _, future in begun:
                 future.cancel()  # Only where this is cancelled itself; else all have ended.
-        if stop is not None:
-            raise stop
+        for result in results:
+            _raise_on_purpose(result)
         if self._choosers:
             delivered += Delivered(links=await self._choose(page, links))
         return delivered
@@ -196,10 +193,9 @@ class ModuleRunner:
         for host, call in self._choosers:
             result = await host.begin(call, (page, links), self._limit_s(host))
             host.stats.note_choice(page, result)
+            _raise_on_purpose(result)
             if result.status is CallStatus.RETURNED:
                 links = cast("tuple[FollowedLink, ...]", result.value)
-            if (stop := on_purpose(result)) is not None:
-                raise stop
         return links
 
     async def finished(self, end: FinishedUrl) -> Delivered:
@@ -208,8 +204,7 @@ class ModuleRunner:
         for host, call in self._enders:
             result = await host.begin(call, (end,), self._limit_s(host))
             delivered += _taken(host, host.stats.note_end(end.url, result))
-            if (stop := on_purpose(result)) is not None:
-                raise stop
+            _raise_on_purpose(result)
         return delivered
 
     def _limit_s(self, host: ModuleHost) -> float | None:
@@ -223,8 +218,7 @@ class ModuleRunner:
             result = await host.begin(call, (page_id, depth), self._time_limit_s)
             if result.status is not CallStatus.RETURNED:
                 host.stats.note_trouble(f"the new depth of page {page_id}", result)
-            if (stop := on_purpose(result)) is not None:
-                raise stop
+            _raise_on_purpose(result)
 
     async def close(self) -> None:
         """Close what was opened, the last one first; troubles are logged and counted."""
@@ -258,18 +252,14 @@ async def _begin(
     if call is not None:
         context = msgspec.structs.replace(context, options=host.module.options)
         result = await host.begin(call, (context,), None)
+        _raise_on_purpose(result)
         if result.error is not None:
-            refuse(host.module, result.error, trouble)
+            module, error = host.module, result.error
+            description = describe(error, module.file)
+            raise CrawlError(f"module {module.name} {trouble}: {description}") from error
 
 
-def on_purpose(result: CallResult) -> GossamerError | None:
-    """Return the error by which a module ends the crawl, if it does."""
-    return result.error if isinstance(result.error, GossamerError) else None
-
-
-def refuse(module: Module, error: BaseException, trouble: str) -> NoReturn:
-    """Raise what a module raised at the beginning or the end, as an error of ours."""
-    if isinstance(error, GossamerError):
-        raise error
-    words = f"module {module.name} {trouble}: {describe(error, module.file)}"
-    raise CrawlError(words) from error
+def _raise_on_purpose(result: CallResult) -> None:
+    """Raise the error by which a module ends the crawl, if it does."""
+    if isinstance(result.error, GossamerError):
+        raise result.error

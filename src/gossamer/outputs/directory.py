@@ -383,13 +383,8 @@ class DirectoryOutput:
         """Write a file that is there whole or not at all."""
         half, final = f"{self._part}/{_HALF}", f"{self._part}/{path}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(half, flags, 0o666)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-        finally:
-            os.close(descriptor)
+        with os.fdopen(os.open(half, flags, 0o666), "wb") as file:
+            file.write(content)
         try:
             os.replace(half, final)  # noqa: PTH105 -- a Path object costs more than the call
         except FileNotFoundError:

@@ -144,9 +144,9 @@ def _rewrite_srcset(value: str, replace: Replace) -> str:
 
 
 def _rewrite_refresh(value: str, replace: Replace) -> str:
-    found = _REFRESH.match(value)
-    new = replace(found[2].strip(_WHITE_SPACE)) if found else None
-    return value if found is None or new is None else found[1] + new + value[found.end() :]
+    match = _REFRESH.match(value)
+    new = replace(match[2].strip(_WHITE_SPACE)) if match else None
+    return value if match is None or new is None else match[1] + new + value[match.end() :]
 
 
 def _rewritten(source: str, rewriter: _Rewriter) -> str:

@@ -76,34 +76,24 @@ class OutputState(msgspec.Struct, frozen=True, kw_only=True):
         return self.marks[0].number if self.marks else 0
 
 
-class StateFile:
-    """The file that keeps the state of one output."""
-
-    def __init__(self, folder: Path, key: str) -> None:
-        self._folder = folder
-        self._name = f"{key}.json"
-
-    def read(self) -> OutputState | None:
-        """Return the state; None if the crawl has not begun this output."""
-        try:
-            return msgspec.json.decode((self._folder / self._name).read_bytes(), type=OutputState)
-        except FileNotFoundError:
-            return None
-        except (OSError, msgspec.MsgspecError) as error:
-            raise CrawlError(
-                f"{self._folder / self._name}, which tells how far an output is, cannot be read "
-                f"({error}): remove it and move the output away, and it is written again"
-            ) from error
-
-    def write(self, state: OutputState) -> None:
-        """Keep the state; this outlasts a loss of power."""
-        write_file(str(self._folder), self._name, [msgspec.json.encode(state)], durable=True)
+def read_state(folder: Path, key: str) -> OutputState | None:
+    """Return the state of an output; None if the crawl has not begun it."""
+    file = folder / f"{key}.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=OutputState)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise CrawlError(
+            f"{file}, which tells how far an output is, cannot be read ({error}): remove it and "
+            "move the output away, and it is written again"
+        ) from error
 
 
 def read_states(folder: Path) -> list[OutputState]:
     """Return what is known of each output of a crawl, by their names."""
     files = sorted(folder.glob(f"*-{'[0-9a-f]' * 8}.json"))
-    states = [StateFile(folder, file.stem).read() for file in files]
+    states = [read_state(folder, file.stem) for file in files]
     return [state for state in states if state is not None]
 
 
@@ -155,7 +145,6 @@ class ResumableOutput:
     def __init__(self, spec: OutputSpec, start: int = 0) -> None:
         """Prepare; it begins after the result `start` if it is new."""
         self._spec = spec
-        self._file = StateFile(spec.folder, spec.key)
         self._start = start
         self._may_switch = kind_of_output(spec.target).is_table and not spec.is_of_pages
         self._output: Output | None = None
@@ -199,15 +188,15 @@ class ResumableOutput:
         with self._explained():
             if self._output is not None:
                 self._output.close()
-            state = self._file.read() or self._state
+            state = read_state(self._spec.folder, self._spec.key) or self._state
             if self._may_switch and state.holds == "records":
                 self._spec = msgspec.structs.replace(self._spec, holds="records")
             holds, fields = self._spec.holds, self._spec.fields
             if (state.holds, state.fields) != (holds, fields):  # other rows were written
                 state = msgspec.structs.replace(state, holds=holds, fields=fields, marks=())
             # From now on the file of that name may be ours, and on its way to become another.
-            self._state = msgspec.structs.replace(state, stamp=None)
-            self._file.write(self._state)
+            self._state = state
+            self._change_state(stamp=None)
             self._output = make_output(self._spec)
             await self._rewind(reader)
 
@@ -224,8 +213,7 @@ class ResumableOutput:
         self.number = self._start
 
     def _start_over(self) -> None:
-        self._state = msgspec.structs.replace(self._state, marks=())
-        self._file.write(self._state)
+        self._change_state(marks=())
         self._made.rewind(None)
 
     async def check(self, reader: CrawlReader) -> None:
@@ -271,7 +259,7 @@ class ResumableOutput:
         if self._last is not None:
             with self._explained():
                 self._mark(self._last)
-                self._file.write(self._state)
+                self._change_state()
 
     def _mark(self, last: Result) -> None:
         mark = Mark(
@@ -284,6 +272,12 @@ class ResumableOutput:
         self._state = msgspec.structs.replace(self._state, marks=marks)
         self._last = None
 
+    def _change_state(self, **changes: object) -> None:
+        """Change the state, and store it; this outlasts a loss of power."""
+        self._state = msgspec.structs.replace(self._state, **changes)
+        content = msgspec.json.encode(self._state)
+        write_file(str(self._spec.folder), f"{self._spec.key}.json", [content], durable=True)
+
     def add_alias(self, url: Url, page_id: int) -> None:
         """Take a URL that leads to a page of another one, before it is finished."""
         assert self._made.add_alias is not None
@@ -295,11 +289,9 @@ class ResumableOutput:
         with self._explained():
             if self._last is not None:
                 self._mark(self._last)
-            self._state = msgspec.structs.replace(self._state, is_placed=True)
-            self._file.write(self._state)
+            self._change_state(is_placed=True)
             report = self._made.finish(depths)
-            self._state = msgspec.structs.replace(self._state, stamp=Stamp.of(self._spec.path))
-            self._file.write(self._state)
+            self._change_state(stamp=Stamp.of(self._spec.path))
         self.close()
         return report
 

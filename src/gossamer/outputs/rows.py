@@ -21,10 +21,10 @@ def _moment(page: Page) -> str:
 
 def _headers(page: Page) -> dict[str, str]:
     """Return the header; the values of a name that is there several times are joined by commas."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in page.headers.fields:
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        values[name] = f"{values[name]}, {value}" if name in values else value
+    return values
 
 
 FIELDS: Mapping[str, Callable[[Page], object]] = MappingProxyType(
@@ -86,9 +86,9 @@ def _start_of(name: str, row: bytes, fields: Sequence[str]) -> int:
     if NESTED.isdisjoint(fields[: fields.index(name)]):
         return row.index(b'"%b":' % name.encode())  # a text before it has no such quotes
     # What is nested has names of its own.
-    found = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
-    before = takewhile(lambda one: one[0] != name, found.items())
-    return 1 + sum(len(f'"{one}":,') + len(memoryview(value)) for one, value in before)
+    values = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
+    before = takewhile(lambda item: item[0] != name, values.items())
+    return 1 + sum(len(f'"{field}":,') + len(memoryview(value)) for field, value in before)
 
 
 def depth_in(row: bytes, fields: Sequence[str]) -> tuple[int, int]:
@@ -103,11 +103,7 @@ def depth_in(row: bytes, fields: Sequence[str]) -> tuple[int, int]:
 def with_depth(row: bytes, depth: int, fields: Sequence[str]) -> bytes:
     """Return a row with another depth, of the same length: a depth only gets smaller."""
     start, width = depth_in(row, fields)
-    return row[:start] + _padded(depth, width) + row[start + width :]
-
-
-def _padded(depth: int, width: int) -> bytes:
-    return str(depth).encode().ljust(width)
+    return row[:start] + str(depth).encode().ljust(width) + row[start + width :]
 
 
 class PrecomputedRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -117,7 +113,7 @@ class PrecomputedRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Those of the row."""
     row: bytes = b""
     """The row of the page in a table; empty if no table is wished for."""
-    reading: ParsedParts | None = None
+    parsed: ParsedParts | None = None
     """For outputs that are no tables."""
 
 

@@ -12,7 +12,7 @@ from gossamer.config.options import DEFAULT_FIELDS
 from gossamer.model.errors import UsageError
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.registry import check_library, kind_of_output
-from gossamer.outputs.resumable import Stamp, StateFile, key_of
+from gossamer.outputs.resumable import Stamp, key_of, read_state
 from gossamer.stores.object_store import S3_SCHEME
 
 WITHOUT_RECORDS = frozenset({"noop", "save"})
@@ -126,7 +126,7 @@ def _complaints(spec: OutputSpec) -> Iterator[str]:
     for file in (path, part):
         if file.is_symlink():
             yield f"{file} is a symbolic link, which Gossamer does not follow: remove it"
-    state = StateFile(spec.folder, spec.key).read()
+    state = read_state(spec.folder, spec.key)
     leave = "move it away, or name another output"
     if path.exists() and (state is None or not state.is_placed):
         unknown = "this crawl has no note of writing it, and an export with --new leaves none"

@@ -32,14 +32,20 @@ from gossamer.outputs.journal import AppendFile
 
 T = TypeVar("T")
 
-_PROTOCOL: Final = re.compile(rb"HTTP/([23])(?:\.\d)?(?= )")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]+")
 LEVEL: Final = 2
 """Of isal: as small as zlib makes it at its level 2, in a fifth of the time."""
-
+KNOWN_BODIES: Final = 200_000
+"""So many bodies are remembered, about 40 MB. An older one that comes again is stored again."""
+SORTED_LINES: Final = 200_000
+"""So many lines of the index are sorted in memory; more are merged from temporary files."""
 IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-# Base 32, two letters at a time: the standard library takes ten times as long for a digest.
+REVISIT: Final = "warc/revisit"
+"""The type of a record that has no body."""
+
+_PROTOCOL: Final = re.compile(rb"HTTP/([23])(?:\.\d)?(?= )")
 _REQUEST: Final = re.compile(rb"GET (\S+) HTTP/\S+\r\nHost: (\S+)\r\n")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]+")
+# Base 32, two letters at a time: the standard library takes ten times as long for a digest.
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS: Final = tuple(first + second for first in _LETTERS for second in _LETTERS)
 _SHIFTS: Final = range(150, -10, -10)
@@ -49,19 +55,10 @@ _FIELDS: Final = "application/warc-fields"
 _NO_HEADER: Final = "the header of the answer was not kept: what stands for it has only the status \
 and the content type"
 
-SORTED_LINES: Final = 200_000
-"""So many lines are sorted in memory; more are merged from temporary files."""
-
 _WWW: Final = re.compile(r"www\d*\.")
 _SLASHES: Final = re.compile(r"//+")
 _SESSION: Final = re.compile(r"(?:jsessionid|phpsessid|sid)=[0-9a-z]{32}(?:&|$)")
 _STAY: Final = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
-REVISIT: Final = "warc/revisit"
-"""The type of a record that has no body."""
-
-KNOWN_BODIES: Final = 200_000
-"""So many bodies are remembered, about 40 MB. An older one that comes again is stored again."""
-
 _LONGEST_LINE: Final = 100_000
 
 
@@ -71,16 +68,12 @@ def archived_head(head: bytes, length: int) -> bytes:
     fields, has_length = [_PROTOCOL.sub(b"HTTP/1.1", status)], False
     for line in lines:
         name, _, value = line.partition(b":")
-        match name.strip().lower():
-            case b"transfer-encoding":
-                fields.append(b"X-Crawl-" + line)
-            case b"content-length" if has_length or value.strip() != b"%d" % length:
-                fields.append(b"X-Crawl-" + line)
-            case b"content-length":
-                has_length = True
-                fields.append(line)
-            case _:
-                fields.append(line)
+        name = name.strip().lower()
+        is_length = name == b"content-length"
+        is_right = is_length and not has_length and value.strip() == b"%d" % length
+        is_void = name == b"transfer-encoding" or (is_length and not is_right)
+        fields.append(b"X-Crawl-" + line if is_void else line)
+        has_length |= is_right
     if not has_length:
         fields.append(b"Content-Length: %d" % length)
     return b"\r\n".join((*fields, b"", b""))

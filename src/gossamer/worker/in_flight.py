@@ -82,27 +82,24 @@ class InFlightPages:
         """Have a page in flight, and no other beside it if it is to be alone."""
         return InFlightPage(self, url_id, alone=alone)
 
-    async def enter(self, url_id: int, *, alone: bool) -> int | None:
-        """Wait until the page may be in flight; return its entry in the note."""
-        if alone:
-            await self._suspect.acquire()
-            try:
-                await self._is_empty.wait()
-            except BaseException:
-                self._suspect.release()
-                raise
-        else:
+    async def begin(self, *, alone: bool) -> None:
+        """Wait until another page may be in flight, or a suspect that is to be alone."""
+        if not alone:
             while self._suspect.locked():
                 async with self._suspect:
                     pass
             self._count += 1
             self._is_empty.clear()
-        return self.note.enter(url_id)
+            return
+        await self._suspect.acquire()
+        try:
+            await self._is_empty.wait()
+        except BaseException:
+            self._suspect.release()
+            raise
 
-    def leave(self, entry: int | None, *, alone: bool, keep_note: bool) -> None:
+    def end(self, *, alone: bool) -> None:
         """Be done with a page."""
-        if not keep_note:
-            self.note.cross_out(entry)
         if alone:
             self._suspect.release()
             return
@@ -125,7 +122,8 @@ class InFlightPage:
         self._is_held = False
 
     async def __aenter__(self) -> Self:
-        self._entry = await self._pages.enter(self._url_id, alone=self._alone)
+        await self._pages.begin(alone=self._alone)
+        self._entry = self._pages.note.enter(self._url_id)
         self._is_held = True
         return self
 
@@ -134,9 +132,12 @@ class InFlightPage:
 
     def leave(self, *, keep_note: bool = False) -> None:
         """Be done with the page, if that is not said already."""
-        if self._is_held:
-            self._is_held = False
-            self._pages.leave(self._entry, alone=self._alone, keep_note=keep_note)
+        if not self._is_held:
+            return
+        self._is_held = False
+        if not keep_note:
+            self._pages.note.cross_out(self._entry)
+        self._pages.end(alone=self._alone)
 
 
 class LeaseLostError(Exception):

@@ -121,7 +121,7 @@ class PageStorer:
             task=task,
             outcome=Outcome.FETCHED,
             cause=Cause.NO_MARKERS if parsed.markers_missing else None,
-            detail=settlements.words_about_links(parsed),
+            detail=settlements.unfollowed_links_detail(parsed),
             status=response.status,
             size=len(response.body),
             page=await self._reader.stored(response, parsed, feedback.ended),
@@ -174,13 +174,13 @@ class PageStorer:
     ) -> dict[int, bytes]:
         """Return the samples of own contents: this page's, and those of others that can be read."""
         sample = self._reader.own_sample
-        own = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
-        if not own[THIS_PAGE]:
-            return own  # it is similar to none of them
+        samples = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
+        if not samples[THIS_PAGE]:
+            return samples  # it is similar to none of them
         for number in unread:
             if number != THIS_PAGE and (body := await self._stored_body(number)) is not None:
-                own[number] = await sample(*body)
-        return own
+                samples[number] = await sample(*body)
+        return samples
 
     async def _stored_body(self, number: int) -> tuple[bytes, str | None] | None:
         """Return how the body of a page begins, as soon as it is stored, and its content type."""

@@ -72,7 +72,7 @@ class PoliteRobots:
         self._domain_of = domain_of
         self._clock = clock
         self._lease_s = lease_s
-        self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic, limits)
+        self.cache = RobotsCache(PRODUCT, self._fetch, time.monotonic, limits)
         self._held: dict[HostKey, HeldSlot] = {}
 
     @asynccontextmanager
@@ -94,23 +94,19 @@ class PoliteRobots:
 
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
-        return self._cache.known(url)
-
-    def promise(self, url: Url, verdict: RobotsVerdict) -> None:
-        """Remember the verdict on a URL that waits for its turn."""
-        self._cache.promise(url, verdict)
+        return self.cache.known(url)
 
     def known_delay_s(self, url: Url) -> float | None:
         """Return the pause that the URL's authority asks for, as far as that is known."""
-        return self._cache.known_delay_s(url)
+        return self.cache.known_delay_s(url)
 
     async def rules(self, url: Url, allowance: Allowance | None = None) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
-        return await self._cache.rules(url, allowance)
+        return await self.cache.rules(url, allowance)
 
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
         """Return whether the URL may be fetched; a `TooLittleLeftError` if nobody can know yet."""
-        return await self._cache.judge(url, allowance)
+        return await self.cache.judge(url, allowance)
 
     async def _fetch(self, url: Url, allowance: Allowance) -> Response:
         response = await self._fetch_politely(url, allowance)
@@ -210,5 +206,6 @@ class RobotsCheck:
         if rules is not None:
             feedback = msgspec.structs.replace(feedback, crawl_delay_s=rules.crawl_delay_s)
         if verdict.allowed:
-            robots.promise(task.url, verdict)  # for the task's next turn, after the host's rest
+            # For the task's next turn, after the host's rest.
+            robots.cache.promise(task.url, verdict)
         return verdict, feedback

@@ -56,15 +56,15 @@ def gave_up(task: Task, last: "HostFailure | None") -> Settlement:
 
 def over_budget(task: Task) -> Settlement:
     """Settle a task of a host whose budget is used up."""
-    words = f"the {task.spent} of its host is used up"
-    return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=words)
+    detail = f"the {task.spent} of its host is used up"
+    return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=detail)
 
 
 def trapped(task: Task, verdict: TrapVerdict) -> Settlement:
     """Settle a task of a trap; one that is only suspected gets behind all others of its host."""
-    words = verdict.words if verdict.stop else f"other pages of its host first: {verdict.words}"
+    detail = verdict.words if verdict.stop else f"other pages of its host first: {verdict.words}"
     return Settlement(
-        task=task, outcome=Outcome.TRAP, retry=not verdict.stop, cause=verdict.cause, detail=words
+        task=task, outcome=Outcome.TRAP, retry=not verdict.stop, cause=verdict.cause, detail=detail
     )
 
 
@@ -138,7 +138,7 @@ def redirected(
     )
 
 
-def words_about_links(parsed: Analysis) -> str:
+def unfollowed_links_detail(parsed: Analysis) -> str:
     """Return which links of a page are not followed, in words; empty: all that were found are."""
     if parsed.markers_missing:
         return str(Cause.NO_MARKERS)
@@ -158,7 +158,7 @@ def failed(
         outcome=response.outcome,
         retry=may_retry(response.cause, task.attempt, asked=asked, retries=retries),
         cause=response.cause,
-        detail=_words(response),
+        detail=_failure_detail(response),
         status=response.status,
         feedback=feedback,
     )
@@ -169,18 +169,18 @@ def unaccepted(
 ) -> Settlement:
     """Settle a body that is not what its content type says, and not kept."""
     is_known = kind is not ContentKind.OTHER
-    words = f"of the kind {kind}, which is not" if is_known else "of no kind that is"
+    what = f"of the kind {kind}, which is not" if is_known else "of no kind that is"
     return Settlement(
         task=task,
         outcome=Outcome.NOT_HTML,
-        detail=f"by its bytes it is {words} accepted",
+        detail=f"by its bytes it is {what} accepted",
         status=response.status,
         size=len(response.body),
         feedback=feedback,
     )
 
 
-def _words(response: Response) -> str:
+def _failure_detail(response: Response) -> str:
     shown = response.status not in (None, HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
     status = f" ({status_words(response.status)})" if shown and response.status else ""
     detail = f": {response.detail}" if response.detail else ""

@@ -84,7 +84,7 @@ class SitemapReader:
         return Settlement(
             task=task,
             outcome=Outcome.NOT_SITEMAP if sitemap.trouble and not listed else Outcome.SITEMAP,
-            detail=_words(listed, left_out, sitemap),
+            detail=_detail(listed, left_out, sitemap),
             status=response.status,
             feedback=feedback,
         )
@@ -150,12 +150,14 @@ def sitemap_key(url: Url) -> bytes:
     return xxhash.xxh3_128_digest(f"sitemap {fingerprint(url)}".encode())
 
 
-def _words(listed: int, left_out: int, sitemap: "Sitemap") -> str:
-    what = "sitemap" if sitemap.is_index else "URL"
-    words = [f"it lists {listed:,} {what}{'' if listed == 1 else 's'}"] if listed else []
+def _detail(listed: int, left_out: int, sitemap: "Sitemap") -> str:
+    parts = []
+    if listed:
+        unit = "sitemap" if sitemap.is_index else "URL"
+        parts.append(f"it lists {listed:,} {unit}{'' if listed == 1 else 's'}")
     if left_out:
-        some = "1 URL" if left_out == 1 else f"{left_out:,} URLs"
-        words.append(f"{some} of other sites, or out of scope, left out")
+        unit = "URL" if left_out == 1 else "URLs"
+        parts.append(f"{left_out:,} {unit} of other sites, or out of scope, left out")
     if sitemap.trouble:
-        words.append(sitemap.trouble)
-    return "; ".join(words) or "it lists no URLs"
+        parts.append(sitemap.trouble)
+    return "; ".join(parts) or "it lists no URLs"
