@@ -33,8 +33,7 @@ class Section(NamedTuple):
 
 
 HOOKS = (
-    *("ModuleContext", "Prepares", "Concludes", "Opens", "TakesPages", "ChoosesLinks"),
-    *("SeesEnds", "FollowsDepth", "Closes"),
+    *("ModuleContext", "Opens", "TakesPages", "ChoosesLinks", "SeesEnds", "FollowsDepth", "Closes"),
 )
 SECTIONS = (
     Section("Pages", "model/page.py", ("Page",)),

@@ -74,7 +74,7 @@ def test_what_is_lost_or_changed_is_noticed(gossamer: "Command", seed: str, tmp_
     words = ["crawl", seed, "--dir", "c", *QUICK, "--bodies", "bodies"]
     assert gossamer(*words, "--max-pages", 3).returncode == 0
     assert gossamer(*words).returncode == 0
-    shown = gossamer("replay", "c", "--module", "stats")
+    shown = gossamer("replay", "c", "--module", "save")
     assert shown.returncode == 0, shown.stderr
     one, other = segments(tmp_path / "bodies")
     spoilt = bytearray(one.read_bytes())

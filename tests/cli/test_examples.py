@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import subprocess
 import sys
 import urllib.request
@@ -39,7 +40,8 @@ def table(path: Path) -> list[list[str]]:
 def test_every_example_is_short() -> None:
     lines = {file.name: len(file.read_text().splitlines()) for file in EXAMPLES.glob("*.py")}
     assert set(lines) == {
-        *("archive.py", "books.py", "broken_links.py", "change_watcher.py", "site_to_markdown.py"),
+        *("archive.py", "books.py", "broken_links.py", "change_watcher.py"),
+        *("site_to_markdown.py", "stats.py"),
     }
     assert max(lines.values()) <= 50
 
@@ -97,6 +99,24 @@ def test_a_report_of_nothing_is_empty(web: Web, gossamer: Command, tmp_path: Pat
     done = gossamer("crawl", web.base_url, *module, "-o", "broken.csv", "-o", "broken.jsonl")
     assert "0 records" in done.stderr
     assert (tmp_path / "broken.csv").read_text() == (tmp_path / "broken.jsonl").read_text() == ""
+
+
+def test_the_numbers_of_a_crawl_that_is_continued(
+    web: Web, gossamer: Command, tmp_path: Path
+) -> None:
+    site = web.site("a.test")
+    site.page("/", links=["/a", "/b"])
+    site.page("/a", text="one")
+    site.page("/b", text="two")
+    module = ["--delay", "0s", "--dir", "c", "--module", EXAMPLES / "stats.py:Stats"]
+    for pages in (2, 3):
+        gossamer("crawl", web.base_url, *module, "--max-pages", str(pages))
+        numbers = json.loads((tmp_path / "c" / "stats.json").read_text())
+        assert numbers["all"]["pages"] == pages
+        assert numbers["all"]["bytes"] > 0
+        assert numbers["by_depth"] == {"0": 1, "1": pages - 1}
+        assert numbers["by_content_type"] == {"text/html": pages}
+        assert numbers["by_host"] == {web.base_url.removeprefix("http://"): pages}
 
 
 def test_a_site_to_markdown_for_a_language_model(web: Web, tmp_path: Path) -> None:

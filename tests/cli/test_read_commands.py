@@ -270,7 +270,7 @@ def test_config(gossamer: Gossamer, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_modules_and_scorers(gossamer: Gossamer) -> None:
     modules = gossamer("modules")
     assert modules.lines[0].split() == ["module", "from", "options", "what", "it", "does"]
-    assert [line.split()[0] for line in modules.lines[1:4]] == ["noop", "save", "stats"]
+    assert [line.split()[0] for line in modules.lines[1:3]] == ["noop", "save"]
     assert gossamer("modules", "--json").objects[0]["name"] == "noop"
     assert any(
         line.startswith("depth  ") and " strict " in line for line in gossamer("scorers").lines

@@ -13,8 +13,8 @@ from gossamer.config.store_address import IN_DIRECTORY
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.frontier.memory import PageMemory
 from gossamer.model import Page
-from gossamer.modules.kept_pages import Reading, read_page
-from gossamer.outputs.rows import Carried, carried_by
+from gossamer.modules.stored_pages import ParsedParts, read_page
+from gossamer.outputs.rows import PrecomputedRow, precomputed_row
 from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.testing import Reply, Web
@@ -99,14 +99,14 @@ def test_an_output_of_whole_pages_need_not_parse_them_again(
     targets = tuple(str(tmp_path / name) for name in ("pages.warc.gz", "pages.jsonl"))
     crawl("http://a.test/", output=targets)
 
-    async def read() -> list[tuple[Carried, Page | None, Page | None, Page | None]]:
+    async def read() -> list[tuple[PrecomputedRow, Page | None, Page | None, Page | None]]:
         request = ReadRequest(address=IN_DIRECTORY, name=None, directory=tmp_path / "crawl")
         found, rules = [], AnalysisRules()
         async with open_for_reading(request) as reader:
             for result in await reader.results(0, 10):
-                carried, record = carried_by(result), await reader.page(result.page_id or 0)
+                carried, record = precomputed_row(result), await reader.page(result.page_id or 0)
                 assert record is not None
-                readings = (None, carried.reading, Reading((), "xx"))
+                readings = (None, carried.parsed, ParsedParts((), "xx"))
                 pages = [await read_page(reader, record, rules, one) for one in readings]
                 found.append((carried, *pages))
         return found  # type: ignore[return-value]  # three pages each
@@ -114,7 +114,7 @@ def test_an_output_of_whole_pages_need_not_parse_them_again(
     found = asyncio.run(read())
     assert len(found) == 2
     for carried, parsed, unparsed, blind in found:
-        assert carried.reading is not None
+        assert carried.parsed is not None
         assert b'"text":' in carried.row
         for name in set(Page.__struct_fields__) - {"document"}:
             assert getattr(parsed, name) == getattr(unparsed, name), name

@@ -13,6 +13,8 @@ from gossamer.coordinator.processes.worker_pool import cores
 from gossamer.model import Page
 from gossamer.testing import Web
 
+STATS = f"{Path(__file__).resolve().parents[2]}/examples/stats.py:Stats"
+
 Crawl = Callable[..., Crawled]
 
 pytestmark = pytest.mark.req("B10", "D1")
@@ -97,14 +99,14 @@ def test_one_place_counts_all_pages_and_no_two_workers_save_one(
     web: Web, crawl: Crawl, tmp_path: Path
 ) -> None:
     describe(web, 6, 4)
-    crawled = crawl("http://h0.test/", scope="any", workers=3, modules=["stats", "save"])
+    crawled = crawl("http://h0.test/", scope="any", workers=3, modules=[STATS, "save"])
     stats = json.loads((tmp_path / "crawl" / "stats.json").read_text())
-    assert stats["pages"] == 30
+    assert stats["all"]["pages"] == 30
     assert stats["by_host"] == {f"h{host}.test": 5 for host in range(6)}
     saved = [file.read_text().split("\n")[0] for file in (tmp_path / "crawl" / "pages").iterdir()]
     assert Counter(saved) == Counter(page.url for page in crawled.pages)
     assert [(one.name, one.pages) for one in crawled.summary.modules[1:]] == [
-        ("stats", 30),
+        (STATS, 30),
         ("save", 30),
     ]
     assert [file.name for file in (tmp_path / "crawl").glob("stats*")] == ["stats.json"]

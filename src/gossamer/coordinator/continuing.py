@@ -15,7 +15,7 @@ from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
 from gossamer.coordinator.plan import Plan, check_given_fields
 from gossamer.model import Outcome, Snapshot
 from gossamer.model.errors import CrawlError, UsageError
-from gossamer.modules.plugin_loading import absolute_name, file_of
+from gossamer.modules.plugins import absolute_name, file_of
 from gossamer.stores.bodies import IN_STORE
 from gossamer.stores.object_store import S3_SCHEME
 from gossamer.stores.rows import decode_metadata

@@ -39,7 +39,7 @@ from gossamer.modules.runner import TIME_LIMIT_S, ModuleRunner
 from gossamer.outputs.targets import OutputWishes
 from gossamer.stores.registry import kind_of
 from gossamer.stores.rows import OPTIONS_NAME, CrawlChangedError
-from gossamer.worker.hooks import report_depths
+from gossamer.worker.events import report_depths
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import as_sitemap
 

@@ -180,7 +180,7 @@ class Export:
             await writer.open(reader)
             await writer.follow(reader)
             if writer.stopped:
-                writer.keep()
+                writer.flush()
                 return ExportReport(outputs=[], results=0, stopped=True)
             written = writer.number
             return ExportReport(outputs=await writer.finish(reader), results=written, stopped=False)

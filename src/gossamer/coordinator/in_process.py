@@ -34,8 +34,8 @@ from gossamer.policy import AddressPolicy
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.stores.url_record import UrlRecord, UrlState
 from gossamer.urls import Scope, merge_slashes
-from gossamer.worker.context import WorkerContext
-from gossamer.worker.hooks import Modules, report_depths
+from gossamer.worker.context import Modules, WorkerContext
+from gossamer.worker.events import report_depths
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
 from gossamer.worker.robots import PoliteRobots

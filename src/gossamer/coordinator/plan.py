@@ -33,7 +33,6 @@ from gossamer.policy import AddressPolicy
 from gossamer.policy.content_kinds import kinds_to_follow
 from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import name_for, name_for_file
-from gossamer.stores.rows import decode_metadata
 from gossamer.urls import (
     Domains,
     HostScopeFinder,

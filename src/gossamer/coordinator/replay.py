@@ -12,10 +12,10 @@ from gossamer.coordinator.coordinate import LockedRows, OpenRequest, open_to_rep
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan, analysis_rules
 from gossamer.modules.contract import Module, ModuleContext
-from gossamer.modules.kept_pages import read_page
 from gossamer.modules.module_stats import ModuleReport
-from gossamer.modules.plugin_loading import absolute_name
+from gossamer.modules.plugins import absolute_name
 from gossamer.modules.runner import ModuleRunner
+from gossamer.modules.stored_pages import read_page
 from gossamer.stores.files import IDENTITY_NAME
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest

@@ -9,12 +9,12 @@ import msgspec
 
 from gossamer.config import LogFormat
 from gossamer.coordinator.observer import Level, Observer
+from gossamer.coordinator.processes.worker_channel import logging_to
 from gossamer.coordinator.summary import Summary
 from gossamer.display.outlet import Message, Outlet, RateLimit, printable, sentence
 from gossamer.display.status import resting_words, standstill, status_line
 from gossamer.display.summary import summary_text, trouble
 from gossamer.model import Event, EventKind, Outcome, Snapshot
-from gossamer.modules.logs import logging_to
 from gossamer.stores.reading import HostView, WorkerView
 from gossamer.views.status import worker_entries
 

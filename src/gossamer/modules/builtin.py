@@ -1,4 +1,4 @@
-"""`save`: every page as a numbered file, as the classic crawler has them (see `page_directory`).
+"""The built-in modules: `noop`, and `save`, which writes every page as a numbered file.
 
 A page that is delivered again replaces its own file. So a crawl that was killed and continued ends
 with each page once, numbered without holes. After a loss of power files of the last half minute or
@@ -6,7 +6,7 @@ so can be missing or empty although their pages are settled (Linux writes dirty 
 about 30 seconds); the next start says so. To flush every file would cost more than fetching it.
 
 The workers of a crawl write to one directory together: no two of them have the same page. It is
-theirs alone: another crawl, or files of other people, are refused (see `stores.ownership`).
+theirs alone: another crawl, or files of other people, are refused (see `stores/files.py`).
 """
 
 import logging
@@ -15,6 +15,8 @@ from gossamer.model import Page
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.modules.contract import ModuleContext
 from gossamer.modules.page_directory import FOLDER, PageDirectory
+
+LOG = logging.getLogger("gossamer.modules")
 
 
 class Noop:
@@ -25,9 +27,6 @@ class Noop:
 
     def open(self, context: ModuleContext) -> None:
         """Do nothing: there is no method `page`, so no page has to wait for it."""
-
-
-LOG = logging.getLogger("gossamer.modules")
 
 
 class Save:
@@ -49,23 +48,33 @@ class Save:
             LOG.warning(
                 "%d of the %d pages of the crawl so far are not in %s: they were lost "
                 "in a power failure, or fetched without 'save'",
-                context.settled - present,
-                context.settled,
-                self._opened(context).path,
+                *(context.settled - present, context.settled, self._pages.path),
             )
 
     def conclude(self, context: ModuleContext) -> None:
         """Remove what crashed workers left, where no other page came under its number."""
         self._remove_unsettled(context)
 
+    def open(self, context: ModuleContext) -> None:
+        """Make the folder, on a machine on which nobody has prepared it."""
+        self._pages = PageDirectory(context.claim_folder(context.options.get("folder", FOLDER)))
+
+    def page(self, page: Page) -> None:
+        """Write the page, or write it again."""
+        self._pages.save(page)
+
+    def depth_changed(self, page_id: int, depth: int) -> None:
+        """Put the final depth into the page's file."""
+        self._pages.set_depth(page_id, depth)
+
     def _remove_unsettled(self, context: ModuleContext) -> int:
         """Remove files of pages that are not settled; return how many stay."""
-        pages = self._opened(context)
+        self.open(context)
         if context.shared or context.replay:
             # Workers elsewhere may be at work, or all files are of pages that are kept.
             return context.settled
         try:
-            return pages.remove_unsettled(context.is_settled)
+            return self._pages.remove_unsettled(context.is_settled)
         except FileExistsError as error:
             raise UsageError(
                 f"{error.filename} is not a page that Gossamer saved, and stays: move it away, or "
@@ -73,21 +82,6 @@ class Save:
             ) from error
         except OSError as error:
             raise CrawlError(
-                f"cannot prepare the page directory {pages.path}: {error.strerror}; fix this and "
-                "run the same command again"
+                f"cannot prepare the page directory {self._pages.path}: {error.strerror}; fix this "
+                "and run the same command again"
             ) from error
-
-    def open(self, context: ModuleContext) -> None:
-        """Make the folder, on a machine on which nobody has prepared it."""
-        self._pages = self._opened(context)
-
-    def page(self, page: Page) -> None:
-        """Write the page, or write it again."""
-        self._pages.save(page)
-
-    def depth_changed(self, page_id: int, depth: int) -> None:
-        """Put the new depth into the page's file."""
-        self._pages.set_depth(page_id, depth)
-
-    def _opened(self, context: ModuleContext) -> PageDirectory:
-        return PageDirectory(context.claim_folder(context.options.get("folder", FOLDER)))

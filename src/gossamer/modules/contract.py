@@ -1,95 +1,17 @@
 """The contract of a module: user code that sees each page, and extracts records from it.
 
-A module is a function that takes a `Page`, or an object with any of the methods below, each of
-them plain or `async`:
+A module is a function that takes a `Page`, or an object with any of these methods, plain or
+`async`. Each may fail without harm to the crawl; [modules.md](modules.md) tells the rest.
 
-    prepare(context)               once for a run of the crawl, before any worker starts
     open(context)                  before the first page; an error here ends the crawl at once
-    page(page)                     for every page that was fetched and found worth keeping
+    page(page)                     for every page that was fetched; what it gives is records
     links(page, links)             which links of that page are to be followed
-    finished(result)               how a URL has ended, whether there is a page or not
-    depth_changed(page_id, depth)  a shorter path to a page that was delivered before was found
+    finished(result)               how a URL has ended; what it gives is records, too
+    depth_changed(page_id, depth)  when the crawl ends: the final depth of a page, if it is smaller
     close()                        after the last page, also when the crawl was interrupted
-    conclude(context)              once for a run of the crawl, when all workers have ended
-
-**Records.** Whatever `page` returns or yields is stored as records: a mapping, a dataclass, a
-msgspec struct or a pydantic model, or any iterable of these, also an async generator; None means no
-record. They are stored as JSON objects in the same step that settles the page, so each is there
-exactly once: whatever is killed, whoever loses a lease, however many workers there are. A page
-gives at most 10,000 records and 8 MB of them. If one is not a record, or cannot be written as JSON,
-the records of its page are dropped, and nothing else; a generator that fails in the middle leaves
-none. `finished` may give records as well.
-
-**Links.** `links` gets the page and the links that are about to be followed: in scope, each once,
-as `FollowedLink`. It returns or yields those to follow, some of them or others: a URL as a string,
-also a relative one, or a `FollowedLink` with a score from 0 (first) to 100 (last). What it adds is
-put into normal form, and scope and robots.txt apply to it as to every link. A score replaces the
-scorer's for a URL that was not known before; one that is known keeps its own. With several modules,
-each chooses among what the one before has left. If a hook returns None, or fails, its links stay as
-they are. A page that repeats another is not shown to modules, and they do not choose among its
-links.
-
-**Ends.** `finished` is told how every URL ended that was worked on (`FinishedUrl`), just before
-that is settled: once it is certain that it is not retried, and, if it is a page, after `page`. It
-is not told of a URL that was given up because it crashed three workers.
-
-**In which process.** A module that was named (on the command line, in a file of options) runs in
-the workers: each worker process has an instance of its own, which sees the pages of that worker. So
-it costs the crawl nothing but its own time, and what it breaks is one worker. Side effects that
-several processes may have at a time, such as a file for each page, need no more than that. A module
-that must see all pages in one place sets `in_coordinator = True`: it has one instance, in the
-process that coordinates the crawl, and pages travel to it, one message each.
-Functions and objects that were given in Python are always called in the process that gave them.
-Either way a page is settled only when its modules are done with it. `prepare` is for what must
-happen once, before any worker opens its instance, and `conclude` for what must happen once, when
-all are closed: they are called in the coordinator's process on an instance that sees no pages.
-Workers that join a shared crawl from elsewhere (`gossamer worker`)
-have the modules of the coordinator in a process beside them.
-
-**On which thread.** A module of plain functions has a thread of its own: all its calls are made
-there, one after another, in the order of delivery. So it needs no locks, may wait for a disk or a
-network, and may keep things that belong to one thread (a sqlite3 connection). A module with an
-`async` method runs on the event loop of its process, where its calls for several pages may overlap.
-A quick module that never waits may ask to be called on the event loop without a thread in between:
-`on_loop = True`. Code there that blocks holds up its worker, or the whole crawl.
-
-**Options.** What follows a module's name after a colon, `--module ./mine.py:Mine:words=a,limit=3`,
-is in `context.options`, as strings. A module with an attribute `known_options`, a tuple of names,
-is never given others: a misspelt option is refused before the crawl starts. Options are stored with
-the crawl and shown in its summary, so they are no place for a password; a module takes that from
-the environment of its process.
-
-**Files.** A module that writes asks for its place in the crawl's directory: `context.claim_file`
-and `context.claim_folder` refuse what this crawl did not write, so that nobody's files are lost.
-
-**How often.** Records are there exactly once. Side effects happen at least once, as each page is
-shown and each end told at least once. After a crash a page that was delivered and not yet settled
-is delivered again, and its id may by then have gone to another page. So a module that must not
-count or write twice drops at the start what it has under an id that is not settled for good
-(`ModuleContext.is_settled`), and lets the last page of an id replace the one before. The hook
-`depth_changed` can be repeated in the same way, and where workers find several shorter paths at a
-time, the smallest depth counts, whichever comes last. With `--revisit` a page is delivered at each
-visit, under its id and with `again` set, and its records of each visit stay. A URL that is retried
-after it had ended ends again, and gives its records again: by `gossamer retry`, or because it
-repeated a page that was lost in a crash. `gossamer replay` shows kept pages to a module that was
-not there, in the order of their ids and in one process (`ModuleContext.replay`); the records of
-each page are stored once for a replay, and nothing is followed.
-
-**What can go wrong.** Whatever a module raises is contained, named and counted; the crawl goes on
-without the records, or the choice of links, of that call. The exception is `gossamer.CrawlError`,
-by which a module ends the crawl on purpose (`save` does it when the disk is full): the page is not
-settled and comes again when the crawl is continued. A call that exceeds the time limit is not
-waited for: an async one is cancelled, a plain one is left alone in its thread, and until it returns
-the module misses the pages that come.
-
-What a worker cannot contain costs the worker: code that crashes the process, that runs out of
-memory (a worker may take 2 GB more than it had when its modules were open), or that lets no other
-thread run, such as a regular expression with exponential backtracking. The worker is replaced, its
-pages are retried, and a page that crashed three workers is given up. In the coordinator's
-process nothing contains such code.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -141,7 +63,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     ends: bool = False
     """Whether there is anybody to tell how URLs end."""
     depths: bool = False
-    """Whether there is anybody to tell of shorter paths."""
+    """Whether there is anybody to tell of final depths."""
 
     def __or__(self, other: "Hooks") -> "Hooks":
         """Return which hooks there are among both."""
@@ -222,20 +144,6 @@ class ModuleContext(msgspec.Struct, frozen=True, kw_only=True):
         return page_id <= self.resumed_from and page_id not in self.gaps
 
 
-class Prepares(Protocol):
-    """A module with something to do once, before any worker starts."""
-
-    def prepare(self, context: ModuleContext, /) -> object:
-        """Make ready for the workers; whatever is raised ends the crawl before it starts."""
-
-
-class Concludes(Protocol):
-    """A module with something to do once, when all workers have ended."""
-
-    def conclude(self, context: ModuleContext, /) -> object:
-        """Finish what the workers have made; the context tells which pages are settled by now."""
-
-
 class Opens(Protocol):
     """A module that prepares itself."""
 
@@ -268,7 +176,7 @@ class FollowsDepth(Protocol):
     """A module that keeps the depth of pages."""
 
     def depth_changed(self, page_id: int, depth: int, /) -> object:
-        """Learn that a page delivered before is nearer to a seed than was known then."""
+        """Learn the final depth of a page that was delivered with a larger one."""
 
 
 class Closes(Protocol):
@@ -279,9 +187,7 @@ class Closes(Protocol):
 
 
 PageFunction = Callable[[Page], object]
-ModuleLike = PageFunction | (
-    Prepares | Opens | TakesPages | ChoosesLinks | SeesEnds | FollowsDepth | Closes | Concludes
-)
+ModuleLike = PageFunction | Opens | TakesPages | ChoosesLinks | SeesEnds | FollowsDepth | Closes
 """What can be given as a module, or a class of it that is made without arguments."""
 
 
@@ -292,6 +198,8 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     """As the user gave it, with its options."""
     options: Mapping[str, str] = {}
     prepare: Callable[[ModuleContext], object] | None = None
+    """Not public: once for a run of the crawl, before any worker starts, on an instance that sees
+    no pages."""
     open: Callable[[ModuleContext], object] | None = None
     page: PageFunction | None = None
     links: Callable[[Page, Sequence[FollowedLink]], object] | None = None
@@ -299,6 +207,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     depth_changed: Callable[[int, int], object] | None = None
     close: Callable[[], object] | None = None
     conclude: Callable[[ModuleContext], object] | None = None
+    """Not public: as `prepare`, when all workers have ended."""
     on_loop: bool = False
     """Whether it is called on the event loop instead of in a thread of its own."""
     in_coordinator: bool = False
@@ -310,20 +219,12 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     file: str | None = None
     """The source file, to find the user's own line in a traceback."""
 
-    @property
-    def hooks(self) -> Hooks:
-        """Which of the hooks it has."""
-        return Hooks(
-            pages=self.page is not None or self.links is not None,
-            links=self.links is not None,
-            ends=self.finished is not None,
-            depths=self.depth_changed is not None,
-        )
 
-
-def hooks_of(modules: Iterable[Module]) -> Hooks:
+def hooks_of(modules: Sequence[Module]) -> Hooks:
     """Return which hooks there are among modules."""
-    found = Hooks()
-    for module in modules:
-        found |= module.hooks
-    return found
+    return Hooks(
+        pages=any(module.page or module.links for module in modules),
+        links=any(module.links for module in modules),
+        ends=any(module.finished for module in modules),
+        depths=any(module.depth_changed for module in modules),
+    )

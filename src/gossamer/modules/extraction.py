@@ -1,4 +1,4 @@
-"""What a module's function returns or yields, as records: JSON objects.
+"""What a module's function returns or yields: records as JSON objects, and the links to follow.
 
 A record is a mapping, a dataclass, a msgspec struct or a pydantic model; pydantic itself is not
 needed, nor known. What has no JSON form costs the records of its page, with a message that names
@@ -13,17 +13,21 @@ from typing import Any
 
 import msgspec
 
-from gossamer.model import Page
+from gossamer.model import Page, Url
 from gossamer.modules.calls import AnswerError, is_async, refuse_awaitable
 from gossamer.modules.contract import FollowedLink
-from gossamer.modules.loading import a_kind
+from gossamer.modules.loading import type_phrase
 from gossamer.urls import resolve
 
 MAX_RECORDS = 10_000
 """How many records a module may extract from a page."""
 MAX_BYTES = 8_000_000
 """How large the records of a module from a page may be together: several modules fit a message."""
+MAX_LINKS = 100_000
+"""How many links a module may have followed from a page: more than any page has."""
 WANTED = "a record is a mapping, a dataclass, a msgspec struct or a pydantic model"
+
+Chosen = tuple[FollowedLink, ...]
 
 
 class RecordError(Exception):
@@ -46,62 +50,61 @@ def extracting(call: Callable[..., Any]) -> Callable[..., Any]:
     if is_async(call):
 
         async def extract_async(*arguments: object) -> Extraction:
-            given = call(*arguments)
-            return await _collect_async(await given if inspect.isawaitable(given) else given)
+            value = call(*arguments)
+            return await _collect_async(await value if inspect.isawaitable(value) else value)
 
         return extract_async
 
     def extract(*arguments: object) -> Extraction:
-        given = call(*arguments)
-        return NOTHING if given is None else _collect(given)
+        return _collect(call(*arguments))
 
     return extract
 
 
-def _collect(given: object) -> Extraction:
-    if inspect.isawaitable(given) or isinstance(given, AsyncIterable):
-        refuse_awaitable(given)
-    records = _Collected()
+def _collect(value: object) -> Extraction:
+    if value is None:
+        return NOTHING
+    if inspect.isawaitable(value) or isinstance(value, AsyncIterable):
+        refuse_awaitable(value)
+    records = _EncodedRecords()
     try:
-        if _is_record(given):
-            records.add(given)
-        else:
-            for one in _several(given):
-                records.add(one)
+        for record in _each(value):
+            records.add(record)
     except RecordError as error:
         return Extraction(refused=error)
     return Extraction(records.encoded)
 
 
-async def _collect_async(given: object) -> Extraction:
-    if not isinstance(given, AsyncIterable):
-        return NOTHING if given is None else _collect(given)
-    records = _Collected()
+async def _collect_async(value: object) -> Extraction:
+    if not isinstance(value, AsyncIterable):
+        return _collect(value)
+    records = _EncodedRecords()
     try:
-        async for one in given:
-            records.add(one)
+        async for record in value:
+            records.add(record)
     except RecordError as error:
-        if isinstance(given, AsyncGenerator):
-            await given.aclose()
+        if isinstance(value, AsyncGenerator):
+            await value.aclose()
         return Extraction(refused=error)
     return Extraction(records.encoded)
 
 
-def _several(given: object) -> Iterable[object]:
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes | bytearray | memoryview):
-        return given
-    raise RecordError(f"it returned {a_kind(given)}: {WANTED}, or an iterable of these")
+def _each(value: object) -> Iterable[object]:
+    if _is_record(value):
+        return (value,)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | memoryview):
+        return value
+    raise RecordError(f"it returned {type_phrase(value)}: {WANTED}, or an iterable of these")
 
 
-def _is_record(thing: object) -> bool:
-    return isinstance(thing, Mapping | msgspec.Struct) or _is_model(thing)
-
-
-def _is_model(thing: object) -> bool:
-    """Tell whether it is a dataclass, an attrs class or a pydantic model."""
-    kind = type(thing)
-    return dataclasses.is_dataclass(kind) or any(
-        hasattr(kind, name) for name in ("model_dump", "__attrs_attrs__")
+def _is_record(value: object) -> bool:
+    """Tell whether it is a mapping, a struct, a dataclass, an attrs class or a pydantic model."""
+    cls = type(value)
+    return (
+        isinstance(value, Mapping | msgspec.Struct)
+        or dataclasses.is_dataclass(cls)
+        or hasattr(cls, "model_dump")
+        or hasattr(cls, "__attrs_attrs__")
     )
 
 
@@ -113,57 +116,52 @@ def _plain(thing: Any) -> object:  # noqa: ANN401 -- whatever a module puts into
         return dict(thing)
     if isinstance(thing, PurePath):
         return str(thing)
-    raise TypeError(f"{a_kind(thing)} has no form in JSON")
+    raise TypeError(f"{type_phrase(thing)} has no form in JSON")
 
 
 _encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
-class _Collected:
-    """The records of one call, encoded, within their bounds."""
+class _EncodedRecords:
+    """The records of one call, within their bounds."""
 
     def __init__(self) -> None:
         self.encoded: list[bytes] = []
         self._bytes = 0
 
-    def add(self, thing: object) -> None:
-        if not _is_record(thing):
-            raise RecordError(f"it gave {a_kind(thing)} as a record: {WANTED}")
+    def add(self, record: object) -> None:
+        if not _is_record(record):
+            raise RecordError(f"it gave {type_phrase(record)} as a record: {WANTED}")
         if len(self.encoded) == MAX_RECORDS:
             raise RecordError(f"it gave more than {MAX_RECORDS:,} records for one page")
-        encoded = _encoded(thing)
+        try:
+            encoded = _encode(record)
+        except (
+            TypeError,
+            ValueError,
+            OverflowError,
+            RecursionError,
+            msgspec.MsgspecError,
+        ) as error:
+            raise RecordError(f"{_culprit(record)} cannot be stored: {error}") from error
+        if not encoded.startswith(b"{"):
+            raise RecordError(f"{type_phrase(record)} is no JSON object: {WANTED}")
         self._bytes += len(encoded)
         if self._bytes > MAX_BYTES:
-            words = f"its records for one page take more than {MAX_BYTES // 1_000_000} MB"
-            raise RecordError(words)
+            size = f"{MAX_BYTES // 1_000_000} MB"
+            raise RecordError(f"its records for one page take more than {size}")
         self.encoded.append(encoded)
 
 
-def _encoded(thing: object) -> bytes:
-    try:
-        encoded = _encode(thing)
-    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-        raise RecordError(f"{_culprit(thing)} cannot be stored: {error}") from error
-    if not encoded.startswith(b"{"):
-        raise RecordError(f"{a_kind(thing)} is no JSON object: {WANTED}")
-    return encoded
-
-
-def _culprit(thing: object) -> str:
+def _culprit(record: object) -> str:
     """Name the field of a record that has no JSON form."""
-    fields = thing if isinstance(thing, Mapping) else getattr(thing, "__dict__", {})
+    fields = record if isinstance(record, Mapping) else getattr(record, "__dict__", {})
     for name, value in dict(fields).items():
         try:
             _encode({name: value})
         except Exception:  # noqa: BLE001 -- it was told what it is; here only where
             return f"the field {name!r} of a record"
-    return f"{a_kind(thing)} that it gave as a record"
-
-
-MAX_LINKS = 100_000
-"""How many links a module may have followed from a page: more than any page has."""
-
-Chosen = tuple[FollowedLink, ...]
+    return f"{type_phrase(record)} that it gave as a record"
 
 
 def choosing(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -171,44 +169,46 @@ def choosing(call: Callable[..., Any]) -> Callable[..., Any]:
     if is_async(call):
 
         async def choose_async(page: Page, links: Sequence[FollowedLink]) -> Chosen:
-            given = call(page, links)
-            given = await given if inspect.isawaitable(given) else given
-            if isinstance(given, AsyncIterable):
-                given = [one async for one in given]
-            return _chosen(given, page, links)
+            value = call(page, links)
+            value = await value if inspect.isawaitable(value) else value
+            if isinstance(value, AsyncIterable):
+                value = [link async for link in value]
+            return _chosen(value, page, links)
 
         return choose_async
 
     def choose(page: Page, links: Sequence[FollowedLink]) -> Chosen:
-        given = call(page, links)
-        if inspect.isawaitable(given) or isinstance(given, AsyncIterable):
-            refuse_awaitable(given)
-        return _chosen(given, page, links)
+        value = call(page, links)
+        if inspect.isawaitable(value) or isinstance(value, AsyncIterable):
+            refuse_awaitable(value)
+        return _chosen(value, page, links)
 
     return choose
 
 
-def _chosen(given: object, page: Page, links: Sequence[FollowedLink]) -> Chosen:
-    if given is None:
+def _chosen(value: object, page: Page, links: Sequence[FollowedLink]) -> Chosen:
+    if value is None:
         return tuple(links)
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise AnswerError(f"links returned {a_kind(given)} instead of the links to follow")
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        raise AnswerError(f"links returned {type_phrase(value)} instead of the links to follow")
     chosen: list[FollowedLink] = []
-    for one in given:
+    for link in value:
         if len(chosen) == MAX_LINKS:
             raise AnswerError(f"links returned more than {MAX_LINKS:,} links for one page")
-        chosen.append(_link(one, page))
+        chosen.append(_link(link, page))
     return tuple(chosen)
 
 
-def _link(given: object, page: Page) -> FollowedLink:
+def _link(link: object, page: Page) -> FollowedLink:
     """Return a link that a module has given back, or has added."""
-    if not isinstance(given, str | FollowedLink):
-        raise AnswerError(f"links returned {a_kind(given)} as a link: give a URL or a FollowedLink")
-    text, score = (given, None) if isinstance(given, str) else (given.url, given.score)
-    url = resolve(text, page.url)
+    if isinstance(link, str):
+        link = FollowedLink(Url(link))
+    if not isinstance(link, FollowedLink):
+        kind = type_phrase(link)
+        raise AnswerError(f"links returned {kind} as a link: give a URL or a FollowedLink")
+    url = resolve(link.url, page.url)
     if url is None:
-        raise AnswerError(f"links returned {text!r}, which is not a usable URL")
-    if score is not None and not 0 <= score <= 100:  # nor is NaN
-        raise AnswerError(f"links gave {text} the score {score}: scores go from 0 to 100")
-    return FollowedLink(url, score)
+        raise AnswerError(f"links returned {link.url!r}, which is not a usable URL")
+    if link.score is not None and not 0 <= link.score <= 100:  # nor is NaN
+        raise AnswerError(f"links gave {link.url} the score {link.score}: scores go from 0 to 100")
+    return FollowedLink(url, link.score)

@@ -1,8 +1,9 @@
-"""Modules made of what the user gave: a name after `--module`, or any object, which is checked."""
+"""Modules from what the user gave: a name after `--module`, or any object, which is checked."""
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -12,8 +13,28 @@ from gossamer.config.values import nearest
 from gossamer.model.errors import UsageError
 from gossamer.modules.calls import describe, is_async
 from gossamer.modules.contract import Module
-from gossamer.modules.plugin_loading import Plugins
+from gossamer.modules.plugins import Plugins
 
+Call = Callable[..., Any]
+
+MODULES = Plugins(
+    "module",
+    "gossamer.modules",
+    {"noop": "gossamer.modules.builtin:Noop", "save": "gossamer.modules.builtin:Save"},
+)
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "prepare": ("context",),
+    "open": ("context",),
+    "page": ("page",),
+    "links": ("page", "links"),
+    "finished": ("result",),
+    "depth_changed": ("page_id", "depth"),
+    "close": (),
+    "conclude": ("context",),
+}
+"""The methods of a module and what each is given."""
+MAY_YIELD = frozenset({"page", "links", "finished"})
+"""Those from which something is taken back."""
 _KEY = r"[A-Za-z][A-Za-z0-9_-]*="
 _WITH_OPTIONS = re.compile(rf"(.+?):({_KEY}.*)", re.DOTALL)
 _NEXT_OPTION = re.compile(rf",(?={_KEY})")
@@ -33,8 +54,8 @@ def parse_spec(text: str) -> ModuleSpec:
     if match is None:
         return ModuleSpec(text)
     options: dict[str, str] = {}
-    for one in _NEXT_OPTION.split(match[2]):
-        key, _, value = one.partition("=")
+    for option in _NEXT_OPTION.split(match[2]):
+        key, _, value = option.partition("=")
         name = key.replace("-", "_")
         if name in options:
             raise UsageError(f"module {text} has the option {key} twice: leave one out")
@@ -64,44 +85,19 @@ def check_options(instance: object, spec: ModuleSpec) -> None:
 def known_options(module: object) -> tuple[str, ...]:
     """Return the options that a module declares; UsageError if it does so wrongly."""
     known = getattr(module, "known_options", ())
-    if not isinstance(known, tuple) or not all(isinstance(one, str) for one in known):
+    if not isinstance(known, tuple) or not all(isinstance(name, str) for name in known):
         raise UsageError(f"the known_options of a module must be a tuple of names, not {known!r}")
     return known
 
 
-Call = Callable[..., Any]
-
-MODULES = Plugins(
-    "module",
-    "gossamer.modules",
-    {
-        "noop": "gossamer.modules.builtin:Noop",
-        "save": "gossamer.modules.builtin:Save",
-        "stats": "gossamer.modules.stats:Stats",
-    },
-)
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "prepare": ("context",),
-    "open": ("context",),
-    "page": ("page",),
-    "links": ("page", "links"),
-    "finished": ("result",),
-    "depth_changed": ("page_id", "depth"),
-    "close": (),
-    "conclude": ("context",),
-}
-"""The methods of a module and what each is given."""
-MAY_YIELD = frozenset({"page", "links", "finished"})
-"""Those from which something is taken back."""
-
-
 def load_modules(specs: Iterable[str]) -> list[Module]:
     """Return the modules in the order given; UsageError if one is wrong or given twice."""
-    listed = list(specs)
-    for number, spec in enumerate(listed):
-        if spec in listed[:number]:
+    modules: dict[str, Module] = {}
+    for spec in specs:
+        if spec in modules:
             raise UsageError(f"module {spec} is given twice")
-    return [load_module(spec) for spec in listed]
+        modules[spec] = load_module(spec)
+    return [*modules.values()]
 
 
 def load_module(spec: str) -> Module:
@@ -121,7 +117,7 @@ def as_module(thing: object, spec: str | None = None, parsed: ModuleSpec | None 
     instance = instantiated(thing, name) if isinstance(thing, type) else thing
     if parsed is not None:
         check_options(instance, parsed)
-    calls = {
+    calls: dict[str, Any] = {
         method: call
         for method in ARGUMENTS
         if (call := getattr(instance, method, None)) is not None
@@ -131,7 +127,7 @@ def as_module(thing: object, spec: str | None = None, parsed: ModuleSpec | None 
     if not calls:
         raise UsageError(
             f"module {name} is neither a function nor an object with one of the methods "
-            f"{', '.join(ARGUMENTS)}: it is {a_kind(instance)}"
+            f"{', '.join(ARGUMENTS)}: it is {type_phrase(instance)}"
         )
     for method, call in calls.items():
         check(call, method, name)
@@ -139,7 +135,7 @@ def as_module(thing: object, spec: str | None = None, parsed: ModuleSpec | None 
     return Module(
         name=name,
         on_loop=on_loop,
-        extracts=any(is_generator(calls[one]) for one in ("page", "finished") if one in calls),
+        extracts=any(is_generator(calls[hook]) for hook in ("page", "finished") if hook in calls),
         in_coordinator=spec is None or bool(getattr(instance, "in_coordinator", False)),
         options=NO_OPTIONS if parsed is None else parsed.options,
         file=source_file(instance),
@@ -163,14 +159,14 @@ def instantiated(cls: type, name: str) -> object:
 
 def has_constructor(cls: type) -> bool:
     """Tell whether a class may need arguments; to read the signature of others takes 3 ms."""
-    written = any({"__init__", "__new__"} & vars(one).keys() for one in cls.__mro__[:-1])
+    written = any({"__init__", "__new__"} & vars(base).keys() for base in cls.__mro__[:-1])
     return written or type(cls) is not type
 
 
 def check(call: object, method: str, name: str) -> None:
     """Refuse a method that cannot be called as the runner will call it."""
     if not callable(call):
-        raise UsageError(f"module {name}: {method} is not a method, it is {a_kind(call)}")
+        raise UsageError(f"module {name}: {method} is not a method, it is {type_phrase(call)}")
     own_name = getattr(call, "__name__", method)
     if method not in MAY_YIELD and is_generator(call):
         raise UsageError(
@@ -187,11 +183,10 @@ def check(call: object, method: str, name: str) -> None:
 def misfit(call: Call, arguments: tuple[str, ...]) -> TypeError | None:
     """Return why it cannot be called with the arguments; some built-ins do not tell."""
     try:
-        inspect.signature(call).bind(*arguments)
+        with suppress(ValueError):
+            inspect.signature(call).bind(*arguments)
     except TypeError as error:
         return error
-    except ValueError:
-        pass
     return None
 
 
@@ -212,7 +207,7 @@ def source_file(thing: object) -> str | None:
         return None  # Typed at a prompt or in a notebook, written in C, or wrapped in a circle.
 
 
-def a_kind(thing: object) -> str:
+def type_phrase(thing: object) -> str:
     """Return `a dict`, `an int`, `a module`: what a person would call it."""
     kind = type(thing).__name__
     return f"{'an' if kind[0] in 'aeiouAEIO' else 'a'} {kind}"

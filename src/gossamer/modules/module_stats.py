@@ -1,6 +1,7 @@
 """The statistics of one module: every call is counted, each kind of trouble is logged once."""
 
 import logging
+from typing import Literal
 
 import msgspec
 
@@ -67,7 +68,7 @@ class ModuleReport(msgspec.Struct, kw_only=True):
         return None
 
 
-FIGURES = (
+SUMMED_COUNTS = (
     *("pages", "errors", "timed_out", "slow", "missed", "failed_pages"),
     *("records", "choices", "failed_choices", "ends", "failed_ends"),
 )
@@ -91,27 +92,18 @@ class ModuleStats:
 
         A page that was refused comes again.
         """
-        counts, subject = self._counts, f"page {page.id} ({page.url})"
         if isinstance(result.error, PageRefusedError):
             return NOTHING
+        extraction = self._count("pages", f"page {page.id} ({page.url})", result)
         if result.status is not CallStatus.RETURNED:
-            counts.failed_pages += 1
-            self.note_trouble(subject, result)
-            return NOTHING
-        extraction = self._taken(subject, result)
-        if extraction.refused is None:
-            counts.pages += 1
-        else:
-            counts.failed_pages += 1
+            return extraction
+        counts = self._counts
         if result.took_s >= self._slow_after_s:
             counts.slow += 1
             if counts.slow == 1:
                 LOG.warning(
                     "module %s is slow: %.1f s for page %d (%s); the crawl waits for its modules",
-                    self._name,
-                    result.took_s,
-                    page.id,
-                    page.url,
+                    *(self._name, result.took_s, page.id, page.url),
                 )
         if self._is_stuck:
             self._is_stuck = False
@@ -120,34 +112,29 @@ class ModuleStats:
 
     def note_choice(self, page: Page, result: CallResult) -> None:
         """Count that a module was asked for the links to follow."""
-        if result.status is CallStatus.RETURNED:
-            self._counts.choices += 1
-        else:
-            self._counts.failed_choices += 1
-            self.note_trouble(f"the links of page {page.id} ({page.url})", result)
+        self._count("choices", f"the links of page {page.id} ({page.url})", result)
 
     def note_end(self, url: str, result: CallResult) -> Extraction:
         """Count that a module was told how a URL ended, and return what it has extracted."""
-        if result.status is not CallStatus.RETURNED:
-            self._counts.failed_ends += 1
-            self.note_trouble(f"the end of {url}", result)
-            return NOTHING
-        extraction = self._taken(f"the end of {url}", result)
-        if extraction.refused is None:
-            self._counts.ends += 1
-        else:
-            self._counts.failed_ends += 1
-        return extraction
+        return self._count("ends", f"the end of {url}", result)
 
-    def _taken(self, subject: str, result: CallResult) -> Extraction:
-        extraction = result.value
-        if not isinstance(extraction, Extraction):
-            return NOTHING
-        if extraction.refused is not None:
-            self._counts.errors += 1
-            words = printable_message(extraction.refused)
-            self._log_once(words, subject, words)
-        self._counts.records += len(extraction.records)
+    def _count(
+        self, counter: Literal["pages", "choices", "ends"], subject: str, result: CallResult
+    ) -> Extraction:
+        """Count a call, or its failure; return what it has extracted."""
+        counts, extraction = self._counts, NOTHING
+        if result.status is not CallStatus.RETURNED:
+            self.note_trouble(subject, result)
+        elif isinstance(result.value, Extraction):
+            extraction = result.value
+            counts.records += len(extraction.records)
+            if extraction.refused is not None:
+                counts.errors += 1
+                words = printable_message(extraction.refused)
+                self._log_once(words, subject, words)
+        is_taken = result.status is CallStatus.RETURNED and extraction.refused is None
+        name = counter if is_taken else f"failed_{counter}"
+        setattr(counts, name, getattr(counts, name) + 1)
         return extraction
 
     def note_trouble(self, subject: str, result: CallResult) -> None:
@@ -197,9 +184,7 @@ class ModuleStats:
         self._kinds.add(kind)
         LOG.warning(
             "module %s failed at %s: %s; more of this kind are only counted",
-            self._name,
-            subject,
-            described,
+            *(self._name, subject, described),
         )
         return True
 

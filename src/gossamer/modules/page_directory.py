@@ -1,17 +1,15 @@
 """The directory of saved pages: numbered files, for the module `save` and the classic crawler.
 
 `pages/17` holds the URL, the depth, then the body byte for byte. A file is whole or not there (see
-`stores.atomic_files`), and only what is such a file is ever replaced or removed.
+`stores/files.py`), and only what is such a file is ever replaced or removed.
 """
 
 import errno
-import fcntl
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from gossamer.model import Page
@@ -24,7 +22,7 @@ FOLDER = "pages"
 """Where the module `save` writes unless told otherwise."""
 SAVE = frozenset({"save", "gossamer.modules.builtin:Save"})
 HIDDEN_NAME = re.compile(r"\.-?[0-9]+\.[0-9]+\.part", re.ASCII)
-"""A page that is being written (see `atomic_files`): its number and the process that writes it."""
+"""A page that is being written: its number and the process that writes it."""
 _HEAD = re.compile(rb"https?://[^\n]+\n[0-9]+\n")
 _HEAD_LENGTH = MAX_URL_LENGTH + 100
 
@@ -92,32 +90,17 @@ class PageDirectory:
         self.count += 1
 
     def set_depth(self, page_id: int, depth: int) -> None:
-        """Write a smaller depth into a page's file; one that is not there was saved elsewhere.
-
-        Several processes may have found shorter paths to the page: they take turns, and the
-        shortest counts.
-        """
+        """Write a smaller depth into a page's file; one that is not there was saved elsewhere."""
         path = self.path / self._name(page_id)
         try:
-            with self._locked():
-                if not os.path.lexists(path):
-                    return
-                self._check_own(str(path))
-                url, known, body = [*path.read_bytes().split(b"\n", 2), b"", b""][:3]
-                if known and depth < int(known):  # a file that a loss of power emptied has none
-                    self._write(page_id, (b"%b\n%d\n" % (url, depth), body), replace=True)
+            if not os.path.lexists(path):
+                return
+            self._check_own(str(path))
+            url, known, body = [*path.read_bytes().split(b"\n", 2), b"", b""][:3]
         except OSError as error:
-            raise self._failed(f"read page {self._name(page_id)} in", error) from error
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other processes from changing depths in this directory."""
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
+            raise self._failed(f"read page {path.name} in", error) from error
+        if known and depth < int(known):  # a file that a loss of power emptied has none
+            self._write(page_id, (b"%b\n%d\n" % (url, depth), body), replace=True)
 
     def remove_unsettled(self, is_settled: Callable[[int], bool]) -> int:
         """Remove what a crash left, half and unsettled pages; return how many pages stay.

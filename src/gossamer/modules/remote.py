@@ -1,7 +1,6 @@
 """The modules of another process: pages travel to it, and are settled when it is done with them."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -13,9 +12,6 @@ from gossamer.model import Exchange, Headers, Page, Url
 from gossamer.model.names import ContentKind
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
-
-DEPTHS_REMEMBERED = 10_000
-"""The pages whose smallest reported depth is remembered: more than are reported at a time."""
 
 
 class PageMessage(msgspec.Struct, frozen=True, array_like=True):
@@ -62,7 +58,7 @@ class PageModules(Protocol):
         """Tell the modules how a URL has ended."""
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
-        """Tell the modules that a page delivered before is nearer than was known."""
+        """Tell the modules the final depth of a page that they saw with a larger one."""
 
 
 PAGE_MODULES: Contract[PageModules] = Contract(PageModules)
@@ -73,8 +69,6 @@ class ServedModules:
 
     def __init__(self, runner: ModuleRunner) -> None:
         self._runner = runner
-        self._depths: OrderedDict[int, int] = OrderedDict()
-        self._telling = asyncio.Lock()
 
     async def deliver(self, page: PageMessage, links: Sequence[FollowedLink]) -> Delivered:
         """Show a page to the modules."""
@@ -85,14 +79,8 @@ class ServedModules:
         return await self._runner.finished(end)
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
-        """Tell a smaller depth; workers that found one at the same time may come in any order."""
-        async with self._telling:
-            if depth >= self._depths.get(page_id, depth + 1):
-                return
-            self._depths[page_id] = depth
-            if len(self._depths) > DEPTHS_REMEMBERED:
-                self._depths.popitem(last=False)
-            await self._runner.depth_changed(page_id, depth)
+        """Tell the final depth of a page."""
+        await self._runner.depth_changed(page_id, depth)
 
 
 class CoordinatorModules(msgspec.Struct, frozen=True):
@@ -134,7 +122,7 @@ class WorkerModules:
         return delivered
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
-        """Tell every module that a page delivered before is nearer than was known."""
+        """Tell every module the final depth of a page that it saw with a larger one."""
         await self._own.depth_changed(page_id, depth)
         if self._elsewhere is not None and self._others.depths:
             await self._elsewhere.modules.depth_changed(page_id, depth)

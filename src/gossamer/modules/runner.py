@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn, cast
+from typing import cast
 
 import msgspec
 
@@ -38,6 +38,13 @@ from gossamer.modules.extraction import Extraction, choosing, extracting
 from gossamer.modules.module_stats import ModuleReport, ModuleStats
 from gossamer.stores.url_record import Record
 
+TIME_LIMIT_S = 30.0
+"""How long we wait for a call with a page."""
+SLOW_AFTER_S = 5.0
+"""A module that takes longer for a page is called slow: many a good one waits for a service."""
+CLOSE_LIMIT_S = 300.0
+"""Closing may mean to write down everything a module has gathered."""
+
 
 class ModuleHost:
     """Makes a module's calls, on the event loop or in the module's thread."""
@@ -62,7 +69,7 @@ class ModuleHost:
                 self._thread = CallThread(f"module {self.module.name}", loop)
             return self._thread.begin(function, arguments, limit_s)
         result: asyncio.Future[CallResult] = loop.create_future()
-        if not is_async(function):
+        if self.is_direct(function):
             result.set_result(make_call(function, arguments))
             return result
         task = loop.create_task(make_async_call(function, arguments))
@@ -74,6 +81,10 @@ class ModuleHost:
             timer = loop.call_later(limit_s, set_result, result, timed_out)
             result.add_done_callback(lambda _: timer.cancel())
         return result
+
+    def is_direct(self, call: Callable[..., object]) -> bool:
+        """Tell whether a call is made at once, without a thread or a task."""
+        return self.module.on_loop and not is_async(call)
 
     @property
     def is_stuck(self) -> bool:
@@ -89,20 +100,11 @@ class ModuleHost:
     def _finish(self, result: asyncio.Future[CallResult], task: asyncio.Task[CallResult]) -> None:
         """Pass the task's result on, if anybody still waits for it."""
         self._tasks.discard(task)
-        if task.cancelled():
-            error: BaseException | None = asyncio.CancelledError("it cancelled itself")
+        error: BaseException | None = asyncio.CancelledError("it cancelled itself")
+        if not task.cancelled() and (error := task.exception()) is None:
+            set_result(result, task.result())
         else:
-            error = task.exception()
-        raised = error is not None
-        set_result(result, CallResult(CallStatus.RAISED, error=error) if raised else task.result())
-
-
-TIME_LIMIT_S = 30.0
-"""How long we wait for a call with a page."""
-SLOW_AFTER_S = 5.0
-"""A module that takes longer for a page is called slow: many a good one waits for a service."""
-CLOSE_LIMIT_S = 300.0
-"""Closing may mean to write down everything a module has gathered."""
+            set_result(result, CallResult(CallStatus.RAISED, error=error))
 
 
 class ModuleRunner:
@@ -127,23 +129,17 @@ class ModuleRunner:
         self._hosts = [
             ModuleHost(module, math.inf if module.may_pause else slow_after_s) for module in modules
         ]
-        takers = [
-            (host, extracting(call))
-            for host in self._hosts
-            if (call := host.module.page) is not None
-        ]
-        self._choosers = [
-            (host, choosing(choose))
-            for host in self._hosts
-            if (choose := host.module.links) is not None
-        ]
-        self._enders = [
-            (host, extracting(end)) for host in self._hosts if (end := host.module.finished)
-        ]
-        self._direct = [one for one in takers if one[0].module.on_loop and not is_async(one[1])]
-        self._awaited = [one for one in takers if one not in self._direct]
+        takers = [(host, extracting(call)) for host, call in self._with("page")]
+        self._direct = [(host, call) for host, call in takers if host.is_direct(call)]
+        self._awaited = [(host, call) for host, call in takers if not host.is_direct(call)]
+        self._choosers = [(host, choosing(call)) for host, call in self._with("links")]
+        self._enders = [(host, extracting(call)) for host, call in self._with("finished")]
         self._opened: list[ModuleHost] = []
         self.hooks = hooks_of(modules)
+
+    def _with(self, hook: str) -> list[tuple[ModuleHost, Callable[..., object]]]:
+        hooks = [(host, getattr(host.module, hook)) for host in self._hosts]
+        return [(host, call) for host, call in hooks if call is not None]
 
     async def prepare(self, context: ModuleContext) -> None:
         """Have the modules prepare what their instances in all workers need; as `open`."""
@@ -175,22 +171,19 @@ class ModuleRunner:
         begun = [
             (host, host.begin(call, (page,), self._limit_s(host))) for host, call in self._awaited
         ]
-        stop: GossamerError | None = None
-        delivered = Delivered()
+        delivered, results = Delivered(), []
         for host, call in self._direct:
-            result = make_call(call, (page,))
+            results.append(result := make_call(call, (page,)))
             delivered += _taken(host, host.stats.note_page(page, result))
-            stop = stop or on_purpose(result)
         try:
             for host, future in begun:
-                result = await future
+                results.append(result := await future)
                 delivered += _taken(host, host.stats.note_page(page, result))
-                stop = stop or on_purpose(result)
         finally:
             for _, future in begun:
                 future.cancel()  # Only where this is cancelled itself; else all have ended.
-        if stop is not None:
-            raise stop
+        for result in results:
+            _raise_on_purpose(result)
         if self._choosers:
             delivered += Delivered(links=await self._choose(page, links))
         return delivered
@@ -200,10 +193,9 @@ class ModuleRunner:
         for host, call in self._choosers:
             result = await host.begin(call, (page, links), self._limit_s(host))
             host.stats.note_choice(page, result)
+            _raise_on_purpose(result)
             if result.status is CallStatus.RETURNED:
                 links = cast("tuple[FollowedLink, ...]", result.value)
-            if (stop := on_purpose(result)) is not None:
-                raise stop
         return links
 
     async def finished(self, end: FinishedUrl) -> Delivered:
@@ -212,23 +204,21 @@ class ModuleRunner:
         for host, call in self._enders:
             result = await host.begin(call, (end,), self._limit_s(host))
             delivered += _taken(host, host.stats.note_end(end.url, result))
-            if (stop := on_purpose(result)) is not None:
-                raise stop
+            _raise_on_purpose(result)
         return delivered
 
     def _limit_s(self, host: ModuleHost) -> float | None:
         return None if host.module.may_pause else self._time_limit_s
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
-        """Tell the modules that a page delivered before has a shorter path; as `deliver`."""
+        """Tell the modules the final depth of a page; as `deliver`."""
         for host in self._hosts:
             if (call := host.module.depth_changed) is None:
                 continue
             result = await host.begin(call, (page_id, depth), self._time_limit_s)
             if result.status is not CallStatus.RETURNED:
                 host.stats.note_trouble(f"the new depth of page {page_id}", result)
-            if (stop := on_purpose(result)) is not None:
-                raise stop
+            _raise_on_purpose(result)
 
     async def close(self) -> None:
         """Close what was opened, the last one first; troubles are logged and counted."""
@@ -248,7 +238,7 @@ class ModuleRunner:
 
 
 def _taken(host: ModuleHost, extraction: Extraction) -> Delivered:
-    records = [Record(host.module.name, one) for one in extraction.records]
+    records = [Record(host.module.name, record) for record in extraction.records]
     return Delivered(records, refused=extraction.refused is not None)
 
 
@@ -260,20 +250,16 @@ async def _begin(
 ) -> None:
     """Make a call without which the crawl does not start, or does not end well."""
     if call is not None:
-        own = msgspec.structs.replace(context, options=host.module.options)
-        result = await host.begin(call, (own,), None)
+        context = msgspec.structs.replace(context, options=host.module.options)
+        result = await host.begin(call, (context,), None)
+        _raise_on_purpose(result)
         if result.error is not None:
-            refuse(host.module, result.error, trouble)
+            module, error = host.module, result.error
+            description = describe(error, module.file)
+            raise CrawlError(f"module {module.name} {trouble}: {description}") from error
 
 
-def on_purpose(result: CallResult) -> GossamerError | None:
-    """Return the error by which a module ends the crawl, if it does."""
-    return result.error if isinstance(result.error, GossamerError) else None
-
-
-def refuse(module: Module, error: BaseException, trouble: str) -> NoReturn:
-    """Raise what a module raised at the beginning or the end, as an error of ours."""
-    if isinstance(error, GossamerError):
-        raise error
-    words = f"module {module.name} {trouble}: {describe(error, module.file)}"
-    raise CrawlError(words) from error
+def _raise_on_purpose(result: CallResult) -> None:
+    """Raise the error by which a module ends the crawl, if it does."""
+    if isinstance(result.error, GossamerError):
+        raise result.error

@@ -57,6 +57,11 @@ class OutputSpec(msgspec.Struct, frozen=True, kw_only=True):
             return self.folder / f"{self.key}.upload" / self.target.rpartition("/")[2]
         return Path(self.target)
 
+    @property
+    def part(self) -> Path:
+        """Where it is until it is finished."""
+        return self.path.with_name(f"{self.path.name}.part")
+
 
 class OutputReport(msgspec.Struct, frozen=True, kw_only=True):
     """What an output holds, for people."""
@@ -73,11 +78,10 @@ class OutputReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is missing, and why, as the rest of a sentence."""
 
 
-def words_about_expired(pages: int) -> str:
+def note_of_expired(pages: int) -> str:
     """Return how many pages an output lacks because their bodies have expired; empty: none."""
-    if not pages:
-        return ""
-    return f"{pages:,} page{'' if pages == 1 else 's'} left out, whose bodies have expired"
+    unit = "page" if pages == 1 else "pages"
+    return f"{pages:,} {unit} left out, whose bodies have expired" if pages else ""
 
 
 class PositionLostError(Exception):

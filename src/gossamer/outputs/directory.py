@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -23,13 +23,19 @@ from gossamer.outputs.contract import (
     OutputReport,
     OutputSpec,
     PositionLostError,
-    words_about_expired,
+    note_of_expired,
 )
 from gossamer.outputs.page_paths import FindPath, folded, free_path
 from gossamer.stores.url_record import Result
 from gossamer.urls import fingerprint
 
-_SCHEMA = """
+MARK: Final = ".gossamer-output"
+"""A file in the directory that says whose it is."""
+_HALF: Final = ".gossamer-half"
+"""A file that is being replaced."""
+_GATHERED_BYTES: Final = 16_000_000
+_CACHED_PATHS: Final = 100_000
+_SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS mark (text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS files (
     number INTEGER PRIMARY KEY,
@@ -88,10 +94,10 @@ class DirectoryIndex:
     def _prepared(self) -> str:
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
-        if (found := self._db.execute("SELECT text FROM mark").fetchone()) is None:
-            found = (secrets.token_hex(16),)
-            self._db.execute("INSERT INTO mark VALUES (?)", found)
-        return str(found[0])
+        if (row := self._db.execute("SELECT text FROM mark").fetchone()) is None:
+            row = (secrets.token_hex(16),)
+            self._db.execute("INSERT INTO mark VALUES (?)", row)
+        return str(row[0])
 
     @property
     def last(self) -> int:
@@ -103,19 +109,19 @@ class DirectoryIndex:
         """Return the file of a page, the one that it has or a new one; a draft until `commit`."""
         self._begin()
         key = fingerprint(page.url)
-        found = self._db.execute(
+        row = self._db.execute(
             "UPDATE files SET page = ?, depth = ? WHERE url = ? RETURNING number, path",
             (page.id, page.depth, key),
         ).fetchone()
-        if found is None:
+        if row is None:
             path = free_path(page.url, extension, self._is_taken)
-            (number,) = self._db.execute(
+            row = self._db.execute(
                 "INSERT INTO files (page, url, path, folded, depth) VALUES (?, ?, ?, ?, ?) "
-                "RETURNING number",
+                "RETURNING number, path",
                 (page.id, key, path, folded(path), page.depth),
             ).fetchone()
-            found = number, path
-        return IndexedFile(found[0], page.id, found[1], page.depth)
+        number, path = row
+        return IndexedFile(number, page.id, path, page.depth)
 
     def add_alias(self, url: Url, page_id: int) -> None:
         """Enter a URL that leads to a page, if that has a file; a draft until `commit`."""
@@ -139,8 +145,8 @@ class DirectoryIndex:
 
     def after(self, number: int) -> list[str]:
         """Return the paths of the files after a number."""
-        found = self._db.execute("SELECT path FROM files WHERE number > ?", (number,))
-        return [path for (path,) in found]
+        rows = self._db.execute("SELECT path FROM files WHERE number > ?", (number,))
+        return [path for (path,) in rows]
 
     def drop_after(self, number: int) -> None:
         """Forget the files after a number, and all aliases: they are entered before each end."""
@@ -165,12 +171,12 @@ class DirectoryIndex:
     def find(self, url: Url) -> str | None:
         """Return the path of the page at a URL; None if it has none."""
         key = fingerprint(url)
-        found = self._db.execute(
+        row = self._db.execute(
             "SELECT path FROM files WHERE url = ?1 UNION ALL SELECT path FROM files WHERE number = "
             "(SELECT number FROM aliases WHERE url = ?1) LIMIT 1",
             (key,),
         ).fetchone()
-        return None if found is None else str(found[0])
+        return None if row is None else str(row[0])
 
     def totals(self) -> tuple[int, int]:
         """Return how many files there are, and the size of all."""
@@ -195,38 +201,32 @@ class DirectoryIndex:
         return self._db.execute(query, (path,)).fetchone() is not None
 
 
-MARK: Final = ".gossamer-output"
-"""A file in the directory that says whose it is."""
-_HALF: Final = ".gossamer-half"
-"""A file that is being replaced."""
-_GATHERED_BYTES: Final = 16_000_000
-_CACHED_PATHS: Final = 100_000
-
-
-class PageForm(Protocol):
+class PageForm:
     """What the files of a directory hold."""
 
-    follows_depths: bool
-    start_name: str | None
-    """A file at the top that leads to the first page; None: there is none."""
+    follows_depths = False
 
-    def takes(self, page: Page) -> bool:
-        """Tell whether a page gets a file."""
-
-    def extension(self, page: Page) -> str:
-        """Return what the name of a page's file ends in."""
+    def extension(self, page: Page) -> str | None:
+        """Return what the name of a page's file ends in; None: the page gets no file."""
+        raise NotImplementedError
 
     def content(self, page: Page) -> bytes:
         """Return the file of a page, with absolute links."""
+        raise NotImplementedError
 
     def localised(self, content: bytes, path: str, find: FindPath) -> bytes:
         """Return the file with relative links to pages that are kept."""
+        raise NotImplementedError
 
     def with_depth(self, content: bytes, depth: int) -> bytes:
         """Return the file with another depth of its page, if it shows one."""
+        del depth
+        return content
 
-    def start(self, first: str) -> bytes:
-        """Return the file that leads to the first page, which is at the path `first`."""
+    def start(self, first: str) -> tuple[str, bytes] | None:
+        """Return the name and content of a file that leads to the first page, at that path."""
+        del first
+        return None
 
 
 class DirectoryPosition(msgspec.Struct, frozen=True, array_like=True):
@@ -245,16 +245,12 @@ class DirectoryOutput:
     def __init__(self, spec: OutputSpec, form: PageForm) -> None:
         self._spec = spec
         self._form = form
-        self._part = Path(f"{spec.target}.part")
+        self.follows_depths = form.follows_depths
+        self._part = spec.part
         self._index: DirectoryIndex | None = None
         self._gathered: dict[str, tuple[IndexedFile, bytes]] = {}
         self._gathered_bytes = 0
         self._missing = 0
-
-    @property
-    def follows_depths(self) -> bool:
-        """Whether its files show the depths of their pages."""
-        return self._form.follows_depths
 
     def wants_page(self, result: Result) -> bool:
         """Tell whether a result is a page."""
@@ -279,10 +275,9 @@ class DirectoryOutput:
         if page is None:
             self._missing += result.page_id is not None
             return
-        if not self._form.takes(page):
+        if (extension := self._form.extension(page)) is None:
             return
-        index = self._opened
-        file = index.enter(page, self._form.extension(page))
+        file = self._opened.enter(page, extension)
         content = self._form.content(page)
         self._gathered[file.path] = file, content
         self._gathered_bytes += len(content)
@@ -310,8 +305,8 @@ class DirectoryOutput:
             self._complete(file, find, depths)
         index.commit()
         files, size = index.totals()
-        if first is not None and self._form.start_name is not None:
-            self._put(self._form.start_name, self._form.start(first))
+        if first is not None and (start := self._form.start(first)) is not None:
+            self._put(*start)
         self._part.rename(self._spec.path)
         self.close()
         return OutputReport(
@@ -320,7 +315,7 @@ class DirectoryOutput:
             bytes=size,
             files=files,
             unit="page",
-            note=words_about_expired(self._missing),
+            note=note_of_expired(self._missing),
         )
 
     def close(self) -> None:
@@ -388,13 +383,8 @@ class DirectoryOutput:
         """Write a file that is there whole or not at all."""
         half, final = f"{self._part}/{_HALF}", f"{self._part}/{path}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(half, flags, 0o666)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-        finally:
-            os.close(descriptor)
+        with os.fdopen(os.open(half, flags, 0o666), "wb") as file:
+            file.write(content)
         try:
             os.replace(half, final)  # noqa: PTH105 -- a Path object costs more than the call
         except FileNotFoundError:

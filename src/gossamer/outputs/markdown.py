@@ -13,8 +13,7 @@ from gossamer.content.links import ResolvedLinks
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
 from gossamer.model.names import ContentKind
-from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.directory import DirectoryOutput
+from gossamer.outputs.directory import PageForm
 from gossamer.outputs.mirror import Replace, rewrite_html
 from gossamer.outputs.page_paths import AbsoluteLinks, FindPath, local_link
 
@@ -36,6 +35,11 @@ _LINK: Final = re.compile(
 )
 _ESCAPED: Final = re.compile(r"\\(.)")
 _SPECIAL: Final = re.compile(r"[\s()<>\\]")
+_FENCE: Final = "---\n"
+_TICKS: Final = re.compile("`+")
+_DEPTH: Final = re.compile(rb"^depth: \d+$", re.MULTILINE)
+# YAML takes these only as escapes; JSON escapes the other control characters itself.
+_NOT_PRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def rewrite_markdown(text: str, replace: Replace) -> str:
@@ -58,33 +62,20 @@ def rewrite_markdown(text: str, replace: Replace) -> str:
 
 def _destination(link: str) -> str:
     """Return a link so that nothing in it ends it."""
-    return _SPECIAL.sub(lambda one: f"%{ord(one[0]):02X}", link)
+    return _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", link)
 
 
-_FENCE: Final = "---\n"
-_TICKS: Final = re.compile("`+")
-_DEPTH: Final = re.compile(rb"^depth: \d+$", re.MULTILINE)
-# YAML takes these only as escapes; JSON escapes the other control characters itself.
-_NOT_PRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-
-
-class MarkdownForm:
+class MarkdownForm(PageForm):
     """Pages as Markdown files with links between them; what has no text gets no file."""
 
-    start_name: str | None = None
     follows_depths = True
 
     def __init__(self) -> None:
         self._resolved = ResolvedLinks()
 
-    def takes(self, page: Page) -> bool:
-        """Tell whether a page has text."""
-        return page.kind.is_page
-
-    def extension(self, page: Page) -> str:
+    def extension(self, page: Page) -> str | None:
         """Return what the name of every file ends in."""
-        del page
-        return ".md"
+        return ".md" if page.kind.is_page else None
 
     def content(self, page: Page) -> bytes:
         """Return the page with absolute links."""
@@ -101,15 +92,6 @@ class MarkdownForm:
     def with_depth(self, content: bytes, depth: int) -> bytes:
         """Return the file with another depth of its page."""
         return _DEPTH.sub(b"depth: %d" % depth, content, count=1)
-
-    def start(self, first: str) -> bytes:
-        """Return nothing: there is no file that leads to the first page."""
-        raise NotImplementedError(first)
-
-
-def markdown(spec: OutputSpec) -> DirectoryOutput:
-    """Make a directory of Markdown."""
-    return DirectoryOutput(spec, MarkdownForm())
 
 
 def _body(page: Page) -> str:
@@ -144,5 +126,5 @@ def _yaml(value: str | int | None) -> str:
     if isinstance(value, str):  # a lone surrogate is in no file
         value = value.encode(errors="replace").decode()
     return _NOT_PRINTABLE.sub(
-        lambda one: f"\\u{ord(one[0]):04X}", msgspec.json.encode(value).decode()
+        lambda match: f"\\u{ord(match[0]):04X}", msgspec.json.encode(value).decode()
     )

@@ -16,8 +16,7 @@ from gossamer.content.links import ResolvedLinks, base_url
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
 from gossamer.model.names import ContentKind
-from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.directory import DirectoryOutput
+from gossamer.outputs.directory import PageForm
 from gossamer.outputs.page_paths import (
     START_NAME,
     UNKNOWN_TYPE,
@@ -57,6 +56,15 @@ _CSS_LINK: Final = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _UNSAFE_IN_CSS: Final = re.compile(r"""["'()\\<>\s]""")
+_CHARSET: Final = '<meta charset="utf-8">'
+_STYLE_SHEET: Final = ".css"
+_PAGE: Final = ".html"
+_START: Final = """<!doctype html>
+<meta charset="utf-8">
+<title>{link}</title>
+<meta http-equiv="refresh" content="0; url={link}">
+<a href="{link}">{link}</a>
+"""
 
 
 def rewrite_html(source: str, replace: Replace) -> str:
@@ -75,7 +83,7 @@ def rewrite_css(source: str, replace: Replace) -> str:
         new = replace(written.strip(_WHITE_SPACE))
         if new is None:
             return match[0]
-        quoted = _UNSAFE_IN_CSS.sub(lambda one: f"%{ord(one[0]):02X}", new)
+        quoted = _UNSAFE_IN_CSS.sub(lambda char: f"%{ord(char[0]):02X}", new)
         return f'{match[7]}"{quoted}"' if is_import else f'{match[2]}"{quoted}"{match[6]}'
 
     return _CSS_LINK.sub(link, source)
@@ -136,9 +144,9 @@ def _rewrite_srcset(value: str, replace: Replace) -> str:
 
 
 def _rewrite_refresh(value: str, replace: Replace) -> str:
-    found = _REFRESH.match(value)
-    new = replace(found[2].strip(_WHITE_SPACE)) if found else None
-    return value if found is None or new is None else found[1] + new + value[found.end() :]
+    match = _REFRESH.match(value)
+    new = replace(match[2].strip(_WHITE_SPACE)) if match else None
+    return value if match is None or new is None else match[1] + new + value[match.end() :]
 
 
 def _rewritten(source: str, rewriter: _Rewriter) -> str:
@@ -159,37 +167,19 @@ def _set(run: Element, text: str, end: str) -> None:
         run.set_text(text)
 
 
-_CHARSET: Final = '<meta charset="utf-8">'
-_STYLE_SHEET: Final = ".css"
-_PAGE: Final = ".html"
-_START: Final = """<!doctype html>
-<meta charset="utf-8">
-<title>{link}</title>
-<meta http-equiv="refresh" content="0; url={link}">
-<a href="{link}">{link}</a>
-"""
-
-
-class MirrorForm:
+class MirrorForm(PageForm):
     """Pages as HTML files with links between them, and other bodies as they are."""
-
-    start_name: str | None = START_NAME
-    follows_depths = False
 
     def __init__(self) -> None:
         self._resolved = ResolvedLinks()
-
-    def takes(self, page: Page) -> bool:
-        """Tell that every page has its place."""
-        return True
 
     def extension(self, page: Page) -> str:
         """Return what the name of the page's file ends in."""
         if _is_html(page):
             return _PAGE
-        found = extension_of(page.url, _type(page))
+        extension = extension_of(page.url, _type(page))
         # It was sent as HTML, and is something else.
-        return extension_of(page.url, UNKNOWN_TYPE) if found == _PAGE else found
+        return extension_of(page.url, UNKNOWN_TYPE) if extension == _PAGE else extension
 
     def content(self, page: Page) -> bytes:
         """Return the page with absolute links."""
@@ -217,13 +207,9 @@ class MirrorForm:
                 return rewrite_html(content.decode(), replace).encode()
         return _rewritten_css(content, replace) if path.endswith(_STYLE_SHEET) else content
 
-    def with_depth(self, content: bytes, depth: int) -> bytes:
-        """Return the file as it is: it shows no depth."""
-        return content
-
-    def start(self, first: str) -> bytes:
+    def start(self, first: str) -> tuple[str, bytes]:
         """Return a file at the top that leads to the first page."""
-        return _START.format(link=relative_link(START_NAME, first)).encode()
+        return START_NAME, _START.format(link=relative_link(START_NAME, first)).encode()
 
 
 def _type(page: Page) -> str:
@@ -269,8 +255,3 @@ def _doctype_end(text: str) -> int:
 def _rewritten_css(content: bytes, replace: Callable[[str], str | None]) -> bytes:
     text = content.decode(errors="surrogateescape")
     return rewrite_css(text, replace).encode(errors="surrogateescape")
-
-
-def mirror(spec: OutputSpec) -> DirectoryOutput:
-    """Make a mirror directory."""
-    return DirectoryOutput(spec, MirrorForm())

@@ -87,12 +87,12 @@ def extension_of(url: Url, content_type: str) -> str:
     """
     if content_type in _HTML:
         return ".html"
-    own = PurePosixPath(urlsplit(url).path).suffix.lower()
-    guessed = _TYPES.guess_type(f"x{own}")[0] if _EXTENSION.fullmatch(own) else None
+    suffix = PurePosixPath(urlsplit(url).path).suffix.lower()
+    guessed = _TYPES.guess_type(f"x{suffix}")[0] if _EXTENSION.fullmatch(suffix) else None
     if guessed is not None and guessed == content_type:
-        return own
+        return suffix
     if guessed not in {None, *_HTML} and content_type in _VAGUE:
-        return own
+        return suffix
     return _TYPES.guess_extension(content_type) or ".bin"
 
 
@@ -174,5 +174,5 @@ def local_link(href: str, path: str, find: FindPath) -> str | None:
     if not href.startswith(("http://", "https://")):
         return None
     target, mark, fragment = href.partition("#")
-    found = find(Url(target))  # as `AbsoluteLinks` have written it
-    return None if found is None else relative_link(path, found) + mark + fragment
+    other = find(Url(target))  # as `AbsoluteLinks` have written it
+    return None if other is None else relative_link(path, other) + mark + fragment

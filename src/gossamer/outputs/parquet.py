@@ -1,11 +1,14 @@
-"""A table as Parquet: typed columns, in row groups of bounded size, compressed with Zstandard."""
+"""A table as Parquet: typed columns, in row groups of bounded size, compressed with Zstandard.
+
+The columns of records have the types that all of their values have: of null, bool, int, float,
+text, lists of one type, and objects with the same parts. What has no such type is JSON text.
+"""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -14,106 +17,22 @@ import pyarrow.parquet as pq
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.rows import LISTS, MOMENTS, NUMBERS
 
+ColumnType: TypeAlias = "str | tuple[ColumnType] | dict[str, ColumnType]"
+"""That of scalars by its name, that of a list with the type of its items, that of an object."""
+NOTHING: Final = "null"
+MIXED: Final = "json"
+LONG_INT: Final = "long int"
+"""With one that a float cannot hold."""
+ARROW_TYPES: Final = {NOTHING: pa.string(), MIXED: pa.string(), "str": pa.string()} | {
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    LONG_INT: pa.int64(),
+    "float": pa.float64(),
+}
 LARGEST_INT: Final = 2**63 - 1
 LARGEST_IN_FLOAT: Final = 2**53
 MOST_PARTS: Final = 64
 """An object with more keys is one that has data for keys."""
-
-
-class ColumnKind(Enum):
-    """The kinds of columns."""
-
-    NOTHING = auto()
-    """There was no value but null."""
-    BOOL = auto()
-    INT = auto()
-    LONG_INT = auto()
-    """With one that a float cannot hold."""
-    FLOAT = auto()
-    TEXT = auto()
-    LIST = auto()
-    STRUCT = auto()
-    MIXED = auto()
-    """JSON text."""
-
-
-class ColumnType(msgspec.Struct, frozen=True):
-    """The type of a column, or of a part of what is nested in one."""
-
-    kind: ColumnKind
-    item: "ColumnType | None" = None
-    """That of the items of a list."""
-    parts: dict[str, "ColumnType"] = {}
-    """Those of the parts of a struct."""
-
-
-NOTHING: Final = ColumnType(ColumnKind.NOTHING)
-MIXED: Final = ColumnType(ColumnKind.MIXED)
-
-
-_SCALARS: Final = {type(None): NOTHING, bool: ColumnType(ColumnKind.BOOL)} | {
-    float: ColumnType(ColumnKind.FLOAT),
-    str: ColumnType(ColumnKind.TEXT),
-}
-
-
-def infer(value: object) -> ColumnType:
-    """Return the type of one value."""
-    if isinstance(value, list):
-        item = NOTHING
-        for one in value:
-            item = merge(item, infer(one))
-        return _list(item)
-    if isinstance(value, dict):
-        return _struct({str(name): infer(one) for name, one in value.items()})
-    if isinstance(value, int) and not isinstance(value, bool):
-        return _int(abs(value))
-    return _SCALARS[type(value)]
-
-
-def merge(one: ColumnType, other: ColumnType) -> ColumnType:
-    """Return the type that holds the values of both."""
-    kinds = {one.kind, other.kind}
-    if ColumnKind.NOTHING in kinds:
-        return other if one.kind is ColumnKind.NOTHING else one
-    if len(kinds) > 1:
-        return ColumnType(_WIDER.get(frozenset(kinds), ColumnKind.MIXED))
-    if one.kind is ColumnKind.LIST:
-        return _list(merge(one.item or NOTHING, other.item or NOTHING))
-    if one.kind is ColumnKind.STRUCT:
-        names = dict.fromkeys([*one.parts, *other.parts])
-        there = {
-            name: (one.parts.get(name, NOTHING), other.parts.get(name, NOTHING)) for name in names
-        }
-        return _struct({name: merge(*types) for name, types in there.items()})
-    return one
-
-
-_WIDER: Final = {
-    frozenset({ColumnKind.INT, ColumnKind.FLOAT}): ColumnKind.FLOAT,
-    frozenset({ColumnKind.INT, ColumnKind.LONG_INT}): ColumnKind.LONG_INT,
-}
-
-
-def _int(size: int) -> ColumnType:
-    if size > LARGEST_INT:
-        return MIXED
-    return ColumnType(ColumnKind.INT if size <= LARGEST_IN_FLOAT else ColumnKind.LONG_INT)
-
-
-def _list(item: ColumnType) -> ColumnType:
-    return MIXED if item.kind is ColumnKind.MIXED else ColumnType(ColumnKind.LIST, item)
-
-
-def _struct(parts: dict[str, ColumnType]) -> ColumnType:
-    mixed = any(part.kind is ColumnKind.MIXED for part in parts.values())
-    return (
-        MIXED
-        if mixed or not 0 < len(parts) <= MOST_PARTS
-        else ColumnType(ColumnKind.STRUCT, None, parts)
-    )
-
-
 GROUP_BYTES = 32 * 1024 * 1024
 """How much JSON goes into a row group."""
 GROUP_ROWS = 100_000
@@ -158,10 +77,10 @@ def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
 
 def _column(values: list[Any], type_: pa.DataType) -> pa.Array:
     if pa.types.is_string(type_):
-        return pa.array([_text(one) for one in values], type=type_, memory_pool=_MEMORY)
+        return pa.array([_text(value) for value in values], type=type_, memory_pool=_MEMORY)
     if type_ == MOMENT:
         # pyarrow would load a large part of itself for casting texts.
-        return pa.array([one and datetime.fromisoformat(one) for one in values], type=type_)
+        return pa.array([value and datetime.fromisoformat(value) for value in values], type=type_)
     return pa.array(values, type=type_)
 
 
@@ -184,27 +103,60 @@ def _page_schema(spec: OutputSpec) -> pa.Schema:
 
 
 def _record_schema(rows: Iterator[bytes]) -> pa.Schema:
-    found: dict[str, ColumnType] = {}
+    columns: dict[str, ColumnType] = {}
     for row in map(_decode, rows):
         for name, value in row.items():
-            found[name] = merge(found.get(name, NOTHING), infer(value))
-    return pa.schema([(name, _arrow(one)) for name, one in found.items()])
+            columns[name] = _merge(columns.get(name, NOTHING), _infer(value))
+    return pa.schema([(name, _arrow(type_)) for name, type_ in columns.items()])
 
 
-_ARROW_SCALARS: Mapping[ColumnKind, pa.DataType] = {
-    ColumnKind.NOTHING: pa.string(),
-    ColumnKind.BOOL: pa.bool_(),
-    ColumnKind.INT: pa.int64(),
-    ColumnKind.LONG_INT: pa.int64(),
-    ColumnKind.FLOAT: pa.float64(),
-    ColumnKind.TEXT: pa.string(),
-    ColumnKind.MIXED: pa.string(),
-}
+def _infer(value: object) -> ColumnType:
+    """Return the type of one value of JSON."""
+    match value:
+        case None:
+            return NOTHING
+        case list():
+            item: ColumnType = NOTHING
+            for part in value:
+                item = _merge(item, _infer(part))
+            return _list(item)
+        case dict():
+            return _struct({str(name): _infer(part) for name, part in value.items()})
+        case int() if not isinstance(value, bool) and abs(value) > LARGEST_IN_FLOAT:
+            return LONG_INT if abs(value) <= LARGEST_INT else MIXED
+    return type(value).__name__
 
 
-def _arrow(one: ColumnType) -> pa.DataType:
-    if one.kind is ColumnKind.LIST:
-        return pa.list_(_arrow(one.item or NOTHING))
-    if one.kind is ColumnKind.STRUCT:
-        return pa.struct([(name, _arrow(part)) for name, part in one.parts.items()])
-    return _ARROW_SCALARS[one.kind]
+def _merge(one: ColumnType, other: ColumnType) -> ColumnType:
+    """Return the type that holds the values of both."""
+    match one, other:
+        case (same, "null") | ("null", same):
+            return same
+        case (item,), (other_item,):
+            return _list(_merge(item, other_item))
+        case dict(), dict():
+            names = one | other
+            return _struct(
+                {name: _merge(one.get(name, NOTHING), other.get(name, NOTHING)) for name in names}
+            )
+        case ("int", "float") | ("float", "int"):
+            return "float"
+        case ("int", "long int") | ("long int", "int"):
+            return LONG_INT
+    return one if one == other else MIXED
+
+
+def _list(item: ColumnType) -> ColumnType:
+    return MIXED if item == MIXED else (item,)
+
+
+def _struct(parts: dict[str, ColumnType]) -> ColumnType:
+    return parts if 0 < len(parts) <= MOST_PARTS and MIXED not in parts.values() else MIXED
+
+
+def _arrow(type_: ColumnType) -> pa.DataType:
+    if isinstance(type_, tuple):
+        return pa.list_(_arrow(type_[0]))
+    if isinstance(type_, dict):
+        return pa.struct([(name, _arrow(part)) for name, part in type_.items()])
+    return ARROW_TYPES[type_]

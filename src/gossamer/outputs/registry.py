@@ -3,11 +3,9 @@
 This is the one place that goes by the ending. What a kind needs is imported when it is used.
 """
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
@@ -15,11 +13,61 @@ from gossamer.model.errors import UsageError
 from gossamer.outputs.contract import Output, OutputSpec
 
 
+def _json_lines(spec: OutputSpec) -> Output:
+    from gossamer.outputs.tables import LineTable  # noqa: PLC0415
+
+    return LineTable(spec)
+
+
+def _gzip(spec: OutputSpec) -> Output:
+    from gossamer.outputs.tables import ConvertedTable, write_gzip  # noqa: PLC0415
+
+    return ConvertedTable(spec, write_gzip)
+
+
+def _zstd(spec: OutputSpec) -> Output:
+    from gossamer.outputs.tables import ConvertedTable, write_zstd  # noqa: PLC0415
+
+    return ConvertedTable(spec, write_zstd)
+
+
+def _csv(spec: OutputSpec) -> Output:
+    from gossamer.outputs.tables import ConvertedTable, write_csv  # noqa: PLC0415
+
+    return ConvertedTable(spec, write_csv)
+
+
+def _parquet(spec: OutputSpec) -> Output:
+    from gossamer.outputs.parquet import write_parquet  # noqa: PLC0415
+    from gossamer.outputs.tables import ConvertedTable  # noqa: PLC0415
+
+    return ConvertedTable(spec, write_parquet)
+
+
+def _archive(spec: OutputSpec) -> Output:
+    from gossamer.outputs.warc import WarcOutput  # noqa: PLC0415
+
+    return WarcOutput(spec)
+
+
+def _markdown(spec: OutputSpec) -> Output:
+    from gossamer.outputs.directory import DirectoryOutput  # noqa: PLC0415
+    from gossamer.outputs.markdown import MarkdownForm  # noqa: PLC0415
+
+    return DirectoryOutput(spec, MarkdownForm())
+
+
+def _mirror(spec: OutputSpec) -> Output:
+    from gossamer.outputs.directory import DirectoryOutput  # noqa: PLC0415
+    from gossamer.outputs.mirror import MirrorForm  # noqa: PLC0415
+
+    return DirectoryOutput(spec, MirrorForm())
+
+
 class OutputKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of output."""
 
-    factory: str
-    """`module:function` that makes the output, given an `OutputSpec`."""
+    make: Callable[[OutputSpec], Output]
     is_table: bool = False
     """Whether it has rows: of records, or of pages with `--fields`."""
     library: str | None = None
@@ -28,20 +76,16 @@ class OutputKind(msgspec.Struct, frozen=True, kw_only=True):
     """The extra of Gossamer that installs it."""
 
 
-_TABLES = "gossamer.outputs.tables"
-
 OUTPUTS: Mapping[str, OutputKind] = MappingProxyType(
     {
-        ".jsonl": OutputKind(factory=f"{_TABLES}:json_lines", is_table=True),
-        ".jsonl.gz": OutputKind(factory=f"{_TABLES}:gzip_json_lines", is_table=True),
-        ".jsonl.zst": OutputKind(factory=f"{_TABLES}:zstd_json_lines", is_table=True),
-        ".csv": OutputKind(factory=f"{_TABLES}:comma_separated", is_table=True),
-        ".parquet": OutputKind(
-            factory=f"{_TABLES}:parquet", is_table=True, library="pyarrow", extra="parquet"
-        ),
-        ".warc.gz": OutputKind(factory="gossamer.outputs.warc.output:WarcOutput"),
-        ".md": OutputKind(factory="gossamer.outputs.markdown:markdown"),
-        ".html": OutputKind(factory="gossamer.outputs.mirror:mirror"),
+        ".jsonl": OutputKind(make=_json_lines, is_table=True),
+        ".jsonl.gz": OutputKind(make=_gzip, is_table=True),
+        ".jsonl.zst": OutputKind(make=_zstd, is_table=True),
+        ".csv": OutputKind(make=_csv, is_table=True),
+        ".parquet": OutputKind(make=_parquet, is_table=True, library="pyarrow", extra="parquet"),
+        ".warc.gz": OutputKind(make=_archive),
+        ".md": OutputKind(make=_markdown),
+        ".html": OutputKind(make=_mirror),
     }
 )
 """By ending; of several that fit, the longest counts."""
@@ -69,11 +113,9 @@ def check_library(target: str) -> None:
 
 def make_output(spec: OutputSpec) -> Output:
     """Make an output; nothing is written before it is rewound."""
-    module, _, name = kind_of_output(spec.target).factory.partition(":")
-    factory: Any = getattr(import_module(module), name)
-    output: Output = factory(spec)
+    output = kind_of_output(spec.target).make(spec)
     if spec.is_uploaded:
-        from gossamer.outputs.s3 import UploadedOutput  # noqa: PLC0415 -- as the factories
+        from gossamer.outputs.s3 import UploadedOutput  # noqa: PLC0415
 
         return UploadedOutput(output, spec)
     return output

@@ -1,7 +1,10 @@
 """One output that follows the log of results: where it stands, and how it goes on after a crash."""
 
 import errno
+import fcntl
+import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,13 +15,14 @@ import xxhash
 from gossamer.model import Page, Url
 from gossamer.model.errors import CrawlError
 from gossamer.outputs.contract import Holds, Output, OutputReport, OutputSpec, PositionLostError
-from gossamer.outputs.publish import OutputLock, in_progress
 from gossamer.outputs.registry import kind_of_output, make_output
 from gossamer.stores.files import MARKS, write_file
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import Result
 
 MARKS_KEPT = 60
+LOCKED_FOR_S = 5.0
+"""How long another process may need to let go of an output: one whose coordinator was killed."""
 FOLDER = "outputs"
 """In the folder of the crawl's marks."""
 
@@ -33,11 +37,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_of(self, result: Result) -> bool:
         """Tell whether the result is the one that was written."""
-        return (self.number, self.url_id, self.settled_at) == (
-            result.number,
-            result.url_id,
-            result.settled_at,
-        )
+        mine = self.number, self.url_id, self.settled_at
+        return mine == (result.number, result.url_id, result.settled_at)
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -50,10 +51,10 @@ class Stamp(msgspec.Struct, frozen=True):
     def of(cls, path: Path) -> "Stamp | None":
         """Return that of a file; None: it is not there, or it is a directory."""
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             return None
-        return None if path.is_dir() else cls(found.st_size, found.st_mtime_ns)
+        return None if path.is_dir() else cls(status.st_size, status.st_mtime_ns)
 
 
 class OutputState(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,39 +75,25 @@ class OutputState(msgspec.Struct, frozen=True, kw_only=True):
         """The number of the last result that is in it for good."""
         return self.marks[0].number if self.marks else 0
 
-    def marked(self, mark: Mark) -> "OutputState":
-        """Return the state with one more position."""
-        return msgspec.structs.replace(self, marks=(mark, *self.marks[: MARKS_KEPT - 1]))
 
-
-class StateFile:
-    """The file that keeps the state of one output."""
-
-    def __init__(self, folder: Path, key: str) -> None:
-        self._folder = folder
-        self._name = f"{key}.json"
-
-    def read(self) -> OutputState | None:
-        """Return the state; None if the crawl has not begun this output."""
-        try:
-            return msgspec.json.decode((self._folder / self._name).read_bytes(), type=OutputState)
-        except FileNotFoundError:
-            return None
-        except (OSError, msgspec.MsgspecError) as error:
-            raise CrawlError(
-                f"{self._folder / self._name}, which tells how far an output is, cannot be read "
-                f"({error}): remove it and move the output away, and it is written again"
-            ) from error
-
-    def write(self, state: OutputState) -> None:
-        """Keep the state; this outlasts a loss of power."""
-        write_file(str(self._folder), self._name, [msgspec.json.encode(state)], durable=True)
+def read_state(folder: Path, key: str) -> OutputState | None:
+    """Return the state of an output; None if the crawl has not begun it."""
+    file = folder / f"{key}.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=OutputState)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise CrawlError(
+            f"{file}, which tells how far an output is, cannot be read ({error}): remove it and "
+            "move the output away, and it is written again"
+        ) from error
 
 
 def read_states(folder: Path) -> list[OutputState]:
     """Return what is known of each output of a crawl, by their names."""
     files = sorted(folder.glob(f"*-{'[0-9a-f]' * 8}.json"))
-    states = [StateFile(folder, file.stem).read() for file in files]
+    states = [read_state(folder, file.stem) for file in files]
     return [state for state in states if state is not None]
 
 
@@ -120,13 +107,44 @@ def key_of(target: str) -> str:
     return f"{Path(target).name[:60]}-{xxhash.xxh3_64_hexdigest(target.encode())[:8]}"
 
 
-class FollowedOutput:
+class OutputLock:
+    """The lock of one output, among the states of the outputs; it ends with its process."""
+
+    def __init__(self, spec: OutputSpec) -> None:
+        self._spec = spec
+        self._file: int | None = None
+
+    def take(self) -> None:
+        """Be the only one that writes it; who was killed a moment ago may still be there."""
+        path = self._spec.folder / f"{self._spec.key}.lock"
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        give_up_at = time.monotonic() + LOCKED_FOR_S
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= give_up_at:
+                    raise CrawlError(
+                        f"another process is writing {self._spec.target}: wait for its end, or "
+                        "name another output"
+                    ) from error
+                time.sleep(0.05)
+            else:
+                return
+
+    def let_go(self) -> None:
+        """Let others write it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class ResumableOutput:
     """One output, with its state."""
 
     def __init__(self, spec: OutputSpec, start: int = 0) -> None:
         """Prepare; it begins after the result `start` if it is new."""
         self._spec = spec
-        self._file = StateFile(spec.folder, spec.key)
         self._start = start
         self._may_switch = kind_of_output(spec.target).is_table and not spec.is_of_pages
         self._output: Output | None = None
@@ -138,9 +156,9 @@ class FollowedOutput:
         """The number of the last result that was handed over."""
 
     @property
-    def kept(self) -> int:
+    def flushed(self) -> int:
         """The number of the last result that no crash takes away."""
-        return self._state.marks[0].number if self._state.marks else self._start
+        return self._state.written or self._start
 
     @property
     def follows_depths(self) -> bool:
@@ -167,19 +185,18 @@ class FollowedOutput:
 
     async def open(self, reader: CrawlReader) -> None:
         """Open it at the newest position whose result is still in the log; again if that failed."""
-        assert self._lock.is_held
         with self._explained():
             if self._output is not None:
                 self._output.close()
-            found = self._file.read() or self._state
-            if self._may_switch and found.holds == "records":
+            state = read_state(self._spec.folder, self._spec.key) or self._state
+            if self._may_switch and state.holds == "records":
                 self._spec = msgspec.structs.replace(self._spec, holds="records")
-            meant = {name: getattr(self._spec, name) for name in ("holds", "fields")}
-            if any(getattr(found, name) != one for name, one in meant.items()):
-                found = msgspec.structs.replace(found, marks=())  # other rows were written
+            holds, fields = self._spec.holds, self._spec.fields
+            if (state.holds, state.fields) != (holds, fields):  # other rows were written
+                state = msgspec.structs.replace(state, holds=holds, fields=fields, marks=())
             # From now on the file of that name may be ours, and on its way to become another.
-            self._state = msgspec.structs.replace(found, **meant, stamp=None)
-            self._file.write(self._state)
+            self._state = state
+            self._change_state(stamp=None)
             self._output = make_output(self._spec)
             await self._rewind(reader)
 
@@ -196,8 +213,7 @@ class FollowedOutput:
         self.number = self._start
 
     def _start_over(self) -> None:
-        self._state = msgspec.structs.replace(self._state, marks=())
-        self._file.write(self._state)
+        self._change_state(marks=())
         self._made.rewind(None)
 
     async def check(self, reader: CrawlReader) -> None:
@@ -238,12 +254,12 @@ class FollowedOutput:
         else:
             self.take(result, None)
 
-    def keep(self) -> None:
+    def flush(self) -> None:
         """Make durable what was taken, and note where that ends."""
         if self._last is not None:
             with self._explained():
                 self._mark(self._last)
-                self._file.write(self._state)
+                self._change_state()
 
     def _mark(self, last: Result) -> None:
         mark = Mark(
@@ -252,8 +268,15 @@ class FollowedOutput:
             settled_at=last.settled_at,
             position=self._made.flush(),
         )
-        self._state = self._state.marked(mark)
+        marks = (mark, *self._state.marks[: MARKS_KEPT - 1])
+        self._state = msgspec.structs.replace(self._state, marks=marks)
         self._last = None
+
+    def _change_state(self, **changes: object) -> None:
+        """Change the state, and store it; this outlasts a loss of power."""
+        self._state = msgspec.structs.replace(self._state, **changes)
+        content = msgspec.json.encode(self._state)
+        write_file(str(self._spec.folder), f"{self._spec.key}.json", [content], durable=True)
 
     def add_alias(self, url: Url, page_id: int) -> None:
         """Take a URL that leads to a page of another one, before it is finished."""
@@ -266,11 +289,9 @@ class FollowedOutput:
         with self._explained():
             if self._last is not None:
                 self._mark(self._last)
-            self._state = msgspec.structs.replace(self._state, is_placed=True)
-            self._file.write(self._state)
+            self._change_state(is_placed=True)
             report = self._made.finish(depths)
-            self._state = msgspec.structs.replace(self._state, stamp=Stamp.of(self._spec.path))
-            self._file.write(self._state)
+            self._change_state(stamp=Stamp.of(self._spec.path))
         self.close()
         return report
 
@@ -280,7 +301,7 @@ class FollowedOutput:
             with suppress(OSError, PositionLostError):
                 self._output.rewind(None)  # an archive may have several files
         self.close()
-        part = in_progress(self._spec.path)
+        part = self._spec.part
         if part.is_dir():
             shutil.rmtree(part)
         else:
@@ -306,5 +327,5 @@ class FollowedOutput:
 
 async def is_in_log(reader: CrawlReader, mark: Mark) -> bool:
     """Tell whether the result of a mark is still the one that was written."""
-    found = await reader.results(mark.number - 1, 1)
-    return bool(found) and mark.is_of(found[0])
+    results = await reader.results(mark.number - 1, 1)
+    return bool(results) and mark.is_of(results[0])

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from gossamer.model import Page
-from gossamer.modules.kept_pages import Reading
+from gossamer.modules.stored_pages import ParsedParts
 from gossamer.stores.url_record import Result
 
 _encode_row = msgspec.json.Encoder().encode
@@ -21,10 +21,10 @@ def _moment(page: Page) -> str:
 
 def _headers(page: Page) -> dict[str, str]:
     """Return the header; the values of a name that is there several times are joined by commas."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in page.headers.fields:
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        values[name] = f"{values[name]}, {value}" if name in values else value
+    return values
 
 
 FIELDS: Mapping[str, Callable[[Page], object]] = MappingProxyType(
@@ -86,9 +86,9 @@ def _start_of(name: str, row: bytes, fields: Sequence[str]) -> int:
     if NESTED.isdisjoint(fields[: fields.index(name)]):
         return row.index(b'"%b":' % name.encode())  # a text before it has no such quotes
     # What is nested has names of its own.
-    found = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
-    before = takewhile(lambda one: one[0] != name, found.items())
-    return 1 + sum(len(f'"{one}":,') + len(memoryview(value)) for one, value in before)
+    values = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
+    before = takewhile(lambda item: item[0] != name, values.items())
+    return 1 + sum(len(f'"{field}":,') + len(memoryview(value)) for field, value in before)
 
 
 def depth_in(row: bytes, fields: Sequence[str]) -> tuple[int, int]:
@@ -103,33 +103,29 @@ def depth_in(row: bytes, fields: Sequence[str]) -> tuple[int, int]:
 def with_depth(row: bytes, depth: int, fields: Sequence[str]) -> bytes:
     """Return a row with another depth, of the same length: a depth only gets smaller."""
     start, width = depth_in(row, fields)
-    return row[:start] + _padded(depth, width) + row[start + width :]
+    return row[:start] + str(depth).encode().ljust(width) + row[start + width :]
 
 
-def _padded(depth: int, width: int) -> bytes:
-    return str(depth).encode().ljust(width)
-
-
-class Carried(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class PrecomputedRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a result carries of its page."""
 
     fields: tuple[str, ...] = ()
     """Those of the row."""
     row: bytes = b""
     """The row of the page in a table; empty if no table is wished for."""
-    reading: Reading | None = None
+    parsed: ParsedParts | None = None
     """For outputs that are no tables."""
 
 
 _encode_carried = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Carried).decode
+_decode = msgspec.msgpack.Decoder(PrecomputedRow).decode
 
 
-def pack_carried(carried: Carried) -> bytes:
+def pack_row(carried: PrecomputedRow) -> bytes:
     """Return it as it travels in `Settlement.row`."""
     return _encode_carried(carried)
 
 
-def carried_by(result: Result) -> Carried:
+def precomputed_row(result: Result) -> PrecomputedRow:
     """Return what a result carries; nothing if it was dropped."""
-    return Carried() if result.row is None else _decode(result.row)
+    return PrecomputedRow() if result.row is None else _decode(result.row)

@@ -17,7 +17,7 @@ import msgspec
 
 from gossamer.model import Page
 from gossamer.model.errors import GossamerError
-from gossamer.outputs.contract import AddAlias, Output, OutputReport, OutputSpec
+from gossamer.outputs.contract import Output, OutputReport, OutputSpec
 from gossamer.stores.files import write_file
 from gossamer.stores.object_store import (
     NoObjectError,
@@ -74,16 +74,8 @@ class UploadedOutput:
     def __init__(self, local: Output, spec: OutputSpec) -> None:
         self._local = local
         self._spec = spec
-
-    @property
-    def follows_depths(self) -> bool:
-        """Whether it shows the depths of pages."""
-        return self._local.follows_depths
-
-    @property
-    def add_alias(self) -> AddAlias | None:
-        """What takes the aliases of pages, if it has a use for them."""
-        return self._local.add_alias
+        self.follows_depths = local.follows_depths
+        self.add_alias = local.add_alias
 
     def wants_page(self, result: Result) -> bool:
         """Tell whether it needs the page of a result."""

@@ -4,88 +4,48 @@ A row is a line of JSON. Where the file consists of such lines, it is its own jo
 finished, as `NAME.part`. Other formats are made from a compressed journal in the crawl's directory
 when the table is finished, because columns and their types are known only then; the journal stays,
 for a crawl that goes on.
+
+Rows have the depths that pages had when they were fetched. Where they stand is noted, so that the
+final ones can be put there when the table is finished.
 """
 
+import gzip
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
+import zstandard
 
 from gossamer.model import Page
-from gossamer.outputs.append_file import Journal, JournalPosition
-from gossamer.outputs.contract import (
-    Output,
-    OutputReport,
-    OutputSpec,
-    PositionLostError,
-    words_about_expired,
-)
-from gossamer.outputs.publish import in_progress, place
-from gossamer.outputs.rows import carried_by, depth_in, numbered, row_of, with_depth
+from gossamer.model.errors import CrawlError
+from gossamer.outputs.contract import OutputReport, OutputSpec, note_of_expired
+from gossamer.outputs.journal import AppendFile, Journal, JournalPosition
+from gossamer.outputs.rows import depth_in, numbered, precomputed_row, row_of, with_depth
+from gossamer.stores.files import publish
 from gossamer.stores.url_record import Result
 
-ENTRY = struct.Struct("<qqi")
-
-
-class ChangedDepth(msgspec.Struct, frozen=True, gc=False):
-    """A row whose depth is not the one that it shows."""
-
-    row: int
-    offset: int
-    """Where in the lines its depth stands."""
-    shown: int
-    depth: int
-
-
-class DepthNotes:
-    """The entries of one table."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._gathered = bytearray()
-
-    def open(self, rows: int) -> None:
-        """Cut it after so many rows; `PositionLostError` if it has fewer."""
-        self._gathered.clear()
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            if os.fstat(descriptor).st_size < rows * ENTRY.size:
-                raise PositionLostError
-            os.ftruncate(descriptor, rows * ENTRY.size)
-        finally:
-            os.close(descriptor)
-
-    def append(self, page_id: int, offset: int, depth: int) -> None:
-        """Note the depth of a row, and where it stands."""
-        self._gathered += ENTRY.pack(page_id, offset, depth)
-
-    def flush(self) -> None:
-        """Make the entries durable."""
-        if self._gathered:
-            with self._path.open("ab") as file:
-                file.write(self._gathered)
-                file.flush()
-                os.fsync(file.fileno())
-            self._gathered.clear()
-
-    def changed(self, depths: Sequence[int]) -> Iterator[ChangedDepth]:
-        """Yield the rows whose pages have come nearer since; `depths` goes by page numbers."""
-        with self._path.open("rb") as file:
-            row = 0
-            while piece := file.read(ENTRY.size * 4096):
-                for page_id, offset, shown in ENTRY.iter_unpack(piece):
-                    if page_id < len(depths) and 0 <= depths[page_id] < shown:
-                        yield ChangedDepth(row, offset, shown, depths[page_id])
-                    row += 1
-
+DEPTH_NOTE: Final = struct.Struct("<qqi")
+"""Of each row: the number of its page, where in the lines its depth stands, and that depth."""
+PACKING_LEVEL: Final = 6
+_MODULE: Final = b'"_module":'
 
 Convert = Callable[[OutputSpec, Callable[[], Iterator[bytes]], Path], None]
 """Writes a file, given the rows, as often as it wants to read them."""
 
+_decode = msgspec.json.Decoder(dict[str, object]).decode
 
-_MODULE = b'"_module":'
+
+class DepthChange(NamedTuple):
+    """A row whose depth is not the final one."""
+
+    row: int
+    offset: int
+    """Where in the lines its depth stands."""
+    before: int
+    depth: int
 
 
 class TablePosition(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +67,7 @@ class TableOutput:
         self._is_of_pages = spec.holds == "pages"
         self._has_number = "id" in spec.fields
         self.follows_depths = self._is_of_pages and "depth" in spec.fields
-        self._notes = DepthNotes(spec.folder / f"{spec.key}.depths")
+        self._depths = AppendFile(spec.folder / f"{spec.key}.depths")
         self._expired = 0
 
     def wants_page(self, result: Result) -> bool:
@@ -116,20 +76,21 @@ class TableOutput:
 
     def rewind(self, position: bytes | None) -> None:
         """Open the journal, and cut it."""
-        found = TablePosition()
+        at = TablePosition()
         if position is not None:
-            found = msgspec.json.decode(position, type=TablePosition)
+            at = msgspec.json.decode(position, type=TablePosition)
         if self.follows_depths:
-            self._notes.open(found.journal.rows)
-        self._journal.open(found.journal)
-        self._expired = found.expired
+            self._depths.open(at.journal.rows * DEPTH_NOTE.size)
+        self._journal.open(at.journal)
+        self._expired = at.expired
 
     def write(self, result: Result, page: Page | None) -> None:
         """Add the records of a result, or the row of its page."""
         if not self._is_of_pages:
             for record in result.records or ():
-                named = self._spec.names_modules
-                self._journal.append(_named(record.data, record.source) if named else record.data)
+                is_named = self._spec.names_modules
+                row = _with_module(record.data, record.source) if is_named else record.data
+                self._journal.append(row)
             return
         if result.page_id is None:
             return
@@ -143,33 +104,62 @@ class TableOutput:
             row = numbered(row, result.page_id, self._spec.fields)
         if self.follows_depths:
             start, width = depth_in(row, self._spec.fields)
-            depth = int(row[start : start + width])
-            self._notes.append(result.page_id, self._journal.offset + start, depth)
+            offset, depth = self._journal.offset + start, int(row[start : start + width])
+            self._depths.append(DEPTH_NOTE.pack(result.page_id, offset, depth))
         self._journal.append(row)
-
-    def _row(self, result: Result) -> bytes:
-        """Return the row that a result carries; empty if it has none with these fields."""
-        carried = carried_by(result)
-        return carried.row if carried.fields == self._spec.fields else b""
 
     def flush(self) -> bytes:
         """Make everything so far durable; return the position."""
-        self._notes.flush()
-        return msgspec.json.encode(
-            TablePosition(journal=self._journal.flush(), expired=self._expired)
-        )
+        self._depths.flush()
+        at = TablePosition(journal=self._journal.flush(), expired=self._expired)
+        return msgspec.json.encode(at)
 
     def close(self) -> None:
         """Leave it as it is."""
+        self._depths.close()
         self._journal.close()
 
-    def _report(self) -> OutputReport:
+    def _row(self, result: Result) -> bytes:
+        """Return the row that a result carries; empty if it has none with these fields."""
+        carried = precomputed_row(result)
+        return carried.row if carried.fields == self._spec.fields else b""
+
+    def _changes(self, depths: Sequence[int]) -> Iterator[DepthChange]:
+        """Yield the rows whose pages have come nearer since; `depths` goes by page numbers."""
+        if not self.follows_depths:
+            return
+        with self._depths.path.open("rb") as file:
+            row = 0
+            while piece := file.read(DEPTH_NOTE.size * 4096):
+                for page_id, offset, before in DEPTH_NOTE.iter_unpack(piece):
+                    if page_id < len(depths) and 0 <= depths[page_id] < before:
+                        yield DepthChange(row, offset, before, depths[page_id])
+                    row += 1
+
+    def _publish(self, *, replace: bool) -> OutputReport:
+        """Give the file its name; `replace`: what has that name is ours."""
+        part, target = self._spec.part, self._spec.path
+        if replace:
+            part.replace(target)
+        else:
+            try:
+                publish(str(part), str(target))
+            except FileExistsError as error:
+                raise CrawlError(
+                    f"{target} was made by somebody else meanwhile, and is left alone: move it "
+                    f"away and go on with the crawl; what was written is in {part.name} until then"
+                ) from error
+        folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
         return OutputReport(
             target=self._spec.target,
             items=self._journal.position.rows,
-            bytes=self._spec.path.stat().st_size,
+            bytes=target.stat().st_size,
             unit="row" if self._is_of_pages else "record",
-            note=words_about_expired(self._expired),
+            note=note_of_expired(self._expired),
         )
 
 
@@ -177,11 +167,11 @@ class LineTable(TableOutput):
     """A file of lines of JSON."""
 
     def __init__(self, spec: OutputSpec) -> None:
-        super().__init__(spec, Journal(in_progress(spec.path), packed=False))
+        super().__init__(spec, Journal(spec.part, packed=False))
 
     def rewind(self, position: bytes | None) -> None:
         """Make it a file in progress again, and cut it."""
-        target, part = self._spec.path, self._journal.path
+        target, part = self._spec.path, self._spec.part
         if target.exists() and part.exists() and target.samefile(part):
             target.unlink()  # we were killed while it got its name
         elif target.exists() and not part.exists():
@@ -189,15 +179,14 @@ class LineTable(TableOutput):
         super().rewind(position)
 
     def finish(self, depths: Sequence[int]) -> OutputReport:
-        """Put the depths right, in their places, and give the file its name."""
+        """Put the final depths in their places, and give the file its name."""
         self.flush()
-        for one in self._notes.changed(depths) if self.follows_depths else ():
-            piece = str(one.depth).encode().ljust(len(str(one.shown)))
-            self._journal.overwrite(one.offset, piece)
-        self._journal.flush()
-        self._journal.close()
-        place(self._journal.path, self._spec.path, replace=False)
-        return self._report()
+        for change in self._changes(depths):
+            width = len(str(change.before))  # a depth only gets smaller
+            self._journal.overwrite(change.offset, str(change.depth).encode().ljust(width))
+        self.flush()
+        self.close()
+        return self._publish(replace=False)
 
 
 class ConvertedTable(TableOutput):
@@ -216,24 +205,20 @@ class ConvertedTable(TableOutput):
     def finish(self, depths: Sequence[int]) -> OutputReport:
         """Make the file."""
         self.flush()
-        self._journal.close()
-        changed = {}
-        if self.follows_depths:
-            changed = {one.row: one.depth for one in self._notes.changed(depths)}
-        part = in_progress(self._spec.path)
+        self.close()
+        changed = {change.row: change.depth for change in self._changes(depths)}
+        part = self._spec.part
         part.unlink(missing_ok=True)  # it may be the file itself: we were killed as it got its name
         self._convert(self._spec, lambda: self._rows(changed), part)
-        place(part, self._spec.path, replace=self._is_ours)
-        return self._report()
+        return self._publish(replace=self._is_ours)
 
     def _rows(self, depths: dict[int, int]) -> Iterator[bytes]:
-        fields = self._spec.fields
         for number, row in enumerate(self._journal.lines()):
             depth = depths.get(number)
-            yield row if depth is None else with_depth(row, depth, fields)
+            yield row if depth is None else with_depth(row, depth, self._spec.fields)
 
 
-def _named(record: bytes, module: str) -> bytes:
+def _with_module(record: bytes, module: str) -> bytes:
     """Return a record with the module that it is from, instead of a field of that name."""
     if _MODULE in record:
         fields = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
@@ -243,46 +228,34 @@ def _named(record: bytes, module: str) -> bytes:
     return name + (b"," if len(record) > len(b"{}") else b"") + record[1:]
 
 
-def json_lines(spec: OutputSpec) -> Output:
-    """Make a file of lines of JSON."""
-    return LineTable(spec)
+def write_gzip(_: OutputSpec, rows: Callable[[], Iterator[bytes]], path: Path) -> None:
+    """Write the rows, compressed with gzip."""
+    with path.open("wb") as file:
+        with gzip.GzipFile("", "wb", PACKING_LEVEL, file, mtime=0) as packed:
+            packed.writelines(row + b"\n" for row in rows())
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def gzip_json_lines(spec: OutputSpec) -> Output:
-    """Make a file of lines of JSON, compressed with gzip."""
-    from gossamer.outputs.append_file import write_gzip  # noqa: PLC0415
-
-    return ConvertedTable(spec, write_gzip)
-
-
-def zstd_json_lines(spec: OutputSpec) -> Output:
-    """Make a file of lines of JSON, compressed with Zstandard."""
-    from gossamer.outputs.append_file import write_zstd  # noqa: PLC0415
-
-    return ConvertedTable(spec, write_zstd)
+def write_zstd(_: OutputSpec, rows: Callable[[], Iterator[bytes]], path: Path) -> None:
+    """Write the rows, compressed with Zstandard."""
+    compressor = zstandard.ZstdCompressor(level=PACKING_LEVEL)
+    with path.open("wb") as file:
+        with compressor.stream_writer(file, closefd=False) as packed:
+            for row in rows():
+                packed.write(row + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def comma_separated(spec: OutputSpec) -> Output:
-    """Make a CSV file."""
-    return ConvertedTable(spec, write_csv)
-
-
-def parquet(spec: OutputSpec) -> Output:
-    """Make a Parquet file."""
-    from gossamer.outputs.parquet import write_parquet  # noqa: PLC0415
-
-    return ConvertedTable(spec, write_parquet)
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet takes for a formula."""
-
-_decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def write_csv(spec: OutputSpec, rows: Callable[[], Iterator[bytes]], path: Path) -> None:
     """Write the rows; what is nested stands in its cell as JSON."""
-    columns = spec.fields if spec.holds == "pages" else columns_of(rows())
+    # The columns of records are in the order of their first appearance.
+    columns = spec.fields if spec.holds == "pages" else _columns_of(rows())
     safe = _safe if spec.csv_safe else str
     with path.open("w", encoding="utf-8", newline="") as file:
         if columns:
@@ -293,12 +266,11 @@ def write_csv(spec: OutputSpec, rows: Callable[[], Iterator[bytes]], path: Path)
         os.fsync(file.fileno())
 
 
-def columns_of(rows: Iterator[bytes]) -> tuple[str, ...]:
-    """Return the names of all columns, in the order of their first appearance."""
-    found: dict[str, None] = {}
+def _columns_of(rows: Iterator[bytes]) -> Sequence[str]:
+    names: dict[str, None] = {}
     for row in rows:
-        found |= dict.fromkeys(_decode(row))
-    return tuple(found)
+        names |= dict.fromkeys(_decode(row))
+    return tuple(names)
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -318,13 +290,9 @@ def _quoted(cell: str) -> str:
 
 
 def _cell(value: object, safe: Callable[[str], str]) -> str:
-    match value:
-        case None:
-            return ""
-        case str():
-            return safe(value)
-        case _:
-            return msgspec.json.encode(value).decode()
+    if value is None:
+        return ""
+    return safe(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _safe(text: str) -> str:

@@ -11,12 +11,11 @@ from gossamer.config import CrawlOptions
 from gossamer.config.options import DEFAULT_FIELDS
 from gossamer.model.errors import UsageError
 from gossamer.outputs.contract import OutputSpec
-from gossamer.outputs.publish import in_progress
 from gossamer.outputs.registry import check_library, kind_of_output
-from gossamer.outputs.resumable import Stamp, StateFile, key_of
+from gossamer.outputs.resumable import Stamp, key_of, read_state
 from gossamer.stores.object_store import S3_SCHEME
 
-WITHOUT_RECORDS = frozenset({"noop", "save", "stats"})
+WITHOUT_RECORDS = frozenset({"noop", "save"})
 """Built-in modules, which extract nothing."""
 
 
@@ -65,7 +64,9 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
 
     def specs(self, folder: Path) -> list[OutputSpec]:
         """Return what each output is to be; their states are in the folder."""
-        named = [one for one in self.modules if one.partition(":")[0] not in WITHOUT_RECORDS]
+        extracting = [
+            name for name in self.modules if name.partition(":")[0] not in WITHOUT_RECORDS
+        ]
         return [
             OutputSpec(
                 target=target,
@@ -75,7 +76,7 @@ class OutputWishes(msgspec.Struct, frozen=True, kw_only=True):
                 holds="records" if self.is_of_records else "pages",
                 fields=self.row_fields,
                 is_of_pages=bool(self.fields),
-                names_modules=len(named) > 1,
+                names_modules=len(extracting) > 1,
                 csv_safe=self.csv_safe,
                 warc_size=self.warc_size,
             )
@@ -96,9 +97,9 @@ def check_endings(targets: Sequence[str]) -> None:
     seen = set()
     for target in targets:
         check_library(target)
-        if (one := absolute(target)) in seen:
+        if absolute(target) in seen:
             raise UsageError(f"the output {target} is named twice: once is enough")
-        seen.add(one)
+        seen.add(absolute(target))
 
 
 def check_places(specs: Sequence[OutputSpec]) -> None:
@@ -117,15 +118,15 @@ def check_places(specs: Sequence[OutputSpec]) -> None:
 
 
 def _complaints(spec: OutputSpec) -> Iterator[str]:
-    path, part = spec.path, in_progress(spec.path)
+    path, part = spec.path, spec.part
     if not path.parent.is_dir():
         yield f"there is no directory {path.parent} for the output {path.name}: make it first"
     elif not os.access(path.parent, os.W_OK | os.X_OK):
         yield f"the directory {path.parent} cannot be written to: name another for {path.name}"
-    for one in (path, part):
-        if one.is_symlink():
-            yield f"{one} is a symbolic link, which Gossamer does not follow: remove it"
-    state = StateFile(spec.folder, spec.key).read()
+    for file in (path, part):
+        if file.is_symlink():
+            yield f"{file} is a symbolic link, which Gossamer does not follow: remove it"
+    state = read_state(spec.folder, spec.key)
     leave = "move it away, or name another output"
     if path.exists() and (state is None or not state.is_placed):
         unknown = "this crawl has no note of writing it, and an export with --new leaves none"

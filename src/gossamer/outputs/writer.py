@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.model import Page
-from gossamer.modules.kept_pages import read_page
+from gossamer.modules.stored_pages import read_page
 from gossamer.outputs.contract import OutputReport, OutputSpec
-from gossamer.outputs.resumable import FollowedOutput
-from gossamer.outputs.rows import carried_by
+from gossamer.outputs.resumable import ResumableOutput
+from gossamer.outputs.rows import precomputed_row
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import PageRecord, Result
 
@@ -22,7 +22,7 @@ BATCH = 200
 """How many results are read at once, at most."""
 BATCH_BYTES = 8_000_000
 """How large their rows may be together; if they are larger, fewer are read the next time."""
-KEEP_EVERY_S = 1.0
+FLUSH_EVERY_S = 1.0
 APART_S = 0.5
 
 
@@ -38,91 +38,91 @@ class OutputWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare; kept pages are read by the rules. New outputs begin after the result `start`."""
-        self._outputs = [FollowedOutput(spec, start) for spec in specs]
+        self._outputs = [ResumableOutput(spec, start) for spec in specs]
         self._rules = rules
         self._clock = clock
-        self._keep_at = clock() + KEEP_EVERY_S
+        self._flush_at = clock() + FLUSH_EVERY_S
         self.stopped = False
 
     @property
-    def kept(self) -> int:
+    def flushed(self) -> int:
         """The number of the last result that all outputs have for good."""
-        return min(one.kept for one in self._outputs)
+        return min(output.flushed for output in self._outputs)
 
     @property
     def number(self) -> int:
         """The number of the last result that all outputs were handed."""
-        return min(one.number for one in self._outputs)
+        return min(output.number for output in self._outputs)
 
     def lock(self) -> None:
         """Keep others from writing the outputs; to be called before the log is opened."""
-        for one in self._outputs:
-            one.lock()
+        for output in self._outputs:
+            output.lock()
 
     async def open(self, reader: CrawlReader) -> None:
         """Open each output where it was left."""
-        for one in self._outputs:
-            await one.open(reader)
+        for output in self._outputs:
+            await output.open(reader)
 
     async def follow(self, reader: CrawlReader) -> None:
         """Hand over what is new in the log, to its end as it is now, or until stopped."""
-        for one in self._outputs:
-            await one.check(reader)
+        for output in self._outputs:
+            await output.check(reader)
         limit = BATCH
         while not self.stopped and (results := await reader.results(self.number, limit)):
             for result in results:
                 await self._hand_over(result, reader)
-            read = sum(len(one.row or b"") for one in results)
+            read = sum(len(result.row or b"") for result in results)
             limit = max(1, limit // 4) if read > BATCH_BYTES else min(BATCH, 2 * limit)
-            self._keep_if_due()
+            self._flush_if_due()
             await asyncio.sleep(0)
-        self._keep_if_due()
+        self._flush_if_due()
 
     async def _hand_over(self, result: Result, reader: CrawlReader) -> None:
-        takers = [one for one in self._outputs if one.number < result.number]
+        takers = [output for output in self._outputs if output.number < result.number]
         page: Page | None = None
-        if result.page_id is not None and any(one.wants_page(result) for one in takers):
+        if result.page_id is not None and any(output.wants_page(result) for output in takers):
             record = await reader.page(result.page_id)
             if record is not None and _was_visited_since(record, result):
-                for one in takers:  # the result of that visit has the page
-                    one.skip(result)
+                for output in takers:  # the result of that visit has the page
+                    output.skip(result)
                 return
             if record is not None:
-                reading = carried_by(result).reading
-                page = await read_page(reader, record, self._rules, reading)
-        for one in takers:
-            one.take(result, page)
+                parsed = precomputed_row(result).parsed
+                page = await read_page(reader, record, self._rules, parsed)
+        for output in takers:
+            output.take(result, page)
 
-    def _keep_if_due(self) -> None:
-        if self._clock() >= self._keep_at:
-            self.keep()
+    def _flush_if_due(self) -> None:
+        if self._clock() >= self._flush_at:
+            self.flush()
 
-    def keep(self) -> None:
+    def flush(self) -> None:
         """Make everything durable that was handed over."""
-        for one in self._outputs:
-            one.keep()
-        self._keep_at = self._clock() + KEEP_EVERY_S
+        for output in self._outputs:
+            output.flush()
+        self._flush_at = self._clock() + FLUSH_EVERY_S
 
     async def finish(self, reader: CrawlReader) -> list[OutputReport]:
         """Complete every output; they can be opened again, and go on."""
         depths: Sequence[int] = ()
-        if any(one.follows_depths for one in self._outputs):
+        if any(output.follows_depths for output in self._outputs):
             depths = await _read_depths(reader)
-        if takers := [one for one in self._outputs if one.takes_aliases]:
+        if takers := [output for output in self._outputs if output.takes_aliases]:
             async for url, page_id in reader.aliases():
-                for one in takers:
-                    one.add_alias(url, page_id)
-        return [one.finish(depths) for one in self._outputs]
+                for output in takers:
+                    output.add_alias(url, page_id)
+        return [output.finish(depths) for output in self._outputs]
 
     def discard(self) -> None:
         """Remove the outputs, which are not finished."""
-        for one in self._outputs:
-            one.discard()
+        for output in self._outputs:
+            output.discard()
 
     def close(self) -> None:
         """Leave the outputs as they are."""
-        for one in self._outputs:
-            one.close()
+        for output in self._outputs:
+            output.close()
 
 
 def _was_visited_since(page: PageRecord, result: Result) -> bool:

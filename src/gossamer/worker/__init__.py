@@ -2,6 +2,6 @@
 
 `loop.Worker` leases tasks and has many of them in progress; `pipeline.Pipeline` takes one task
 along the whole path: robots (`RobotsCheck`), download (`PageFetcher`), parse, duplicate?, modules,
-links (`PageKeeper`), settle (`Settler`). Nothing is imported here: the coordinator needs little of
+links (`PageStorer`), settle (`Settler`). Nothing is imported here: the coordinator needs little of
 this room, and not the libraries of the rest.
 """

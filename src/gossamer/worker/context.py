@@ -1,24 +1,42 @@
 """What the workers of one process work with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from gossamer.content.page_parser import Analyser, AnalysisRules
 from gossamer.download.client import Client
-from gossamer.frontier.contract import FrontierClient, Settlement
-from gossamer.model import Event, Response
+from gossamer.frontier.contract import FrontierClient
+from gossamer.model import Event, Page, Response
+from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy.failures import RETRIES
 from gossamer.stores.body_writer import BodyWriter
-from gossamer.worker.cookies import CookieJars
-from gossamer.worker.crash_note import PagesInHand
 from gossamer.worker.fetched_page import PageRows
-from gossamer.worker.hooks import Modules
+from gossamer.worker.in_flight import InFlightPages
 from gossamer.worker.link_filter import LinkFilter
+from gossamer.worker.requests import CookieJars
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.settlements import HostFailures
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
+
+
+class Modules(Protocol):
+    """The modules, as the page path sees them."""
+
+    @property
+    def hooks(self) -> Hooks:
+        """Which hooks any of the modules has."""
+
+    async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
+        """Show a page to every module, with the links that are about to be followed."""
+
+    async def finished(self, end: FinishedUrl) -> Delivered:
+        """Tell how a URL has ended; return what was extracted."""
+
+    async def depth_changed(self, page_id: int, depth: int) -> None:
+        """Tell the final depth of a page that was shown with a larger one."""
 
 
 class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +57,7 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     sitemaps: SitemapReader | None = None
     """None: there are none."""
     analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
-    in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
+    in_flight: InFlightPages = msgspec.field(default_factory=InFlightPages)
     """The pages that are read and shown to modules just now."""
     failures: HostFailures = msgspec.field(default_factory=HostFailures)
     """Why hosts last failed."""
@@ -58,15 +76,3 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     """Writes the bodies of pages; None: the store keeps them."""
     traps: TrapWatch | None = None
     """None: nothing is taken for a trap."""
-
-
-def with_body_written(settlement: Settlement, writer: BodyWriter | None) -> Settlement:
-    """Return a settlement that refers to the body of its page, which is written; only once."""
-    page = settlement.page
-    if writer is None or page is None or writer.has_written(page.content):
-        return settlement
-    url_id = settlement.task.url_id
-    reference = writer.append(page.content, url_id, page.fetched_at, page.digest)
-    return msgspec.structs.replace(
-        settlement, page=msgspec.structs.replace(page, content=reference)
-    )

@@ -1,54 +1,96 @@
-"""A page that was fetched, as modules see it and as a store keeps it."""
+"""A fetched page: parsed, as modules see it, as it is stored, and as outputs want it.
+
+Large pages are read in a thread, one at a time, so that a worker's requests go on meanwhile.
+"""
+
+import asyncio
+import ctypes
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Final, TypeVar
 
 from gossamer.content.lazy_document import LazyDocument
-from gossamer.content.page_parser import Analysis, header_language
+from gossamer.content.page_parser import (
+    Analyser,
+    Analysis,
+    RawPage,
+    header_language,
+)
+from gossamer.content.similarity import own_sample
 from gossamer.frontier.contract import Claim, KeptPage, Task
 from gossamer.model import Page, Response
 from gossamer.modules.contract import Delivered
-from gossamer.modules.kept_pages import Reading
-from gossamer.outputs.rows import Carried, pack_carried, row_of
+from gossamer.modules.stored_pages import ParsedParts
+from gossamer.outputs.rows import PrecomputedRow, pack_row, row_of
 from gossamer.stores.bodies import ContentPacker
 
+T = TypeVar("T")
 
-class PageRows:
-    """Makes what outputs want of pages while these are at hand, as long as one wants it.
+LARGE_BYTES: Final = 200_000
+"""A page of this size takes about ten milliseconds; a hostile one of 10 MB takes a second."""
+HUGE_BYTES: Final = 1_000_000
+"""After a page of this size memory is given back."""
+UNUSED_BYTES: Final = 8_000_000
+"""By how much a process may grow before it checks whether it needs all of that."""
 
-    What is not made here is made by whoever writes the output, from the page as it is kept.
-    """
 
-    def __init__(
-        self,
-        fields: tuple[str, ...] = (),
-        *,
-        always: bool = False,
-        with_readings: bool = False,
-    ) -> None:
-        """Prepare; without `always` tables hold records as soon as there are any."""
-        self._fields = fields
-        self._always = always
-        self._with_readings = with_readings
+class PageProcessor:
+    """Parses, compares and packs pages; the thread is there from the first large one on."""
 
-    @property
-    def are_wanted(self) -> bool:
-        """Whether an output may want them."""
-        return bool(self._fields) or self._with_readings
+    def __init__(self, analyser: Analyser) -> None:
+        self._analyser = analyser
+        self._analyser_of_thread = Analyser(analyser.rules)  # its cache of links is for one thread
+        self._packer, self._packer_of_thread = ContentPacker(), ContentPacker()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large-pages")
 
-    @property
-    def have_links(self) -> bool:
-        """Whether they are made of the page's links, too."""
-        return self._with_readings or "links" in self._fields
+    async def analyse(self, page: RawPage, *, with_wording: bool = False) -> Analysis:
+        """Return the analysis of a page."""
+        if len(page.body) <= LARGE_BYTES:
+            return self._analyser.analyse(page, with_wording=with_wording)
+        return await self._in_thread(partial(self._analyse_large, page, with_wording=with_wording))
 
-    def give_way_to(self, delivered: Delivered) -> bool:
-        """Tell whether nothing is wanted any more, because tables hold records."""
-        if delivered.given is not None and not self._always:
-            self._fields = ()
-        return not self.are_wanted
+    async def own_sample(self, body: bytes, content_type: str | None) -> bytes:
+        """Return the sample of the own content of a page."""
+        if len(body) <= LARGE_BYTES:
+            return own_sample(body, content_type)
+        return await self._in_thread(partial(own_sample, body, content_type))
 
-    def pack(self, page: Page, parsed: Analysis) -> bytes:
-        """Return what the result of a page carries; the text is that of the tree read for links."""
-        row = row_of(page, self._fields, parsed.text) if self._fields else b""
-        reading = Reading(page.links, page.language) if self._with_readings else None
-        return pack_carried(Carried(self._fields, row, reading))
+    async def stored(self, response: Response, parsed: Analysis, fetched_at: float) -> KeptPage:
+        """Return a page as it is stored, without its number."""
+        if len(response.body) <= LARGE_BYTES:
+            return stored_page(self._packer, response, parsed, fetched_at)
+        packer = self._packer_of_thread
+        return await self._in_thread(partial(stored_page, packer, response, parsed, fetched_at))
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    def _analyse_large(self, page: RawPage, *, with_wording: bool) -> Analysis:
+        analysis = self._analyser_of_thread.analyse(page, with_wording=with_wording)
+        if len(page.body) > HUGE_BYTES:
+            give_back_memory()
+        return analysis
+
+
+def stored_page(
+    packer: ContentPacker, response: Response, parsed: Analysis, fetched_at: float
+) -> KeptPage:
+    """Return the page as the frontier stores it, without its number."""
+    content = packer.pack(
+        response.body, response.exchange, coding=response.coding, wire_body=response.wire_body
+    )
+    return KeptPage(
+        page_id=0,
+        size=len(response.body),
+        digest=parsed.digest,
+        content=content,
+        content_type=response.headers.get("content-type") or "",
+        encoding=parsed.encoding,
+        title=parsed.title,
+        fetched_at=fetched_at,
+    )
 
 
 def shown_page(
@@ -62,7 +104,7 @@ def shown_page(
 ) -> Page:
     """Return the page as modules see it, under the number that it has claimed.
 
-    Whoever does not look at its links saves a tenth of what parsing it took.
+    Without its links it takes a tenth less of what parsing it took.
     """
     assert claim.page_id is not None
     content_type = response.headers.get("content-type")
@@ -90,20 +132,65 @@ def shown_page(
     )
 
 
-def kept_page(
-    packer: ContentPacker, response: Response, parsed: Analysis, fetched_at: float
-) -> KeptPage:
-    """Return the page as it is kept, without its number."""
-    content = packer.pack(
-        response.body, response.exchange, coding=response.coding, wire_body=response.wire_body
-    )
-    return KeptPage(
-        page_id=0,
-        size=len(response.body),
-        digest=parsed.digest,
-        content=content,
-        content_type=response.headers.get("content-type") or "",
-        encoding=parsed.encoding,
-        title=parsed.title,
-        fetched_at=fetched_at,
-    )
+class PageRows:
+    """Makes what outputs want of pages while these are at hand, as long as one wants it.
+
+    What is not made here is made by whoever writes the output, from the stored page.
+    """
+
+    def __init__(
+        self, fields: tuple[str, ...] = (), *, always: bool = False, with_parsed: bool = False
+    ) -> None:
+        """Prepare; without `always` tables hold records as soon as there are any."""
+        self._fields = fields
+        self._always = always
+        self._with_parsed = with_parsed
+
+    @property
+    def are_wanted(self) -> bool:
+        """Whether an output may want them."""
+        return bool(self._fields) or self._with_parsed
+
+    @property
+    def have_links(self) -> bool:
+        """Whether they are made of the page's links, too."""
+        return self._with_parsed or "links" in self._fields
+
+    def give_way_to(self, delivered: Delivered) -> bool:
+        """Tell whether nothing is wanted any more, because tables hold records."""
+        if delivered.given is not None and not self._always:
+            self._fields = ()
+        return not self.are_wanted
+
+    def pack(self, page: Page, parsed: Analysis) -> bytes:
+        """Return what the result of a page carries; the text is that of the tree read for links."""
+        row = row_of(page, self._fields, parsed.text) if self._fields else b""
+        parts = ParsedParts(page.links, page.language) if self._with_parsed else None
+        return pack_row(PrecomputedRow(self._fields, row, parts))
+
+
+def give_back_memory() -> None:
+    """Give the system back what is not in use; it takes some milliseconds, without the GIL."""
+    with suppress(OSError, AttributeError):  # another C library, which has no such thing
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class UnusedMemory:
+    """Says when memory is to be given back: when the process has grown since the last time.
+
+    What it grew by may be in use; then it has to grow as much again before the next time.
+    """
+
+    def __init__(self) -> None:
+        self._least: int | None = None
+        """What the process held after the last time, or less."""
+
+    def is_due(self, resident: int) -> bool:
+        """Tell whether a process that holds this many bytes is to give back what it can."""
+        if self._least is None or resident < self._least:
+            self._least = resident
+        return resident - self._least > UNUSED_BYTES
+
+    def given_back(self, resident: int) -> None:
+        """Note what the process holds after it gave back what it could."""
+        self._least = resident

@@ -1,4 +1,4 @@
-"""Links of a page, made ready for the store: in scope, with everything they are filed under."""
+"""The links of a page that are in scope, each with the key, host and domain of its URL."""
 
 import asyncio
 from collections import OrderedDict
@@ -71,16 +71,14 @@ class LinkFilter:
         if of_seed:
             link = self.file(url)
             return [link] if self._scope.judge(link.url, is_seed=True) else []
-        target = self.judge(url)
-        return [target] if target is not None else []
+        return [target] if (target := self.judge(url)) is not None else []
 
     def judge(self, url: Url, *, remember: bool = True) -> Link | None:
         """Return what the URL is filed under; None if it is out of scope."""
-        known = self._links
-        return known[url] if url in known else self._judge(url, remember=remember)
+        return self._links[url] if url in self._links else self._judge(url, remember=remember)
 
     def is_same(self, url: Url, other: Url) -> bool:
-        """Tell whether two URLs are spellings of one, so that the store knows them as one."""
+        """Tell whether two URLs are spellings of one, so that the frontier knows them as one."""
         return self.file(url).key == self.file(other).key
 
     def file(self, url: Url) -> Link:

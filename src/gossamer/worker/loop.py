@@ -2,22 +2,23 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from gossamer.frontier.contract import HostFeedback, ReturnedTask, Settled, Task
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.lease_guard import LeaseGuard, still_held
+from gossamer.worker.in_flight import LeaseGuard, still_held
 from gossamer.worker.pipeline import Pipeline
 
 MOST_SETTLING = 16
-"""How many tasks that the store was told of, and has not answered, do not count for the slots."""
+"""How many settlements that are not answered yet take no slot."""
 RENEWALS = 4
 """How often a lease is renewed in the time that it holds."""
 
 
 class Worker:
-    """Takes tasks from the store until it is stopped.
+    """Takes tasks from the frontier until it is stopped.
 
-    `wake` is to be called when there may be something new for it; it looks by itself when one of
+    `wake` is to be called when there may be something new for it; it checks by itself when one of
     its tasks ends and when the next of its hosts may be asked.
     """
 
@@ -25,8 +26,6 @@ class Worker:
         self, number: int, context: WorkerContext, slots: int, on_settled: Callable[[], None]
     ) -> None:
         self.number = number
-        self.begun = 0
-        """How many tasks it has taken so far."""
         self._context = context
         self._slots = slots
         self._pipeline = Pipeline(context)
@@ -41,15 +40,8 @@ class Worker:
         """What broke us, rather than its page."""
         self._left: list[LeaseGuard] = []
         """What was broken off, to be given back."""
-        self._starved = False
-
-    def __repr__(self) -> str:
-        return f"<Worker {self.number}: {self._in_progress} of {self._slots} slots in use>"
-
-    @property
-    def starved(self) -> bool:
+        self.starved = False
         """Whether it waits for others to return what they have set aside of the budgets."""
-        return self._starved
 
     def wake(self) -> None:
         """Check whether there is something to do."""
@@ -88,17 +80,17 @@ class Worker:
         """Work until stopped; give back what is in progress if cancelled."""
         await self._context.store.join(self.number, self._context.clock())
         leasing, renewal = asyncio.create_task(self._lease()), asyncio.create_task(self._renew())
-        for one in (leasing, renewal):
-            one.add_done_callback(lambda _: self._changed.set())
+        for helper in (leasing, renewal):
+            helper.add_done_callback(lambda _: self._changed.set())
         try:
             while not (leasing.done() and not self._tasks):
                 self._changed.clear()
                 await self._changed.wait()
                 if self._error is not None and not self._is_leaving:
                     raise self._error
-                for one in (leasing, renewal):
-                    if one.done():
-                        one.result()
+                for helper in (leasing, renewal):
+                    if helper.done():
+                        helper.result()
         finally:
             leasing.cancel()
             renewal.cancel()
@@ -127,18 +119,17 @@ class Worker:
                 self._on_settled()
             if len(leased.tasks) < free:  # that is all for now
                 # A host that may be asked and is not handed out waits for a budget.
-                self._starved = leased.wake_at is not None and leased.wake_at <= now
-                return None if self._starved else leased.wake_at
-        self._starved = False
+                self.starved = leased.wake_at is not None and leased.wake_at <= now
+                return None if self.starved else leased.wake_at
+        self.starved = False
         return None
 
     def _guard(self, task: Task, leased_at: float) -> LeaseGuard:
         context = self._context
         until = leased_at + context.lease_s
-        return LeaseGuard(task, until, context.clock, context.in_hand.note.add_received)
+        return LeaseGuard(task, until, context.clock, context.in_flight.note.add_received)
 
     def _begin(self, guard: LeaseGuard) -> None:
-        self.begun += 1
         guard.on_settling = self._news.set
         work = asyncio.create_task(self._pipeline.work(guard))
         self._tasks[work] = guard
@@ -160,11 +151,9 @@ class Worker:
     async def _wait(self, wake_at: float | None) -> None:
         """Wait for news, at most until then."""
         timeout = None if wake_at is None else max(0.0, wake_at - self._context.clock())
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._news.wait()
-        except TimeoutError:
-            pass
 
     async def _renew(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Keeping a page: it claims its number, the modules see it, and it is settled with its links."""
+"""A parsed page: it claims its number, modules see it, and it is settled with its links."""
 
 import asyncio
 import time
@@ -13,31 +13,35 @@ from gossamer.download.body import CodingError
 from gossamer.frontier.contract import (
     THIS_PAGE,
     Claim,
-    FrontierClient,
     HostFeedback,
     Link,
     ReturnedTask,
     Settled,
     Settlement,
-    StoredBody,
     Task,
     as_claimed,
 )
 from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.model.errors import CrawlError
 from gossamer.model.names import Sketch
+from gossamer.modules.contract import FollowedLink
 from gossamer.stores.bodies import BodyReader, read_content
 from gossamer.worker import settlements
-from gossamer.worker.context import WorkerContext, with_body_written
-from gossamer.worker.events import tell_end, tell_page
-from gossamer.worker.fetched_page import shown_page
-from gossamer.worker.hooks import end_of, offered, with_delivered
-from gossamer.worker.large_pages import LargePages
-from gossamer.worker.lease_guard import LeaseGuard, still_held
+from gossamer.worker.context import WorkerContext
+from gossamer.worker.events import emit_end, emit_page, end_of
+from gossamer.worker.fetched_page import PageProcessor, shown_page
+from gossamer.worker.in_flight import LeaseGuard, still_held
+from gossamer.worker.link_filter import LinkFilter
+
+PATIENCE_S: Final = 5.0
+"""How long to wait for a page that others have claimed and not settled, because its modules are
+slow. Without its body the two are taken for different pages."""
+_FIRST_PAUSE_S: Final = 0.01
+_LONGEST_PAUSE_S: Final = 0.25
 
 
 class Settler:
-    """Records in the store what came of tasks."""
+    """Tells the frontier what came of tasks."""
 
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
@@ -56,10 +60,10 @@ class Settler:
         guard.begin_settling()
         settled = await context.store.settle(settlement, context.clock())
         if context.watch is not None and settled.accepted and settlement.page is None:
-            tell_end(context.watch, settlement, settled)
+            emit_end(context.watch, settlement, settled)
         return settled
 
-    async def keep(
+    async def claim_and_settle(
         self, guard: LeaseGuard, settlement: Settlement, sketch: Sketch | None
     ) -> Settled:
         """Record a page that nobody has to see under its number: it claims that in one call."""
@@ -76,14 +80,14 @@ class Settler:
     ) -> None:
         """Give a task back undone; `short`: what it was allowed to receive was too little."""
         # If others have a part of the budget, there may be enough of it the next time.
-        returned = ReturnedTask(guard.allowance.received, short and guard.task.is_last_of_budget)
-        store, now = self._context.store, self._context.clock()
-        await store.release(guard.task, feedback, now, returned)
+        receipt = ReturnedTask(guard.allowance.received, short and guard.task.is_last_of_budget)
+        context = self._context
+        await context.store.release(guard.task, feedback, context.clock(), receipt)
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
         """Tell with each visit what was received, and which pause its host asked for.
 
-        A store may forget that pause. Why the host failed is remembered here.
+        The frontier may forget that pause. Why the host failed is remembered here.
         """
         self._context.failures.note(settlement)
         received, feedback = guard.allowance.received, settlement.feedback
@@ -93,62 +97,16 @@ class Settler:
         return msgspec.structs.replace(settlement, received=received, feedback=feedback)
 
 
-PATIENCE_S: Final = 5.0
-"""How long to wait for a page that others have claimed and not settled, because its modules are
-slow. Without its body the two are taken for different pages."""
-_FIRST_PAUSE_S: Final = 0.01
-_LONGEST_PAUSE_S: Final = 0.25
+class PageStorer:
+    """Stores the pages that repeat no other."""
 
-
-async def read_own_contents(
-    store: FrontierClient,
-    bodies: BodyReader,
-    large_pages: LargePages,
-    response: Response,
-    unread: tuple[int, ...],
-) -> dict[int, bytes]:
-    """Return the samples of own contents: this page's, and those of others that can be read."""
-    sample = large_pages.own_sample
-    own = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
-    if not own[THIS_PAGE]:
-        return own  # it is similar to none of them
-    for number in unread:
-        if number != THIS_PAGE:
-            stored = await _settled_body(store, number)
-            body = await _first_bytes(bodies, stored)
-            if body is not None:
-                own[number] = await sample(body, stored.content_type)
-    return own
-
-
-async def _settled_body(store: FrontierClient, number: int) -> StoredBody:
-    """Return the body of a page as soon as it is kept."""
-    give_up_at, pause_s = time.monotonic() + PATIENCE_S, _FIRST_PAUSE_S
-    while (stored := await store.stored_body(number)).claimed and time.monotonic() < give_up_at:
-        await asyncio.sleep(pause_s)
-        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-    return stored
-
-
-async def _first_bytes(bodies: BodyReader, stored: StoredBody) -> bytes | None:
-    if stored.content is None:
-        return None
-    try:
-        return read_content(await bodies.read(stored.content)).first(MAX_OWN_BYTES)
-    except (CodingError, CrawlError):  # it is damaged, which `verify` tells, or out of reach
-        return None
-
-
-class PageKeeper:
-    """Keeps the pages that repeat no other."""
-
-    def __init__(self, context: WorkerContext, settler: Settler, large_pages: LargePages) -> None:
+    def __init__(self, context: WorkerContext, settler: Settler, reader: PageProcessor) -> None:
         self._context = context
         self._settler = settler
-        self._large_pages = large_pages
+        self._reader = reader
         self._bodies = BodyReader(context.store.metadata)
 
-    async def keep(
+    async def store(
         self,
         guard: LeaseGuard,
         response: Response,
@@ -156,7 +114,7 @@ class PageKeeper:
         feedback: HostFeedback,
         links: Sequence[Link] | None,
     ) -> Settled | None:
-        """Keep a page with its links, or settle it as a repetition; None: its lease is lost.
+        """Store a page with its links, or settle it as a repetition; None: its lease is lost.
 
         If `links` is None, they are not to be followed.
         """
@@ -165,26 +123,26 @@ class PageKeeper:
             task=task,
             outcome=Outcome.FETCHED,
             cause=Cause.NO_MARKERS if parsed.markers_missing else None,
-            detail=settlements.words_about_links(parsed),
+            detail=settlements.unfollowed_links_detail(parsed),
             status=response.status,
             size=len(response.body),
-            page=await self._large_pages.kept(response, parsed, feedback.ended),
+            page=await self._reader.stored(response, parsed, feedback.ended),
             links=links or (),
             feedback=feedback,
         )
-        unread: tuple[int, ...] = ()
+        unread: Sequence[int] = ()
         hooks = context.modules.hooks
         if context.watch is None and not hooks.pages and not hooks.ends:  # nobody has to see it
             settlement = self._with_row(settlement, response, parsed)
-            settlement = with_body_written(settlement, context.bodies)
-            settled = await self._settler.keep(guard, settlement, parsed.sketch)
+            settlement = self._with_body_written(settlement)
+            settled = await self._settler.claim_and_settle(guard, settlement, parsed.sketch)
             if not settled.unread:
                 return settled
             unread = settled.unread
         asked_at = context.clock()
         claim = await self._claim(task, response, parsed, unread)
-        store, clock, lease_s = context.store, context.clock, context.lease_s
-        if claim.lost or not await still_held(store, [task], asked_at, clock, lease_s):
+        held = await still_held(context.store, [task], asked_at, context.clock, context.lease_s)
+        if claim.lost or not held:
             return None
         settlement = as_claimed(settlement, claim, similar_links=context.similar_links)
         if claim.page_id is None:
@@ -197,22 +155,11 @@ class PageKeeper:
             has_links = True
         watch, link_filter, follow = context.watch, context.link_filter, links is not None
         if watch is not None and has_links and task.depth != context.max_depth:
-            tell_page(watch, settlement, parsed, link_filter, settled, follow=follow)
+            emit_page(watch, settlement, parsed, link_filter, settled, follow=follow)
         return settled
 
-    def _with_row(self, settlement: Settlement, response: Response, parsed: Analysis) -> Settlement:
-        """Return the settlement of a page without a number yet, with what outputs want of it."""
-        rows, page = self._context.rows, settlement.page
-        if not rows.are_wanted or page is None:
-            return settlement
-        shown = shown_page(
-            *(Claim(page_id=0), settlement.task, response, parsed, page.fetched_at),
-            with_links=rows.have_links,
-        )
-        return msgspec.structs.replace(settlement, row=rows.pack(shown, parsed))
-
     async def _claim(
-        self, task: Task, response: Response, parsed: Analysis, unread: tuple[int, ...]
+        self, task: Task, response: Response, parsed: Analysis, unread: Sequence[int]
     ) -> Claim:
         """Claim a number for the page; one that looks similar to others is compared with them."""
         store, clock = self._context.store, self._context.clock
@@ -221,8 +168,36 @@ class PageKeeper:
             if not claim.unread:
                 return claim
             unread = claim.unread
-        own = await read_own_contents(store, self._bodies, self._large_pages, response, unread)
-        return await store.claim(task, parsed.digest, parsed.sketch, clock(), own)
+        samples = await self._read_own_contents(response, unread)
+        return await store.claim(task, parsed.digest, parsed.sketch, clock(), samples)
+
+    async def _read_own_contents(
+        self, response: Response, unread: Sequence[int]
+    ) -> dict[int, bytes]:
+        """Return the samples of own contents: this page's, and those of others that can be read."""
+        sample = self._reader.own_sample
+        samples = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
+        if not samples[THIS_PAGE]:
+            return samples  # it is similar to none of them
+        for number in unread:
+            if number != THIS_PAGE and (body := await self._stored_body(number)) is not None:
+                samples[number] = await sample(*body)
+        return samples
+
+    async def _stored_body(self, number: int) -> tuple[bytes, str | None] | None:
+        """Return how the body of a page begins, as soon as it is stored, and its content type."""
+        ask, pause_s = self._context.store.stored_body, _FIRST_PAUSE_S
+        give_up_at = time.monotonic() + PATIENCE_S
+        while (stored := await ask(number)).claimed and time.monotonic() < give_up_at:
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        if stored.content is None:
+            return None
+        try:
+            content = read_content(await self._bodies.read(stored.content))
+            return content.first(MAX_OWN_BYTES), stored.content_type
+        except (CodingError, CrawlError):  # it is damaged, which `verify` tells, or out of reach
+            return None
 
     async def _deliver(
         self,
@@ -241,10 +216,45 @@ class PageKeeper:
         if claim.again:
             await context.store.commit()  # so that after a crash this version is known to be void
         page = shown_page(claim, task, response, parsed, settlement.page.fetched_at)
-        chosen = offered(settlement.links) if context.modules.hooks.links else ()
-        delivered = await context.modules.deliver(page, chosen)
-        settlement = with_delivered(settlement, delivered, context.link_filter)
-        if not context.rows.give_way_to(delivered):
-            row = context.rows.pack(page, parsed)
-            settlement = msgspec.structs.replace(settlement, row=row)
-        return with_body_written(settlement, context.bodies)
+        offered = [FollowedLink(link.url) for link in settlement.links]
+        delivered = await context.modules.deliver(
+            page, offered if context.modules.hooks.links else ()
+        )
+        links = settlement.links
+        if delivered.links is not None:
+            links = _links_in_scope(delivered.links, context.link_filter)
+        row = None if context.rows.give_way_to(delivered) else context.rows.pack(page, parsed)
+        return self._with_body_written(
+            msgspec.structs.replace(settlement, records=delivered.given, links=links, row=row)
+        )
+
+    def _with_row(self, settlement: Settlement, response: Response, parsed: Analysis) -> Settlement:
+        """Return the settlement of a page without a number yet, with what outputs want of it."""
+        rows, task, page = self._context.rows, settlement.task, settlement.page
+        if not rows.are_wanted or page is None:
+            return settlement
+        claim, fetched_at, with_links = Claim(page_id=0), page.fetched_at, rows.have_links
+        shown = shown_page(claim, task, response, parsed, fetched_at, with_links=with_links)
+        return msgspec.structs.replace(settlement, row=rows.pack(shown, parsed))
+
+    def _with_body_written(self, settlement: Settlement) -> Settlement:
+        """Return a settlement that refers to the body of its page, which is written; only once."""
+        writer, page = self._context.bodies, settlement.page
+        if writer is None or page is None or writer.has_written(page.content):
+            return settlement
+        url_id = settlement.task.url_id
+        reference = writer.append(page.content, url_id, page.fetched_at, page.digest)
+        page = msgspec.structs.replace(page, content=reference)
+        return msgspec.structs.replace(settlement, page=page)
+
+
+def _links_in_scope(links: Sequence[FollowedLink], link_filter: LinkFilter) -> list[Link]:
+    """Return those of the chosen links that are in scope; of one chosen twice the first counts."""
+    chosen: dict[bytes, Link] = {}
+    for followed in links:
+        link = link_filter.judge(followed.url)
+        if link is not None and followed.score is not None:
+            link = msgspec.structs.replace(link, score=float(followed.score))
+        if link is not None:
+            chosen.setdefault(link.key, link)
+    return list(chosen.values())

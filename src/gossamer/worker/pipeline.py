@@ -15,11 +15,11 @@ from gossamer.policy import may_follow
 from gossamer.policy.traps import CLEAR
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.large_pages import LARGE_BYTES, LargePages
-from gossamer.worker.lease_guard import LeaseGuard, LeaseLostError
-from gossamer.worker.page import PageKeeper, Settler
-from gossamer.worker.requests import PageFetcher, RobotsCheck
-from gossamer.worker.robots import TooLittleLeftError
+from gossamer.worker.fetched_page import PageProcessor
+from gossamer.worker.in_flight import LeaseGuard, LeaseLostError
+from gossamer.worker.page import PageStorer, Settler
+from gossamer.worker.requests import PageFetcher
+from gossamer.worker.robots import RobotsCheck, TooLittleLeftError
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import is_deferred
 
@@ -31,9 +31,9 @@ class Pipeline:
         self._context = context
         self._robots = RobotsCheck(context)
         self._fetcher = PageFetcher(context)
-        self._large_pages = LargePages(context.analyser.rules)
+        self._reader = PageProcessor(context.analyser)
         self._settler = Settler(context)
-        self._keeper = PageKeeper(context, self._settler, self._large_pages)
+        self._storer = PageStorer(context, self._settler, self._reader)
 
     async def work(self, guard: LeaseGuard) -> Settled | None:
         """Take one task to its end; None if it was given back undone."""
@@ -64,7 +64,7 @@ class Pipeline:
         url, response = await guard.during(lambda: self._fetcher.fetch(task, guard.allowance))
         feedback = settlements.feedback_of(response, self._context.clock())
         if response.outcome is Outcome.FETCHED:
-            hold = self._context.in_hand.hold(task.url_id, alone=task.deaths > 0)
+            hold = self._context.in_flight.hold(task.url_id, alone=task.deaths > 0)
             async with hold as guard.page:
                 return await self._read_page(guard, url, response, feedback)
         if response.outcome is Outcome.REDIRECTED:
@@ -88,15 +88,12 @@ class Pipeline:
     async def _read_page(
         self, guard: LeaseGuard, url: Url, response: Response, feedback: HostFeedback
     ) -> Settled | None:
-        """Find out what is in the body, and keep it with its links if it is a page."""
+        """Parse the body, and store it with its links if it is a page."""
         context, task, headers = self._context, guard.task, response.headers
         raw = RawPage(url, headers.get("content-type"), response.body, headers)
         traps = context.traps
         is_examined = traps is not None and traps.examines(task)
-        if len(response.body) > LARGE_BYTES:
-            parsed = await self._large_pages.analyse(raw, with_wording=is_examined)
-        else:
-            parsed = context.analyser.analyse(raw, with_wording=is_examined)
+        parsed = await self._reader.analyse(raw, with_wording=is_examined)
         if parsed.kind not in context.analyser.rules.accept:
             settlement = settlements.unaccepted(task, response, parsed.kind, feedback)
             return await self._settler.settle(guard, settlement)
@@ -107,7 +104,7 @@ class Pipeline:
             settlement = await self._redirected(task, response, feedback)
             return await self._settler.settle(guard, settlement)
         links = await context.link_filter.of_page(parsed.found.urls()) if follow else None
-        settled = await self._keeper.keep(guard, response, parsed, feedback, links)
+        settled = await self._storer.store(guard, response, parsed, feedback, links)
         if traps is not None and settled is not None and settled.accepted:
             words = parsed.wording if is_examined else None
             await traps.note(task, links or (), settled, words)
@@ -123,7 +120,7 @@ class Pipeline:
         return settlements.redirected(task, response, targets, feedback, again=again)
 
     async def _read_sitemap(self, guard: LeaseGuard, sitemaps: SitemapReader) -> Settled | None:
-        """Fetch a sitemap and add what it lists; neither is it kept nor do modules see it."""
+        """Fetch a sitemap and add what it lists; it is not stored, and modules do not see it."""
         context, task = self._context, guard.task
         async with sitemaps.turns:
             response = await guard.during(
@@ -132,6 +129,6 @@ class Pipeline:
             feedback = settlements.feedback_of(response, context.clock())
             if response.cause is Cause.OVER_BUDGET:
                 raise TooLittleLeftError(feedback)
-            async with context.in_hand.hold(task.url_id, alone=task.deaths > 0) as guard.page:
+            async with context.in_flight.hold(task.url_id, alone=task.deaths > 0) as guard.page:
                 settlement = await sitemaps.settlement(task, response, feedback, context.retries)
         return None if settlement is None else await self._settler.settle(guard, settlement)

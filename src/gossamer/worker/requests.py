@@ -1,25 +1,26 @@
-"""The first step of the page path: what robots.txt says of a task."""
+"""The requests for the pages of tasks, with the cookies of their domains."""
 
 import asyncio
-import time
-
-import msgspec
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from gossamer.download.options import Accept
-from gossamer.frontier.contract import HostFeedback, Settlement, Task
-from gossamer.model import Outcome, Response, Url
-from gossamer.policy import RobotsVerdict
+from gossamer.download.request_settings import RequestCookies
+from gossamer.frontier.contract import FrontierClient, Task
+from gossamer.model import HostKey, Outcome, Response, Url
+from gossamer.policy.cookies import Cookie, CookieChanges, find_changes
 from gossamer.policy.size_limits import Allowance
-from gossamer.worker import settlements
-from gossamer.worker.context import WorkerContext
-from gossamer.worker.lease_guard import LeaseGuard
+from gossamer.urls import host_key
 from gossamer.worker.settlements import MAX_REDIRECTS
+
+if TYPE_CHECKING:
+    from gossamer.worker.context import WorkerContext
 
 
 class PageFetcher:
     """Fetches the pages of tasks; `on_response` of the context sees each answer."""
 
-    def __init__(self, context: WorkerContext) -> None:
+    def __init__(self, context: "WorkerContext") -> None:
         self._client = context.client
         self._robots = context.robots
         self._link_filter = context.link_filter
@@ -29,7 +30,7 @@ class PageFetcher:
     async def fetch(self, task: Task, allowance: Allowance) -> tuple[Url, Response]:
         """Fetch a page; follow redirects to other spellings of its URL, and return the last.
 
-        To the store all of these are one URL, which it would not hand out again. An answer that
+        To the frontier all of these are one URL, which it would not hand out again. An answer that
         sets a cookie may lead to a spelling that was asked before: that is asked again, once.
         """
         spellings = [task.url]
@@ -75,51 +76,55 @@ class PageFetcher:
             self._on_response(response)
         if self._cookies is None or jar is None:
             return response, False
-        return response, await self._cookies.keep(jar)
+        return response, await self._cookies.store(jar)
 
 
-IGNORED = RobotsVerdict(reason="robots.txt is ignored for this host, as the operator said")
+class OpenJar:
+    """The cookies of a URL's domain, while the URL is requested."""
+
+    def __init__(self, domain: str, jar: Sequence[Cookie]) -> None:
+        self._jar = jar
+        self.domain = domain
+        self.cookies = RequestCookies(cookie.line for cookie in jar)
+        """What the request sends, and what is there after it."""
+
+    def changes(self) -> CookieChanges:
+        """Return what the request has changed."""
+        return find_changes(self._jar, self.cookies.lines, self.domain)
 
 
-class RobotsCheck:
-    """Judges tasks by the robots.txt of their hosts, and asks for it where it is not known."""
+class CookieJars:
+    """The jars of the crawl, which the frontier has, one for each registered domain.
 
-    def __init__(self, context: WorkerContext) -> None:
-        self._context = context
+    `domain_of` goes by the public suffix list; `applies` says whether a host gets cookies at all.
+    """
 
-    def known(self, task: Task) -> RobotsVerdict | None:
-        """Return the verdict on a task if it is known without asking its host."""
-        if task.host in self._context.ignored_robots:
-            return IGNORED
-        return self._context.robots.known(task.url)
+    def __init__(
+        self,
+        frontier: FrontierClient,
+        domain_of: Callable[[str], str],
+        applies: Callable[[HostKey], bool],
+    ) -> None:
+        self._frontier = frontier
+        self._domain_of = domain_of
+        self._applies = applies
 
-    async def ask(self, guard: LeaseGuard) -> tuple[RobotsVerdict, HostFeedback | None]:
-        """Ask for robots.txt; return the verdict, and what was learnt of the host's pace.
+    async def open(self, url: Url) -> OpenJar | None:
+        """Return the cookies for a request; None if the host gets none and none are kept of it."""
+        host = host_key(url)
+        if not self._applies(host):
+            return None
+        domain = self._domain_of(host)
+        return OpenJar(domain, await self._frontier.cookies(domain))
 
-        None: somebody else's request was enough. Sitemaps that it announces are added.
-        """
-        return await guard.during(lambda: self._fetch(guard.task, guard.allowance))
+    async def store(self, jar: OpenJar) -> bool:
+        """Store what a request has changed; return whether it has set a cookie."""
+        if not (changes := jar.changes()):
+            return False
+        await self._frontier.put_cookies(jar.domain, changes)
+        return bool(changes.kept)
 
-    def refusal(self, task: Task, verdict: RobotsVerdict, asked: HostFeedback | None) -> Settlement:
-        """Return how a task ends that may not be fetched, or not yet."""
-        wait_s = None if verdict.retry_at is None else verdict.retry_at - time.monotonic()
-        now, retries = self._context.clock(), self._context.retries
-        return settlements.refused(task, verdict, asked, now, wait_s, retries=retries)
-
-    async def _fetch(
-        self, task: Task, allowance: Allowance
-    ) -> tuple[RobotsVerdict, HostFeedback | None]:
-        robots, sitemaps = self._context.robots, self._context.sitemaps
-        async with robots.holding(task.host, task.delay_s) as slot:
-            verdict = await robots.judge(task.url, allowance)
-            rules = await robots.rules(task.url, allowance)
-        if rules is not None and sitemaps is not None:
-            await sitemaps.announce(task, rules.sitemaps)
-        feedback = slot.feedback
-        if feedback is None:
-            return verdict, None
-        if rules is not None:
-            feedback = msgspec.structs.replace(feedback, crawl_delay_s=rules.crawl_delay_s)
-        if verdict.allowed:
-            robots.promise(task.url, verdict)  # for the task's next turn, after the host's rest
-        return verdict, feedback
+    async def has_any(self, url: Url) -> bool:
+        """Return whether there are cookies of the URL's domain, which it may get."""
+        jar = await self.open(url)
+        return jar is not None and bool(jar.cookies.lines)

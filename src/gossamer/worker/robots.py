@@ -1,25 +1,30 @@
-"""robots.txt under the rules of the store: a request like any other to its host."""
+"""The first step of the page path: what robots.txt says of a task.
+
+It is fetched under the rules of the frontier: a request like any other to its host.
+"""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gossamer.download.client import Client
 from gossamer.download.options import PRODUCT, Accept
 from gossamer.download.robots import RobotsCache, RobotsLimits
-from gossamer.frontier.contract import FrontierClient, HostFeedback
+from gossamer.frontier.contract import FrontierClient, HostFeedback, Settlement, Task
 from gossamer.frontier.rules import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
 from gossamer.policy import RobotsRules, RobotsVerdict
 from gossamer.policy.size_limits import Allowance
 from gossamer.urls import host_key
-from gossamer.worker.lease_guard import LeaseLostError
-from gossamer.worker.settlements import feedback_of
+from gossamer.worker.in_flight import LeaseGuard, LeaseLostError
+from gossamer.worker.settlements import feedback_of, refused
 
-Clock = Callable[[], float]
+if TYPE_CHECKING:
+    from gossamer.worker.context import WorkerContext
 
 
 class TooLittleLeftError(Exception):
@@ -58,7 +63,7 @@ class PoliteRobots:
         client: Client,
         store: FrontierClient,
         domain_of: Callable[[str], str],
-        clock: Clock,
+        clock: Callable[[], float],
         lease_s: float = SchedulerRules().lease_s,
         limits: RobotsLimits | None = None,
     ) -> None:
@@ -67,7 +72,7 @@ class PoliteRobots:
         self._domain_of = domain_of
         self._clock = clock
         self._lease_s = lease_s
-        self._cache = RobotsCache(PRODUCT, self._fetch, time.monotonic, limits)
+        self.cache = RobotsCache(PRODUCT, self._fetch, time.monotonic, limits)
         self._held: dict[HostKey, HeldSlot] = {}
 
     @asynccontextmanager
@@ -89,23 +94,19 @@ class PoliteRobots:
 
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
-        return self._cache.known(url)
-
-    def promise(self, url: Url, verdict: RobotsVerdict) -> None:
-        """Remember the verdict on a URL that waits for its turn."""
-        self._cache.promise(url, verdict)
+        return self.cache.known(url)
 
     def known_delay_s(self, url: Url) -> float | None:
         """Return the pause that the URL's authority asks for, as far as that is known."""
-        return self._cache.known_delay_s(url)
+        return self.cache.known_delay_s(url)
 
     async def rules(self, url: Url, allowance: Allowance | None = None) -> RobotsRules | None:
         """Return what holds for the URL's authority; None while it is unreachable."""
-        return await self._cache.rules(url, allowance)
+        return await self.cache.rules(url, allowance)
 
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
         """Return whether the URL may be fetched; a `TooLittleLeftError` if nobody can know yet."""
-        return await self._cache.judge(url, allowance)
+        return await self.cache.judge(url, allowance)
 
     async def _fetch(self, url: Url, allowance: Allowance) -> Response:
         response = await self._fetch_politely(url, allowance)
@@ -160,3 +161,51 @@ class PoliteRobots:
         # Again and again, because a timer may fire a moment early.
         while (wait_s := moment - self._clock()) > 0:  # noqa: ASYNC110 -- there is no event
             await asyncio.sleep(wait_s)
+
+
+IGNORED = RobotsVerdict(reason="robots.txt is ignored for this host, as the operator said")
+
+
+class RobotsCheck:
+    """Judges tasks by the robots.txt of their hosts, and asks for it where it is not known."""
+
+    def __init__(self, context: "WorkerContext") -> None:
+        self._context = context
+
+    def known(self, task: Task) -> RobotsVerdict | None:
+        """Return the verdict on a task if it is known without asking its host."""
+        if task.host in self._context.ignored_robots:
+            return IGNORED
+        return self._context.robots.known(task.url)
+
+    async def ask(self, guard: LeaseGuard) -> tuple[RobotsVerdict, HostFeedback | None]:
+        """Ask for robots.txt; return the verdict, and what was learnt of the host's pace.
+
+        None: somebody else's request was enough. Sitemaps that it announces are added.
+        """
+        return await guard.during(lambda: self._fetch(guard.task, guard.allowance))
+
+    def refusal(self, task: Task, verdict: RobotsVerdict, asked: HostFeedback | None) -> Settlement:
+        """Return how a task ends that may not be fetched, or not yet."""
+        wait_s = None if verdict.retry_at is None else verdict.retry_at - time.monotonic()
+        now, retries = self._context.clock(), self._context.retries
+        return refused(task, verdict, asked, now, wait_s, retries=retries)
+
+    async def _fetch(
+        self, task: Task, allowance: Allowance
+    ) -> tuple[RobotsVerdict, HostFeedback | None]:
+        robots, sitemaps = self._context.robots, self._context.sitemaps
+        async with robots.holding(task.host, task.delay_s) as slot:
+            verdict = await robots.judge(task.url, allowance)
+            rules = await robots.rules(task.url, allowance)
+        if rules is not None and sitemaps is not None:
+            await sitemaps.announce(task, rules.sitemaps)
+        feedback = slot.feedback
+        if feedback is None:
+            return verdict, None
+        if rules is not None:
+            feedback = msgspec.structs.replace(feedback, crawl_delay_s=rules.crawl_delay_s)
+        if verdict.allowed:
+            # For the task's next turn, after the host's rest.
+            robots.cache.promise(task.url, verdict)
+        return verdict, feedback

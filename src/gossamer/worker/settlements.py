@@ -22,42 +22,10 @@ from gossamer.policy.failures import (
 )
 from gossamer.policy.traps import TrapVerdict
 
-MAX_HOSTS = 10_000
-"""How many failing hosts a process remembers; why the others failed is not reported."""
-
-
-class HostFailure(NamedTuple):
-    """Why a host failed: the cause, and the HTTP status if it answered."""
-
-    cause: Cause
-    status: int | None
-
-
-class HostFailures:
-    """Remembers why each failing host last failed."""
-
-    def __init__(self) -> None:
-        self._last: dict[HostKey, HostFailure] = {}
-
-    def note(self, settlement: Settlement) -> None:
-        """Note how a request ended; one that did not fail clears what was remembered."""
-        feedback, host = settlement.feedback, settlement.task.host
-        if feedback is None:
-            return
-        self._last.pop(host, None)
-        if not feedback.failed or settlement.cause is None:
-            return
-        if len(self._last) >= MAX_HOSTS:
-            del self._last[next(iter(self._last))]  # it has not failed for longest
-        self._last[host] = HostFailure(settlement.cause, settlement.status)
-
-    def last(self, host: HostKey) -> HostFailure | None:
-        """Return why a host last failed; None if that is not known here."""
-        return self._last.get(host)
-
-
 MAX_REDIRECTS = 10
 """The longest chain of redirects that is followed; browsers stop at 20, RFC 2068 spoke of 5."""
+MAX_HOSTS = 10_000
+"""How many failing hosts a process remembers; why the others failed is not reported."""
 
 
 def feedback_of(response: Response, ended: float) -> HostFeedback:
@@ -77,31 +45,26 @@ def feedback_of(response: Response, ended: float) -> HostFeedback:
     )
 
 
-def gave_up(task: Task, last: HostFailure | None) -> Settlement:
+def gave_up(task: Task, last: "HostFailure | None") -> Settlement:
     """Settle a task of a host that was given up; `last`: why the host failed, if known."""
-    if last is None:
-        return Settlement(task=task, outcome=Outcome.GAVE_UP, detail=HOST_FAILED)
-    cause, status = last
-    return Settlement(
-        task=task,
-        outcome=Outcome.GAVE_UP,
-        cause=cause,
-        detail=f"{HOST_FAILED}: {cause if status is None else status_words(status)}",
-        status=status,
-    )
+    cause, status = last or (None, None)
+    why = cause if status is None else status_words(status)
+    detail = HOST_FAILED if why is None else f"{HOST_FAILED}: {why}"
+    outcome = Outcome.GAVE_UP
+    return Settlement(task=task, outcome=outcome, cause=cause, detail=detail, status=status)
 
 
 def over_budget(task: Task) -> Settlement:
     """Settle a task of a host whose budget is used up."""
-    words = f"the {task.exhausted_budget} of its host is used up"
-    return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=words)
+    detail = f"the {task.exhausted_budget} of its host is used up"
+    return Settlement(task=task, outcome=Outcome.HOST_OVER_BUDGET, detail=detail)
 
 
 def trapped(task: Task, verdict: TrapVerdict) -> Settlement:
     """Settle a task of a trap; one that is only suspected gets behind all others of its host."""
-    words = verdict.words if verdict.stop else f"other pages of its host first: {verdict.words}"
+    detail = verdict.words if verdict.stop else f"other pages of its host first: {verdict.words}"
     return Settlement(
-        task=task, outcome=Outcome.TRAP, retry=not verdict.stop, cause=verdict.cause, detail=words
+        task=task, outcome=Outcome.TRAP, retry=not verdict.stop, cause=verdict.cause, detail=detail
     )
 
 
@@ -148,42 +111,34 @@ def redirected(
     *,
     again: bool = False,
 ) -> Settlement:
-    """Settle a redirect; its target goes on if it is in scope.
+    """Settle a redirect; its target is followed if it is in scope.
 
     `again`: also if it has only redirected before, for now there are cookies to show there.
     A page that gives way to another at once is a redirect, too.
     """
     by = "" if response.outcome is Outcome.REDIRECTED else " by a refresh"
+    outcome, cause, detail = Outcome.REDIRECTED, None, f"to {response.target}{by}"
     if task.hops >= MAX_REDIRECTS:
-        return Settlement(
-            task=task,
-            outcome=Outcome.BAD_REDIRECT,
-            cause=Cause.REDIRECT_LOOP,
-            detail=f"more than {MAX_REDIRECTS} redirects in a row",
-            status=response.status,
-            feedback=feedback,
-        )
-    if not targets:
-        return Settlement(
-            task=task,
-            outcome=Outcome.OUT_OF_SCOPE,
-            detail=f"it redirects to {response.target}{by}, which is out of scope",
-            status=response.status,
-            feedback=feedback,
-        )
+        outcome, cause = Outcome.BAD_REDIRECT, Cause.REDIRECT_LOOP
+        detail = f"more than {MAX_REDIRECTS} redirects in a row"
+    elif not targets:
+        outcome = Outcome.OUT_OF_SCOPE
+        detail = f"it redirects to {response.target}{by}, which is out of scope"
+    is_followed = outcome is Outcome.REDIRECTED
     return Settlement(
         task=task,
-        outcome=Outcome.REDIRECTED,
-        detail=f"to {response.target}{by}",
+        outcome=outcome,
+        cause=cause,
+        detail=detail,
         status=response.status,
-        links=targets,
-        redirect=True,
-        again=again,
+        links=targets if is_followed else (),
+        redirect=is_followed,
+        again=is_followed and again,
         feedback=feedback,
     )
 
 
-def words_about_links(parsed: Analysis) -> str:
+def unfollowed_links_detail(parsed: Analysis) -> str:
     """Return which links of a page are not followed, in words; empty: all that were found are."""
     if parsed.markers_missing:
         return str(Cause.NO_MARKERS)
@@ -197,17 +152,13 @@ def failed(
     task: Task, response: Response, feedback: HostFeedback, *, retries: int = RETRIES
 ) -> Settlement:
     """Settle an attempt without a page, or have it tried again."""
+    asked = asks_to_wait(response.status, response.headers)
     return Settlement(
         task=task,
         outcome=response.outcome,
-        retry=may_retry(
-            response.cause,
-            task.attempt,
-            asked=asks_to_wait(response.status, response.headers),
-            retries=retries,
-        ),
+        retry=may_retry(response.cause, task.attempt, asked=asked, retries=retries),
         cause=response.cause,
-        detail=_words(response),
+        detail=_failure_detail(response),
         status=response.status,
         feedback=feedback,
     )
@@ -218,19 +169,49 @@ def unaccepted(
 ) -> Settlement:
     """Settle a body that is not what its content type says, and not kept."""
     is_known = kind is not ContentKind.OTHER
-    words = f"of the kind {kind}, which is not" if is_known else "of no kind that is"
+    what = f"of the kind {kind}, which is not" if is_known else "of no kind that is"
     return Settlement(
         task=task,
         outcome=Outcome.UNWANTED_TYPE,
-        detail=f"by its bytes it is {words} accepted",
+        detail=f"by its bytes it is {what} accepted",
         status=response.status,
         size=len(response.body),
         feedback=feedback,
     )
 
 
-def _words(response: Response) -> str:
+def _failure_detail(response: Response) -> str:
     shown = response.status not in (None, HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
     status = f" ({status_words(response.status)})" if shown and response.status else ""
     detail = f": {response.detail}" if response.detail else ""
     return f"{response.cause}{status}{detail}"
+
+
+class HostFailure(NamedTuple):
+    """Why a host failed: the cause, and the HTTP status if it answered."""
+
+    cause: Cause
+    status: int | None
+
+
+class HostFailures:
+    """Remembers why each failing host last failed."""
+
+    def __init__(self) -> None:
+        self._last: dict[HostKey, HostFailure] = {}
+
+    def note(self, settlement: Settlement) -> None:
+        """Note how a request ended; one that did not fail clears what was remembered."""
+        feedback, host = settlement.feedback, settlement.task.host
+        if feedback is None:
+            return
+        self._last.pop(host, None)
+        if not feedback.failed or settlement.cause is None:
+            return
+        if len(self._last) >= MAX_HOSTS:
+            del self._last[next(iter(self._last))]  # it has not failed for longest
+        self._last[host] = HostFailure(settlement.cause, settlement.status)
+
+    def last(self, host: HostKey) -> HostFailure | None:
+        """Return why a host last failed; None if that is not known here."""
+        return self._last.get(host)

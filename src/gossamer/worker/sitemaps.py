@@ -1,4 +1,4 @@
-"""Sitemaps: tasks like pages, of which nothing is kept but the URLs that they list."""
+"""Sitemaps: tasks like pages, of which nothing is stored but the URLs that they list."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,7 @@ MAX_SITEMAP_HOPS = 5
 READ_AT_ONCE = 2
 """How many sitemaps a process has in its memory, of which each may be large."""
 LISTED_AT_ONCE = 500
-"""How many URLs are added in one step of the store, which must not take long."""
+"""How many URLs are added in one step of the frontier, which must not take long."""
 ASK_AGAIN_S = 0.02
 FIRST = 0.0
 """The score of a sitemap: what it lists is known before other URLs are chosen."""
@@ -84,7 +84,7 @@ class SitemapReader:
         return Settlement(
             task=task,
             outcome=Outcome.NOT_SITEMAP if sitemap.trouble and not listed else Outcome.SITEMAP,
-            detail=_words(listed, left_out, sitemap),
+            detail=_detail(listed, left_out, sitemap),
             status=response.status,
             feedback=feedback,
         )
@@ -94,11 +94,12 @@ class SitemapReader:
     ) -> Settlement | None:
         assert response.target is not None
         target = as_sitemap(self._link_filter, response.target, task.sitemap_of)
-        if task.hops < MAX_SITEMAP_HOPS and not await self._add(task, [target]):
+        is_followed = task.hops < MAX_SITEMAP_HOPS
+        if is_followed and not await self._add(task, [target]):
             return None
         return Settlement(
             task=task,
-            outcome=Outcome.REDIRECTED if task.hops < MAX_SITEMAP_HOPS else Outcome.BAD_REDIRECT,
+            outcome=Outcome.REDIRECTED if is_followed else Outcome.BAD_REDIRECT,
             detail=f"to {response.target}",
             status=response.status,
             feedback=feedback,
@@ -110,14 +111,14 @@ class SitemapReader:
         """Return the entries that a sitemap may list: those of its site, and in scope."""
         domain = task.sitemap_of
         if is_index:
-            return [as_sitemap(self._link_filter, one.url, domain) for one in entries]
+            return [as_sitemap(self._link_filter, entry.url, domain) for entry in entries]
         links = []
-        for one in entries:
-            link = self._link_filter.judge(one.url, remember=False)  # it is listed once
+        for entry in entries:
+            link = self._link_filter.judge(entry.url, remember=False)  # it is listed once
             if link is None or domain not in (ANY_DOMAIN, link.domain):
                 continue
-            has_said = one.lastmod is not None or one.priority is not None
-            listing = Listing(one.lastmod, one.priority) if has_said else None
+            is_rated = entry.lastmod is not None or entry.priority is not None
+            listing = Listing(entry.lastmod, entry.priority) if is_rated else None
             links.append(Link(link.url, link.key, link.host, link.domain, None, listing))
         return links
 
@@ -127,8 +128,8 @@ class SitemapReader:
         for start in range(0, len(links), LISTED_AT_ONCE):
             while not await self._store.has_room():  # noqa: ASYNC110 -- there is no event
                 await asyncio.sleep(ASK_AGAIN_S)
-            some = links[start : start + LISTED_AT_ONCE]
-            if await self._store.add_listed(task, some, self._clock()) is None:
+            batch = links[start : start + LISTED_AT_ONCE]
+            if await self._store.add_listed(task, batch, self._clock()) is None:
                 return False
             self.on_added()
         return True
@@ -140,14 +141,8 @@ def as_sitemap(link_filter: LinkFilter, url: Url, domain: str) -> Link:
     It is known by another key than the page of that URL: a page may link to it, or be one.
     """
     link = link_filter.file(url)
-    return Link(
-        link.url,
-        sitemap_key(link.url),
-        link.host,
-        link.domain,
-        FIRST,
-        Listing(sitemap_of=domain),
-    )
+    key, listing = sitemap_key(link.url), Listing(sitemap_of=domain)
+    return Link(link.url, key, link.host, link.domain, FIRST, listing)
 
 
 def sitemap_key(url: Url) -> bytes:
@@ -155,12 +150,14 @@ def sitemap_key(url: Url) -> bytes:
     return xxhash.xxh3_128_digest(f"sitemap {fingerprint(url)}".encode())
 
 
-def _words(listed: int, left_out: int, sitemap: "Sitemap") -> str:
-    what = "sitemap" if sitemap.is_index else "URL"
-    words = [f"it lists {listed:,} {what}{'' if listed == 1 else 's'}"] if listed else []
+def _detail(listed: int, left_out: int, sitemap: "Sitemap") -> str:
+    parts = []
+    if listed:
+        unit = "sitemap" if sitemap.is_index else "URL"
+        parts.append(f"it lists {listed:,} {unit}{'' if listed == 1 else 's'}")
     if left_out:
-        some = "1 URL" if left_out == 1 else f"{left_out:,} URLs"
-        words.append(f"{some} of other sites, or out of scope, left out")
+        unit = "URL" if left_out == 1 else "URLs"
+        parts.append(f"{left_out:,} {unit} of other sites, or out of scope, left out")
     if sitemap.trouble:
-        words.append(sitemap.trouble)
-    return "; ".join(words) or "it lists no URLs"
+        parts.append(sitemap.trouble)
+    return "; ".join(parts) or "it lists no URLs"

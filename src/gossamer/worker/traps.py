@@ -1,6 +1,6 @@
-"""What a worker knows of traps: the counts of the hosts it serves, kept in the store.
+"""What a worker knows of traps: the counts of the hosts it serves.
 
-A host is served by one worker at a time, so its counts are here; the store has them for the next
+A host is served by one worker at a time, so its counts are here; the frontier has them for the next
 one. Workers that share a host count each what they see, and the last one to write is believed.
 """
 
@@ -67,14 +67,10 @@ class TrapWatch:
             host.counts.pass_over()
         else:
             new, known = self._links_of_group(task, links[:MAX_LINKS], settled, host)
-            visit = TrapVisit(
-                url=task.url,
-                repeats=settled.repeats,
-                wording=wording or 0,
-                new=new,
-                known=known,
+            repeats, wording = settled.repeats, wording or 0
+            is_changed = host.counts.note(
+                TrapVisit(url=task.url, repeats=repeats, wording=wording, new=new, known=known)
             )
-            is_changed = host.counts.note(visit)
         if host.counts.visits >= ASK_AFTER and not host.is_loaded:
             host.is_loaded = True
             await self._load(task.host, host)
@@ -89,7 +85,7 @@ class TrapWatch:
         What stood on the page before as well is a menu.
         """
         group, new_keys = group_of(task.url), frozenset(settled.new_links)
-        own = [
+        keys = [
             link.key
             for link in links
             if link.host == task.host
@@ -97,9 +93,9 @@ class TrapWatch:
             and group_of(link.url) == group
             and not host.counts.knows(link.url)
         ]
-        new = sum(key in new_keys for key in own)
-        known = sum(key not in new_keys and key not in host.last_links for key in own)
-        host.last_links = frozenset(own)
+        new = sum(key in new_keys for key in keys)
+        known = sum(key not in new_keys and key not in host.last_links for key in keys)
+        host.last_links = frozenset(keys)
         return new, known
 
     async def _load(self, name: HostKey, host: _Counted) -> None:

@@ -45,9 +45,9 @@ def test_only_what_is_given_counts_as_given(app: cyclopts.App) -> None:
 def test_options_are_repeated_and_switched_off(app: cyclopts.App, tmp_path: Path) -> None:
     file = tmp_path / "crawl.toml"
     file.write_text("verbose = true\nmodule = ['x']", encoding="utf-8")
-    arguments = ["--config", str(file), "--no-verbose", "--module", "save", "--module", "stats"]
+    arguments = ["--config", str(file), "--no-verbose", "--module", "save", "--module", "noop"]
     loaded = run(app, "http://a/", *arguments)
-    assert loaded.options.module == ("save", "stats")
+    assert loaded.options.module == ("save", "noop")
     assert loaded.origins["verbose"] == "--verbose"
     assert not loaded.options.verbose
 

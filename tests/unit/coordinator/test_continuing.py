@@ -8,7 +8,7 @@ from gossamer.config import load
 from gossamer.coordinator.continuing import Origin, command_to_continue, module_changes
 from gossamer.coordinator.plan import Plan
 from gossamer.model import Snapshot
-from gossamer.modules.plugin_loading import absolute_name
+from gossamer.modules.plugins import absolute_name
 
 SEED = "http://a.test/"
 STORE = "redis://me:hush@db.test"

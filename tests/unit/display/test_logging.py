@@ -3,8 +3,8 @@ import logging
 
 import pytest
 
+from gossamer.coordinator.processes.worker_channel import logging_to
 from gossamer.display import Outlet, PlainLines
-from gossamer.modules.logs import logging_to
 
 
 class UnprintableLogError(Exception):

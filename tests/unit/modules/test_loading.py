@@ -49,7 +49,7 @@ def refusal(spec: str) -> str:
 
 
 @pytest.mark.req("D12")
-@pytest.mark.parametrize("name", ["noop", "save", "stats"])
+@pytest.mark.parametrize("name", ["noop", "save"])
 def test_the_modules_that_come_with_gossamer_have_names(name: str) -> None:
     assert load_module(name).name == name
 
@@ -94,7 +94,7 @@ def test_an_unknown_name_gets_the_nearest_known_one() -> None:
 
 def test_the_list_has_the_built_in_modules_with_what_they_do() -> None:
     offers = {offer.name: offer for offer in MODULES.available()}
-    assert {"noop", "save", "stats"} <= set(offers)
+    assert {"noop", "save"} <= set(offers)
     assert offers["save"].summary.startswith("Writes each page to pages/ID")
     assert all(offer.summary for offer in offers.values())
 
@@ -228,4 +228,4 @@ def test_a_file_that_is_not_there(write: WriteFile, tmp_path: Path) -> None:
 
 def test_the_same_module_twice_is_a_mistake() -> None:
     with pytest.raises(UsageError, match="module save is given twice"):
-        load_modules(["save", "stats", "save"])
+        load_modules(["save", "noop", "save"])

@@ -102,30 +102,3 @@ def test_a_file_system_without_hard_links_will_do(
     with pytest.raises(CrawlError, match="File exists"):
         pages.save(make_page(2))
     assert (tmp_path / "2").read_text() == "precious"
-
-
-@pytest.mark.req("B2")
-def test_processes_that_find_shorter_paths_at_a_time_leave_the_shortest(
-    make_page: MakePage, tmp_path: Path
-) -> None:
-    body = bytes(range(256)) * 4000
-    for page_id in range(1, 11):
-        PageDirectory(tmp_path).save(make_page(page_id, depth=1000, body=body))
-    children = []
-    for number in range(4):
-        pid = os.fork()
-        if not pid:
-            try:
-                pages = PageDirectory(tmp_path)
-                for page_id in range(1, 11):
-                    for depth in range(16 + number, 7, -4):
-                        pages.set_depth(page_id, depth)
-                os._exit(0)
-            finally:
-                os._exit(1)
-        children.append(pid)
-    assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
-    for page_id in range(1, 11):
-        content = (tmp_path / str(page_id)).read_bytes()
-        assert content == b"http://a.test/%d\n8\n" % page_id + body
-    assert len(names(tmp_path)) == 10

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gossamer.content.lazy_document import LazyDocument
 from gossamer.content.sniff import kind_of, parse_content_type
@@ -16,7 +14,6 @@ from gossamer.model.errors import CrawlError
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks, Module
 from gossamer.modules.loading import as_module
 from gossamer.modules.remote import (
-    DEPTHS_REMEMBERED,
     CoordinatorModules,
     PageMessage,
     ServedModules,
@@ -78,40 +75,6 @@ def test_a_page_has_no_field_that_does_not_travel() -> None:
         "document",
         "headers",
     }
-
-
-@settings(max_examples=50, deadline=None)
-@given(told=st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))
-def test_depths_told_in_any_order_only_fall_and_end_with_the_smallest(
-    told: list[tuple[int, int]],
-) -> None:
-    heard: list[tuple[int, int]] = []
-
-    async def depth_changed(page_id: int, depth: int) -> None:
-        for _ in range(depth % 3):
-            await asyncio.sleep(0)
-        heard.append((page_id, depth))
-
-    async def program() -> None:
-        module = Module(name="x", depth_changed=depth_changed, on_loop=True)
-        served = ServedModules(ModuleRunner([module]))
-        await asyncio.gather(*(served.depth_changed(*one) for one in told))
-
-    asyncio.run(program())
-    for page_id in {page_id for page_id, _ in told}:
-        depths = [depth for page, depth in heard if page == page_id]
-        assert depths == sorted(set(depths), reverse=True)
-        assert depths[-1] == min(depth for page, depth in told if page == page_id)
-
-
-def test_depths_of_any_number_of_pages_take_little_memory() -> None:
-    async def program() -> None:
-        served = ServedModules(ModuleRunner([]))
-        for page_id in range(DEPTHS_REMEMBERED + 10):
-            await served.depth_changed(page_id, 1)
-        assert len(served._depths) == DEPTHS_REMEMBERED
-
-    asyncio.run(program())
 
 
 class Elsewhere:

@@ -61,7 +61,7 @@ def test_an_option_that_is_not_known_is_refused_with_the_nearest(
         "module ./mine.py:Strict has no option 'word': did you mean 'words'?"
     )
     assert "it knows limit, words" in refusal("./mine.py:Strict:quite=x")
-    assert "module stats has no option 'file': it has none" in refusal("stats:file=x")
+    assert "module noop has no option 'file': it has none" in refusal("noop:file=x")
     assert "did you mean 'folder'?" in refusal("save:foldr=x")
     assert "takes no options" in refusal("./mine.py:see:words=x")
     assert "must be a tuple" in refusal("./mine.py:Wrong:words=x")

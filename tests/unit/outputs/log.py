@@ -5,7 +5,7 @@ from typing import cast
 
 import msgspec
 
-from gossamer.outputs.rows import Carried, pack_carried
+from gossamer.outputs.rows import PrecomputedRow, pack_row
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import Record, Result
 
@@ -54,7 +54,7 @@ class ScriptedLog:
 
     def carried(self, row: bytes) -> bytes:
         """Return what a result carries that has this row."""
-        return pack_carried(Carried(self.fields, row))
+        return pack_row(PrecomputedRow(self.fields, row))
 
     def lose(self, count: int) -> None:
         """Forget the last results, as a server that fails over."""

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from gossamer.content.lazy_document import LazyDocument
 from gossamer.model import Page, Url
-from gossamer.outputs.markdown import MarkdownForm, markdown
+from gossamer.outputs.markdown import MarkdownForm
+from gossamer.outputs.registry import make_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def test_a_page_is_its_main_content_with_front_matter(
         "http://x.org/t.txt", b"*plain* <http://x.org/> ```", number=3, content_type="text/plain"
     )
     image = make_page("http://x.org/docs/i.png", b"\x89PNG\r\n", number=4, content_type="image/png")
-    output = markdown(spec := make_spec("site.md"))
+    output = make_output(spec := make_spec("site.md"))
     output.rewind(None)
     for page in (first, second, text, image):
         put(output, parsed(page))
@@ -96,7 +97,7 @@ def test_links_in_tables_that_stay_html_are_relative_too(
         <p>{PARAGRAPH} &lt;a href="http://x.org/a">""".encode(),
         number=1,
     )
-    output = markdown(spec := make_spec("site.md"))
+    output = make_output(spec := make_spec("site.md"))
     output.rewind(None)
     put(output, parsed(first))
     put(output, parsed(make_page("http://x.org/a?b=1&c=2", PARAGRAPH.encode(), number=2)))
@@ -111,7 +112,7 @@ def test_links_in_tables_that_stay_html_are_relative_too(
 def test_a_depth_that_got_smaller_is_put_right(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:
-    output = markdown(spec := make_spec("site.md"))
+    output = make_output(spec := make_spec("site.md"))
     output.rewind(None)
     put(output, parsed(make_page("http://x.org/", b"<title>\ndepth: 7</title><p>x", number=1)))
     assert output.follows_depths

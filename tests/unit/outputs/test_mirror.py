@@ -12,7 +12,7 @@ from tests.unit.outputs.writing import write_all
 from gossamer.model import Url
 from gossamer.outputs.contract import PositionLostError
 from gossamer.outputs.directory import MARK
-from gossamer.outputs.mirror import mirror
+from gossamer.outputs.registry import make_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def test_links_between_kept_pages_are_relative_and_others_absolute(
     )
     new = make_page(f"{SITE}/docs/new", number=5)
     aliases = {f"{SITE}/docs/old": 5, f"{SITE}/docs/older": 6, f"{SITE}/docs/a": 5}
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     write_all(output, put, start, inner, other, image, new, aliases=aliases)
     folder = spec.path
     assert hrefs(folder, "x.org/index.html") == [
@@ -84,7 +84,7 @@ def test_a_page_says_the_encoding_in_which_it_is_written(
     make_page: MakePage, make_spec: MakeSpec, put: Put, body: str, content_type: str
 ) -> None:
     page = make_page(f"{SITE}/", body.encode("cp1251"), content_type=content_type)
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     write_all(output, put, page)
     written = (spec.path / "x.org/index.html").read_bytes()
     tree = turbohtml.parse(written)
@@ -98,7 +98,7 @@ def test_a_page_in_xml_is_written_as_html(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:
     sent = b"<html><head><script src='s'/></head><p>shown</p></html>"
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     write_all(output, put, make_page(f"{SITE}/", sent, content_type="application/xhtml+xml"))
     assert turbohtml.parse((spec.path / "x.org/index.html").read_bytes()).to_text() == "shown"
 
@@ -107,7 +107,7 @@ def test_style_sheets_are_linked_too(make_page: MakePage, make_spec: MakeSpec, p
     css = b"/* \xff */ @import 'b.css'; p { background: url(../i.png) }"
     sheet = make_page(f"{SITE}/css/a.css", css, content_type="text/css", number=1)
     second = make_page(f"{SITE}/css/b.css", b"p{}", content_type="text/css", number=2)
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     write_all(output, put, sheet, second)
     assert (spec.path / "x.org/css/a.css").read_bytes() == (
         b'/* \xff */ @import "b.css"; p { background: url("http://x.org/i.png") }'
@@ -131,7 +131,7 @@ def test_what_was_sent_as_html_and_is_none_stays_as_it_is(
     logo = make_page(f"{SITE}/logo", image, number=1)
     page = make_page(f"{SITE}/a", b"<a href=/logo>logo</a>", number=2)
     seen_again = make_page(f"{SITE}/a", image, number=2)
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     write_all(output, put, logo, page, seen_again)
     assert (spec.path / "x.org/logo.bin").read_bytes() == image
     assert (spec.path / "x.org/a.html").read_bytes() == image
@@ -143,7 +143,7 @@ def test_a_directory_is_cut_at_any_position_and_continued(
     pages = pages_of_a_site(make_page)
     spec = make_spec("site.html")
     part = spec.path.with_name("site.html.part")
-    output = mirror(spec)
+    output = make_output(spec)
     positions: list[bytes | None] = [None]
     output.rewind(None)
     for page in pages:
@@ -155,7 +155,7 @@ def test_a_directory_is_cut_at_any_position_and_continued(
     whole = texts(spec.path)
     assert len(whole) == 10
     for back in (9, 4, 0):
-        output = mirror(spec)  # as after a kill: whatever was written after the position
+        output = make_output(spec)  # as after a kill: whatever was written after the position
         output.rewind(positions[back])
         assert part.is_dir()
         assert len([*part.rglob("[0-9].html")]) == back
@@ -163,7 +163,7 @@ def test_a_directory_is_cut_at_any_position_and_continued(
             put(output, page)
         if back == 4:
             output.close()  # killed with pages that no position knows
-            output = mirror(spec)
+            output = make_output(spec)
             output.rewind(positions[back])
             for page in pages[back:]:
                 put(output, page)
@@ -178,7 +178,7 @@ def test_pages_that_are_kept_later_are_linked_from_those_before(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:
     pages = pages_of_a_site(make_page)
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     output.rewind(None)
     put(output, pages[0])
     position = output.flush()
@@ -200,16 +200,18 @@ def test_what_urls_led_to_before_is_forgotten_when_it_goes_on(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:
     """Visited again, a URL redirects to another page, or to none."""
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     output.rewind(None)
     put(output, make_page(f"{SITE}/1", b"<a href=/moved><a href=/gone>"))
     position = output.flush()
     for url in ("moved", "gone"):
+        assert output.add_alias is not None
         output.add_alias(Url(f"{SITE}/{url}"), 1)
     output.finish(())
     assert hrefs(spec.path, "x.org/1.html") == ["1.html", "1.html"]
     output.rewind(position)
     put(output, make_page(f"{SITE}/2", b"<a href=/moved><a href=/gone>", number=2))
+    assert output.add_alias is not None
     output.add_alias(Url(f"{SITE}/moved"), 2)
     output.finish(())
     assert hrefs(spec.path, "x.org/2.html") == ["2.html", "http://x.org/gone"]
@@ -224,7 +226,7 @@ def test_a_directory_of_others_stays(
     foreign.parent.mkdir()
     foreign.write_text("mine")
     with pytest.raises(FileExistsError, match=name):
-        write_all(mirror(spec), put, make_page(f"{SITE}/"))
+        write_all(make_output(spec), put, make_page(f"{SITE}/"))
     assert foreign.read_text() == "mine"
     assert [*foreign.parent.iterdir()] == [foreign]
 
@@ -232,7 +234,7 @@ def test_a_directory_of_others_stays(
 def test_files_of_others_in_the_directory_stay(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     write_all(output, put, make_page(f"{SITE}/a/b"))
     note = spec.path / "x.org" / "a" / "note.txt"
     note.write_text("mine")
@@ -242,7 +244,7 @@ def test_files_of_others_in_the_directory_stay(
 
 
 def test_a_directory_that_was_moved_away_is_told(make_spec: MakeSpec) -> None:
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     output.rewind(None)
     position = output.flush()
     output.finish(())
@@ -255,7 +257,7 @@ def test_a_directory_that_was_moved_away_is_told(make_spec: MakeSpec) -> None:
 def test_a_file_that_was_removed_stays_away(
     make_page: MakePage, make_spec: MakeSpec, put: Put
 ) -> None:
-    output = mirror(spec := make_spec("site.html"))
+    output = make_output(spec := make_spec("site.html"))
     output.rewind(None)
     put(output, make_page(f"{SITE}/a"))
     put(output, make_page(f"{SITE}/b", number=2))
@@ -271,4 +273,4 @@ def test_a_broken_index_is_told_like_any_failure_of_a_file(make_spec: MakeSpec) 
     spec = make_spec("site.html")
     (spec.folder / "site.html.files").write_bytes(b"not a database" * 100)
     with pytest.raises(OSError, match="its index: file is not a database"):
-        mirror(spec).rewind(None)
+        make_output(spec).rewind(None)

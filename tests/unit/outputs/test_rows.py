@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.model import Headers, Page
 from gossamer.outputs.contract import Output, OutputSpec
-from gossamer.outputs.tables import json_lines
+from gossamer.outputs.registry import make_output
 
 HEADERS = {"depth": "9", "id": "8", "url": '"depth":7'}
 ROW = {
@@ -28,7 +28,7 @@ def test_fields_are_in_the_order_in_which_they_were_asked_for(
     page = msgspec.structs.replace(page, headers=Headers(tuple(HEADERS.items())))
     for number, fields in enumerate(permutations(ROW)):
         spec = msgspec.structs.replace(make_spec(f"{number}.jsonl"), fields=fields)
-        output = json_lines(spec)
+        output = make_output(spec)
         output.rewind(None)
         put(output, page)
         output.finish([-1] * 12 + [1])  # it has come nearer since

@@ -20,10 +20,9 @@ from tests.unit.outputs.writing import write_all
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from gossamer.outputs.contract import PositionLostError
-from gossamer.outputs.resumable import FollowedOutput
-from gossamer.outputs.warc.cdxj import surt
-from gossamer.outputs.warc.output import WarcOutput
-from gossamer.outputs.warc.records import archived_head
+from gossamer.outputs.resumable import ResumableOutput
+from gossamer.outputs.warc import WarcOutput
+from gossamer.outputs.warc_records import archived_head, surt
 from gossamer.stores.url_record import Result
 
 if TYPE_CHECKING:
@@ -252,14 +251,14 @@ def test_an_archive_of_several_files_is_discarded_as_a_whole(
     make_page: MakePage, make_spec: MakeSpec
 ) -> None:
     spec = make_spec("x.warc.gz", warc_size=2_500)
-    output = FollowedOutput(spec)
+    output = ResumableOutput(spec)
     output.lock()
     asyncio.run(output.open(ScriptedLog(()).reader))
     for n in range(1, 13):
         body = hashlib.sha512(b"%d" % n).digest()
         page = make_page(f"http://x.org/{n}", body, number=n)
         output.take(Result(number=n, url_id=n, page_id=n, settled_at=1.0), page)
-    output.keep()
+    output.flush()
     assert len([*spec.path.parent.glob("*.part")]) > 1
     output.discard()
     assert not [*spec.path.parent.glob("*.part")]

@@ -22,8 +22,9 @@ from gossamer.config.options import PAGE_FIELDS
 from gossamer.content.page_parser import AnalysisRules
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport, OutputSpec
+from gossamer.outputs.registry import make_output
 from gossamer.outputs.rows import FIELDS
-from gossamer.outputs.tables import json_lines, write_csv
+from gossamer.outputs.tables import write_csv
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 
@@ -98,7 +99,7 @@ def test_cut_anywhere_and_continued_each_row_is_there_once(tmp_path: Path, endin
         writer = bench.begin()
         bench.follow(writer)
         if number % 3 == 1:
-            writer.keep()
+            writer.flush()
         if number % 7 == 6:
             bench.finish(writer)
         writer.close()  # as a kill: what was not kept is cut at the next start
@@ -115,7 +116,7 @@ def test_cut_anywhere_and_continued_each_row_is_there_once(tmp_path: Path, endin
 
 
 def test_only_one_process_writes_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.outputs.publish.LOCKED_FOR_S", 0.1)
+    monkeypatch.setattr("gossamer.outputs.resumable.LOCKED_FOR_S", 0.1)
     bench = OutputBench(tmp_path)
     writer = bench.begin()
     other = OutputWriter(bench.wishes.specs(bench.folder), AnalysisRules())
@@ -131,7 +132,7 @@ def test_torn_bytes_after_the_last_position_are_dropped(tmp_path: Path) -> None:
     bench.log.add_page()
     writer = bench.begin()
     bench.follow(writer)
-    writer.keep()
+    writer.flush()
     writer.close()
     part = tmp_path / "out.jsonl.part"
     part.write_bytes(part.read_bytes() + b'{"url":"http://a.te' * 9)
@@ -149,7 +150,7 @@ def test_results_that_a_server_lost_are_taken_out_again(tmp_path: Path) -> None:
     for _ in range(5):
         bench.log.add_page()
         bench.follow(writer)
-        writer.keep()
+        writer.flush()
     bench.log.lose(2)
     bench.log.add_page(row=b'{"url":"other"}')
     bench.log.all[-1] = type(bench.log.all[-1])(
@@ -174,11 +175,11 @@ def test_with_the_first_record_a_table_is_one_of_records(tmp_path: Path, kept: b
     bench.log.add_page()
     writer = bench.begin()
     bench.follow(writer)
-    writer.keep()
+    writer.flush()
     bench.log.add_records({"price": 5}, {"price": 7})
     bench.follow(writer)
     if kept:
-        writer.keep()
+        writer.flush()
     writer.close()
     bench.log.add_page()
     bench.log.add_records({"price": 9})
@@ -198,7 +199,7 @@ def test_rows_with_other_fields_are_not_taken(tmp_path: Path) -> None:
     """The crawl has a table of its own, whose rows are still in the log."""
     bench = OutputBench(tmp_path, fields=("url", "status"))
     bench.log.add_page()
-    output = json_lines(bench.wishes.specs(bench.folder)[0])
+    output = make_output(bench.wishes.specs(bench.folder)[0])
     assert not output.wants_page(bench.log.all[0])
     bench.log.fields = ("url", "depth")
     bench.log.add_page()

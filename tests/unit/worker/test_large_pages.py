@@ -10,9 +10,8 @@ from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawP
 from gossamer.content.similarity import own_sample
 from gossamer.model import Outcome, Response, Url
 from gossamer.stores.bodies import read_content
-from gossamer.worker import large_pages
-from gossamer.worker.fetched_page import kept_page
-from gossamer.worker.large_pages import LARGE_BYTES, LargePages
+from gossamer.worker import fetched_page
+from gossamer.worker.fetched_page import LARGE_BYTES, PageProcessor, stored_page
 
 RULES = AnalysisRules(similarity=0.9)
 
@@ -24,7 +23,10 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
     page = RawPage(Url("http://a.example/"), "text/html", html.encode())
 
     async def analyse() -> tuple[Analysis, int]:
-        turns, reading = 0, asyncio.create_task(LargePages(RULES).analyse(page, with_wording=True))
+        turns, reading = (
+            0,
+            asyncio.create_task(PageProcessor(Analyser(RULES)).analyse(page, with_wording=True)),
+        )
         while not reading.done():
             await asyncio.sleep(0.001)
             turns += 1
@@ -48,17 +50,17 @@ def test_finding_11_a_large_page_is_compared_and_packed_in_the_thread(
 
         return call
 
-    monkeypatch.setattr(large_pages, "own_sample", noted(own_sample))
-    monkeypatch.setattr(large_pages, "kept_page", noted(kept_page))
+    monkeypatch.setattr(fetched_page, "own_sample", noted(own_sample))
+    monkeypatch.setattr(fetched_page, "stored_page", noted(stored_page))
     words = "a sentence that says something, and goes on for a while, with number"
     small = "".join(f"<p>{words} {number}." for number in range(200)).encode()
     large = small * (LARGE_BYTES // len(small) + 1)
 
     async def read(body: bytes) -> tuple[bytes, bytes]:
-        reader, url = LargePages(RULES), Url("http://a.example/")
+        reader, url = PageProcessor(Analyser(RULES)), Url("http://a.example/")
         parsed = await reader.analyse(RawPage(url, "text/html", body))
         response = Response(url=url, outcome=Outcome.FETCHED, body=body, started=0.0, ended=0.0)
-        kept = await reader.kept(response, parsed, 0.0)
+        kept = await reader.stored(response, parsed, 0.0)
         return await reader.own_sample(body, "text/html"), read_content(kept.content).body()
 
     for body in (small, large):

@@ -25,7 +25,7 @@ from gossamer.policy import AddressPolicy
 from gossamer.testing import KeepOpen, Web
 from gossamer.urls import Scope
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.lease_guard import LeaseGuard
+from gossamer.worker.in_flight import LeaseGuard
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.pipeline import Pipeline
 from gossamer.worker.robots import PoliteRobots
@@ -71,13 +71,12 @@ class FakeStore:
 
 
 class Reader:
-    """A module that is slow with the first depth it is told."""
+    """A module that remembers the pages."""
 
-    hooks = Hooks(pages=True, depths=True)
+    hooks = Hooks(pages=True)
 
     def __init__(self) -> None:
         self.pages: list[Page] = []
-        self.depths: list[tuple[int, int]] = []
 
     async def deliver(self, page: Page, links: Sequence[FollowedLink] = ()) -> Delivered:
         self.pages.append(page)
@@ -87,9 +86,7 @@ class Reader:
         return Delivered()
 
     async def depth_changed(self, page_id: int, depth: int) -> None:
-        if not self.depths:
-            await asyncio.sleep(0.05)
-        self.depths.append((page_id, depth))
+        pass
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.policy import AddressPolicy
 from gossamer.testing import KeepOpen, Reply, Web, min_gap_s, most_at_once
-from gossamer.worker.lease_guard import LeaseLostError
+from gossamer.worker.in_flight import LeaseLostError
 from gossamer.worker.robots import PoliteRobots
 
 DELAY_S = 0.1

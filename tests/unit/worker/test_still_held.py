@@ -8,7 +8,7 @@ import pytest
 
 from gossamer.frontier.contract import FrontierClient, Task
 from gossamer.model import HostKey, Url
-from gossamer.worker.lease_guard import still_held
+from gossamer.worker.in_flight import still_held
 
 LEASE_S = 10.0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.coordinator.processes import worker_main
-from gossamer.worker.large_pages import UNUSED_BYTES, UnusedMemory, give_back_memory
+from gossamer.worker.fetched_page import UNUSED_BYTES, UnusedMemory, give_back_memory
 
 CHUNK = 2_000
 CHUNKS = 50_000

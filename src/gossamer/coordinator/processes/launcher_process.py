@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 if TYPE_CHECKING:
-    from gossamer.worker.crash_note import CrashNote
+    from gossamer.worker.in_flight import CrashNote
 
 COMMAND: Final = struct.Struct(">cq")
 """What is asked of the launcher, and of which process."""
@@ -107,7 +107,7 @@ class LauncherProcess:
 
     def _start(self, descriptors: Sequence[int]) -> None:
         """Fork a worker, which keeps the descriptors: its end of the channel, and a lock."""
-        from gossamer.worker.crash_note import CrashNote  # noqa: PLC0415
+        from gossamer.worker.in_flight import CrashNote  # noqa: PLC0415
 
         note = CrashNote()
         pid = os.fork()

@@ -108,7 +108,7 @@ class OutputFollower:
     @property
     def number(self) -> int:
         """Up to which result all outputs are durable."""
-        return self._writer.kept
+        return self._writer.flushed
 
     def finish(self) -> None:
         """Have everything written that is in the log; `run` returns then."""
@@ -150,7 +150,7 @@ class OutputFollower:
                     return await work(reader)
             except StoreAwayError as error:
                 self._deadline.check(error)
-            self._writer.keep()
+            self._writer.flush()
             await asyncio.sleep(FOLLOW_EVERY_S)
 
 

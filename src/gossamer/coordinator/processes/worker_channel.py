@@ -5,10 +5,12 @@ What a worker prints and logs travels too, in whole lines, to whoever shows it.
 
 import asyncio
 import io
+import logging
 import os
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from secrets import token_hex
@@ -24,7 +26,6 @@ from gossamer.coordinator.plan import Plan
 from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, NameTable
 from gossamer.modules.contract import Hooks, Module
-from gossamer.modules.logs import logging_to
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES
 from gossamer.stores.reading import WorkerReport
@@ -285,6 +286,49 @@ def print_here(stream: StreamName, text: str) -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, out.fileno())
             os.close(nowhere)
+
+
+Say = Callable[..., None]
+"""Takes a level, `warning` or `error`, a message, and named fields; from any thread."""
+
+
+class MessageHandler(logging.Handler):
+    """Passes every record of Python's logging, which modules and libraries use, on as a message."""
+
+    def __init__(self, say: Say) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass one record, with its exception on one line."""
+        fields = {} if record.name.startswith("gossamer.") else {"logger": record.name}
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        self._say(level, _text(record), **fields)
+
+
+def _text(record: logging.LogRecord) -> str:
+    try:
+        text = record.getMessage()
+    except (KeyError, TypeError, ValueError):
+        # The arguments do not fit the format: show both.
+        text = f"{record.msg} {record.args}"
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return text
+    # This works even for an exception whose __str__ raises.
+    return f"{text}: {''.join(traceback.format_exception_only(error)).strip()}"
+
+
+@contextmanager
+def logging_to(say: Say) -> Iterator[None]:
+    """Send warnings and errors of all loggers there only."""
+    root = logging.getLogger()
+    before = root.handlers[:]
+    root.handlers[:] = [MessageHandler(say)]
+    try:
+        yield
+    finally:
+        root.handlers[:] = before
 
 
 @contextmanager

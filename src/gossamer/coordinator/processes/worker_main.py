@@ -54,14 +54,13 @@ from gossamer.stores.bodies import BODIES_NAME, read_place
 from gossamer.stores.body_writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
 from gossamer.stores.files import IDENTITY_NAME, CrawlOwner
 from gossamer.stores.reading import WorkerReport
-from gossamer.worker.context import WorkerContext
-from gossamer.worker.cookies import CookieJars
-from gossamer.worker.crash_note import CrashNote, PagesInHand
-from gossamer.worker.fetched_page import PageRows
-from gossamer.worker.hooks import Modules, report_depths
-from gossamer.worker.large_pages import UnusedMemory, give_back_memory
+from gossamer.worker.context import Modules, WorkerContext
+from gossamer.worker.events import report_depths
+from gossamer.worker.fetched_page import PageRows, UnusedMemory, give_back_memory
+from gossamer.worker.in_flight import CrashNote, InFlightPages
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.loop import Worker
+from gossamer.worker.requests import CookieJars
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
@@ -314,8 +313,8 @@ async def open_worker_context(
         analyser=Analyser(
             analysis_rules(options, options.similarity, with_text="text" in plan.row_fields)
         ),
-        rows=PageRows(plan.row_fields, always=bool(options.fields), with_readings=carries_readings),
-        in_hand=PagesInHand(process.note),
+        rows=PageRows(plan.row_fields, always=bool(options.fields), with_parsed=carries_readings),
+        in_flight=InFlightPages(process.note),
         cookies=cookies if may_keep_cookies(options) else None,
         max_depth=options.depth,
         retries=options.retries,

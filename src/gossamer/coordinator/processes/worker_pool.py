@@ -31,7 +31,7 @@ from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
 from gossamer.model import Event
 from gossamer.model.errors import CrawlError, GossamerError
-from gossamer.modules.module_stats import FIGURES, ModuleReport
+from gossamer.modules.module_stats import SUMMED_COUNTS, ModuleReport
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
 from gossamer.stores.reading import WorkerReport
 from gossamer.stores.rows import PATIENCE_S
@@ -390,7 +390,7 @@ def _sums(reports: list[ModuleReport]) -> list[ModuleReport]:
     sums: dict[str, ModuleReport] = {}
     for report in reports:
         whole = sums.setdefault(report.name, ModuleReport(name=report.name))
-        for figure in FIGURES:
+        for figure in SUMMED_COUNTS:
             setattr(whole, figure, getattr(whole, figure) + getattr(report, figure))
         whole.bad_end = report.bad_end or whole.bad_end
         whole.last_error = report.last_error or whole.last_error

@@ -31,7 +31,7 @@ from gossamer.frontier.scorers.builtin import (
 from gossamer.model import Candidate
 from gossamer.model.errors import UsageError
 from gossamer.modules.calls import CallStatus, CallThread, describe, is_async, refuse_awaitable
-from gossamer.modules.plugin_loading import Plugins
+from gossamer.modules.plugins import Plugins
 from gossamer.urls import shown
 
 T = TypeVar("T", str, int)

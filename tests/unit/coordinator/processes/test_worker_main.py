@@ -10,7 +10,7 @@ import uvloop
 
 from gossamer.coordinator.processes.worker_main import TURN_S, run_worker
 from gossamer.download.address_slots import AddressLocks
-from gossamer.worker.crash_note import CrashNote
+from gossamer.worker.in_flight import CrashNote
 
 
 @pytest.mark.req("D19")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.worker.crash_note import ENTRIES, CrashNote, PagesInHand
+from gossamer.worker.in_flight import ENTRIES, CrashNote, InFlightPages
 
 
 def test_it_outlasts_a_process_that_is_killed() -> None:
@@ -48,7 +48,7 @@ def test_a_page_is_crossed_out_unless_it_took_all_memory(
     note = CrashNote()
 
     async def program() -> None:
-        async with PagesInHand(note).hold(3, alone=alone):
+        async with InFlightPages(note).hold(3, alone=alone):
             assert note.suspects() == [3]
             if error is not None:
                 raise error
@@ -79,11 +79,11 @@ def test_a_suspect_is_alone_and_everybody_has_a_turn(
     note = CrashNote()
     seen: list[int] = []
 
-    async def read(in_hand: PagesInHand, number: int) -> None:
+    async def read(in_flight: InFlightPages, number: int) -> None:
         alone, before, turns, _ = pages[number]
         for _ in range(before):
             await asyncio.sleep(0)
-        async with in_hand.hold(number, alone=alone):
+        async with in_flight.hold(number, alone=alone):
             seen.append(number)
             for _ in range(turns + 1):
                 noted = note.suspects()
@@ -92,8 +92,8 @@ def test_a_suspect_is_alone_and_everybody_has_a_turn(
                 await asyncio.sleep(0)
 
     async def program() -> None:
-        in_hand = PagesInHand(note)
-        tasks = [asyncio.create_task(read(in_hand, number)) for number in range(len(pages))]
+        in_flight = InFlightPages(note)
+        tasks = [asyncio.create_task(read(in_flight, number)) for number in range(len(pages))]
         for turn in range(8):
             for task, (*_, cancelled_in) in zip(tasks, pages, strict=True):
                 if cancelled_in == turn:
@@ -105,7 +105,7 @@ def test_a_suspect_is_alone_and_everybody_has_a_turn(
             assert end is None or (
                 cancelled_in is not None and isinstance(end, asyncio.CancelledError)
             )
-        async with asyncio.timeout(2), in_hand.hold(99, alone=True):
+        async with asyncio.timeout(2), in_flight.hold(99, alone=True):
             assert note.suspects() == [99]
 
     asyncio.run(program())

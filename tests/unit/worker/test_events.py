@@ -8,7 +8,7 @@ from gossamer.content.links import FoundLink
 from gossamer.frontier.contract import Link, Settled, Settlement, Task
 from gossamer.model import Event, EventKind, HostKey, Outcome, Url
 from gossamer.urls import Scope
-from gossamer.worker.events import tell_end, tell_links
+from gossamer.worker.events import emit_end, emit_links
 from gossamer.worker.link_filter import LinkFilter
 
 MakeTask = Callable[..., Task]
@@ -32,7 +32,7 @@ def test_every_link_and_what_became_of_it(task: MakeTask, link_filter: LinkFilte
     followed = [link_filter.file(Url(f"http://a.test/{name}")) for name in ("new", "old")]
     settlement = Settlement(task=task(depth=2), outcome=Outcome.FETCHED, links=followed)
     settled = Settled(accepted=True, new_links=[followed[0].key])
-    tell_links(heard.append, settlement, links, link_filter, settled)
+    emit_links(heard.append, settlement, links, link_filter, settled)
     assert [(event.kind, event.url) for event in heard] == [
         (EventKind.FOUND, "http://a.test/new"),
         (EventKind.ADDED, "http://a.test/new"),
@@ -57,7 +57,7 @@ def test_where_a_redirect_leads(task: MakeTask, *, is_new: bool) -> None:
         task=task(), outcome=Outcome.REDIRECTED, detail="to b", links=[link], redirect=True
     )
     heard: list[Event] = []
-    tell_end(heard.append, settlement, Settled(accepted=True, new_links=[link.key] * is_new))
+    emit_end(heard.append, settlement, Settled(accepted=True, new_links=[link.key] * is_new))
     end, lead = heard
     assert (end.kind, end.outcome, end.detail) == (
         EventKind.UNFETCHED,
@@ -71,6 +71,6 @@ def test_where_a_redirect_leads(task: MakeTask, *, is_new: bool) -> None:
 def test_an_attempt_that_is_not_the_last_says_so(task: MakeTask) -> None:
     settlement = Settlement(task=task(), outcome=Outcome.TIMED_OUT, detail="silent", retry=True)
     heard: list[Event] = []
-    tell_end(heard.append, settlement, Settled(accepted=True))
+    emit_end(heard.append, settlement, Settled(accepted=True))
     (event,) = heard
     assert (event.outcome, event.detail) == (Outcome.TIMED_OUT, "silent; to be tried again")

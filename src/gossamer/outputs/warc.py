@@ -12,27 +12,33 @@ import msgspec
 from gossamer import __version__
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Page
-from gossamer.outputs.append_file import AppendedFile
 from gossamer.outputs.contract import (
     OutputReport,
     OutputSpec,
     PositionLostError,
-    words_about_expired,
+    note_of_expired,
 )
-from gossamer.outputs.warc.cdxj import REVISIT, Captures, IndexEntry, IndexLine, write_sorted
-from gossamer.outputs.warc.records import (
+from gossamer.outputs.journal import AppendFile
+from gossamer.outputs.warc_records import (
+    REVISIT,
     Capture,
+    Captures,
+    IndexEntry,
+    IndexLine,
     asked_url,
     page_records,
     payload_digest,
     warc_date,
     warcinfo_record,
+    write_sorted,
 )
 from gossamer.stores.files import publish
 from gossamer.stores.url_record import Result
 
 ENDING: Final = ".warc.gz"
 _START_BYTES: Final = 4096
+_STANDARD: Final = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+_NO_MARK: Final = str(uuid.UUID(int=0))
 
 
 class ArchiveFiles:
@@ -64,27 +70,27 @@ class ArchiveFiles:
         Files that are not of this archive are refused before anything is changed; `journal` has the
         same lines as its own index.
         """
-        number, found = 1, []
-        while paths := [one for one in (self.final(number), self.part(number)) if _exists(one)]:
+        number, files = 1, []
+        while paths := [*filter(_exists, (self.final(number), self.part(number)))]:
             for path in paths:
                 self._check_own(path, number)
-            found.append(paths[-1])
+            files.append(paths[-1])
             number += 1
         if _exists(self.index) and _size(self.index) != _size(journal):
-            raise _stranger(self.index)
+            raise _foreign(self.index)
         self.index.unlink(missing_ok=True)
-        for number, path in enumerate(found, 1):
+        for number, path in enumerate(files, 1):
             if number > last:
                 path.unlink()
             else:
                 path.rename(self.part(number))
-        if len(found) < last:
+        if len(files) < last:
             raise PositionLostError
 
     def check_free(self, number: int) -> None:
         """Refuse to begin a file whose name somebody else has taken."""
         if _exists(self.final(number)):
-            raise _stranger(self.final(number))
+            raise _foreign(self.final(number))
 
     def finish(self, last: int) -> int:
         """Give all files their names; return their size."""
@@ -96,7 +102,7 @@ class ArchiveFiles:
 
     def _check_own(self, path: Path, number: int) -> None:
         if path.is_symlink() or not path.is_file():
-            raise _stranger(path)
+            raise _foreign(path)
         with path.open("rb") as file:
             start = file.read(_START_BYTES)
         try:
@@ -105,7 +111,7 @@ class ArchiveFiles:
             first = b""
         is_new = not start and path == self.part(number)  # it was killed before it could begin
         if not is_new and self.record_id(number).encode() not in first:
-            raise _stranger(path)
+            raise _foreign(path)
 
 
 def _exists(path: Path) -> bool:
@@ -116,12 +122,8 @@ def _size(path: Path) -> int:
     return path.lstat().st_size if path.exists() else -1
 
 
-def _stranger(path: Path) -> FileExistsError:
+def _foreign(path: Path) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"{path} was not written by this crawl")
-
-
-_STANDARD: Final = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
-_NO_MARK: Final = str(uuid.UUID(int=0))
 
 
 class ArchivePosition(msgspec.Struct, frozen=True, array_like=True):
@@ -146,12 +148,11 @@ class WarcOutput:
 
     def __init__(self, spec: OutputSpec) -> None:
         self._spec = spec
-        own = f"{spec.folder}/{spec.key}"
-        self._mark_file = Path(f"{own}.mark")
-        self._captures = Captures(Path(f"{own}.captures"))
+        self._mark_file = spec.folder / f"{spec.key}.mark"
+        self._captures = Captures(spec.folder / f"{spec.key}.captures")
         self._at = ArchivePosition("")
         self._files = ArchiveFiles(spec.path, _NO_MARK)
-        self._file: AppendedFile | None = None
+        self._file: AppendFile | None = None
         self._warcinfo = ""
         """The id of the record that the file begins with."""
         self._has_pages = False
@@ -230,7 +231,7 @@ class WarcOutput:
             bytes=size,
             files=self._at.file,
             unit="page",
-            note=words_about_expired(self._at.missing),
+            note=note_of_expired(self._at.missing),
         )
 
     def close(self) -> None:
@@ -241,7 +242,7 @@ class WarcOutput:
             self._file = None
 
     @property
-    def _opened(self) -> AppendedFile:
+    def _opened(self) -> AppendFile:
         assert self._file is not None, "an output is rewound before it is used"
         return self._file
 
@@ -257,7 +258,7 @@ class WarcOutput:
     def _begin(self, number: int, size: int) -> None:
         """Open a file for more records; a new one begins with what it is."""
         self._files.check_free(number)
-        self._file = AppendedFile(self._files.part(number))
+        self._file = AppendFile(self._files.part(number))
         self._file.open(size)
         self._has_pages = size > 0
         self._warcinfo = self._files.record_id(number)

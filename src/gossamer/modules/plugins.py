@@ -29,8 +29,8 @@ _FILE_NAME = re.compile(r"(.+?\.py)(:.*)?", re.DOTALL)
 
 def file_of(spec: str) -> str | None:
     """Return the file that a plugin is named by, as in ./file.py:object; None: it has a name."""
-    found = _FILE_NAME.fullmatch(spec)
-    return found[1] if found else None
+    match = _FILE_NAME.fullmatch(spec)
+    return match[1] if match else None
 
 
 def absolute_name(spec: str, folder: Path) -> str:
@@ -136,29 +136,30 @@ class Plugins(msgspec.Struct, frozen=True):
 
     def available(self) -> list[Plugin]:
         """Return every plugin that has a name, built-in ones first, then by name."""
-        listed = []
-        for name in sorted(self.built_in):
-            found = self.find(name)
-            listed.append(Plugin(name, "built in", _first_line(found), found))
+        built_in = {name: self.find(name) for name in sorted(self.built_in)}
+        plugins = [
+            Plugin(name, "built in", _first_line(plugin), plugin)
+            for name, plugin in built_in.items()
+        ]
         for point in sorted(self._installed(), key=lambda point: point.name):
             try:
-                found = self._load(point)
-                listed.append(Plugin(point.name, _origin(point), _first_line(found), found))
+                plugin = self._load(point)
+                plugins.append(Plugin(point.name, _origin(point), _first_line(plugin), plugin))
             except UsageError as error:
-                listed.append(Plugin(point.name, _origin(point), str(error)))
-        return listed
+                plugins.append(Plugin(point.name, _origin(point), str(error)))
+        return plugins
 
     def _entry_point(self, name: str) -> "EntryPoint":
         points = self._installed()
-        found = [point for point in points if point.name == name]
-        if len({point.value for point in found}) > 1:
-            packages = " and ".join(sorted({_origin(point) for point in found}))
+        matches = [point for point in points if point.name == name]
+        if len(objects := sorted({point.value for point in matches})) > 1:
+            packages = " and ".join(sorted({_origin(point) for point in matches}))
             raise UsageError(
                 f"{self.kind} {name} is announced by {packages}: name the one you mean as "
-                + " or ".join(sorted({point.value for point in found}))
+                + " or ".join(objects)
             )
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
         known = [*self.built_in, *(point.name for point in points)]
         near = nearest(name, known)
         meant = f"did you mean {near!r}? " if near else ""
@@ -171,7 +172,8 @@ class Plugins(msgspec.Struct, frozen=True):
         # Costs more to load than all of our own plugins, and is seldom needed.
         from importlib.metadata import entry_points  # noqa: PLC0415
 
-        return [one for one in entry_points(group=self.group) if one.name not in self.built_in]
+        points = entry_points(group=self.group)
+        return [point for point in points if point.name not in self.built_in]
 
     def _load(self, point: "EntryPoint") -> object:
         try:
@@ -186,8 +188,8 @@ class Plugins(msgspec.Struct, frozen=True):
         try:
             return reduce(getattr, attribute.split("."), module)
         except AttributeError as error:
-            said = f"has no {shown(attribute)}" if attribute else "needs an object after a colon"
-            raise UsageError(f"{self.kind} {spec} {said}: {_contents(module)}") from error
+            what = f"has no {shown(attribute)}" if attribute else "needs an object after a colon"
+            raise UsageError(f"{self.kind} {spec} {what}: {_contents(module)}") from error
 
 
 def import_package(dotted: str) -> ModuleType:
@@ -206,14 +208,14 @@ def _origin(point: "EntryPoint") -> str:
 
 def _contents(module: ModuleType) -> str:
     """Return the functions and classes that a Python module defines itself, in words."""
-    own = [
+    names = [
         name
         for name, thing in vars(module).items()
         if not name.startswith("_")
         and (inspect.isroutine(thing) or inspect.isclass(thing))
         and thing.__module__ == module.__name__
     ]
-    return f"there is {', '.join(own)}" if own else "there is neither a function nor a class in it"
+    return f"there is {', '.join(names) or 'neither a function nor a class in it'}"
 
 
 def _first_line(thing: object) -> str:
