@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 from tests.eval.corpus import CACHE, MAX_BYTES
 
-from gossamer.content.page_parser import parse
+from gossamer.content.charset import decode
+from gossamer.content.html_tree import PageReader
 from gossamer.content.similarity import own_text
 from gossamer.model import Url
 
@@ -86,5 +87,5 @@ def _page(name: str, path: Path) -> SitePage:
 
 def page_of(name: str, body: bytes) -> SitePage:
     """Return a page with everything that is compared of it."""
-    text = parse(body, url=_URL, content_type="text/html").take_run()
+    text = PageReader(decode(body).text).take_run()
     return SitePage(name, body, text, own_text(body, "text/html"))

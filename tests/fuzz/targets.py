@@ -70,7 +70,7 @@ def html(data: bytes) -> None:
         body,
         url=BASE,
         content_type=kind.decode("latin-1") or "text/html",
-        rules=AnalysisRules(),
+        rules=AnalysisRules(with_text=True),
         headers=Headers(),
     )
     page.text.encode("utf-8")

@@ -202,6 +202,7 @@ def inspect(
         rules=AnalysisRules(
             markers=Markers.parse(markers) if markers else None,
             follow=kinds_to_follow(options.follow, PAGES),
+            with_text=True,
         ),
     )
     report = asyncio.run(inspection)

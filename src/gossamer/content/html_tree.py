@@ -17,7 +17,6 @@ from turbohtml import Document, Element, Namespace, parse_fragment
 from gossamer.content.charset import Decoded, decode
 from gossamer.content.links import Refresh, Tag, parse_refresh, references_of, relation_of, tags_for
 from gossamer.content.markers import Markers, Position, is_between
-from gossamer.content.page_parser import first_language
 from gossamer.content.parser_limits import (
     PIECE,
     PREFIX,
@@ -213,9 +212,9 @@ class PageReader:
         self._read()
 
     @property
-    def language(self) -> str:
-        """The language that the page names; empty if it does not."""
-        return first_language((*self._root_languages, self._meta_language))
+    def languages(self) -> tuple[str | None, ...]:
+        """What the page says of its language, the most telling first."""
+        return *self._root_languages, self._meta_language
 
     @property
     def markers_missing(self) -> bool:

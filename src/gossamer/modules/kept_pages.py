@@ -70,4 +70,4 @@ def _read(
     body: bytes, url: Url, content_type: str | None, headers: Headers, rules: AnalysisRules
 ) -> Reading:
     parsed = parse(body, url=url, content_type=content_type, rules=rules, headers=headers)
-    return Reading(parsed.found.targets(), parsed.language or header_language(headers))
+    return Reading(parsed.page_links.targets(), parsed.language or header_language(headers))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from gossamer.content.links import FoundLink
-from gossamer.content.page_parser import Analysis
+from gossamer.content.page_parser import ParsedPage
 from gossamer.frontier.contract import Settled, Settlement, Task
 from gossamer.model import Event, EventKind, Outcome
 from gossamer.policy.directives import HYPERLINKS
@@ -26,7 +26,7 @@ def tell_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
 def tell_page(
     watch: Watch,
     settlement: Settlement,
-    parsed: Analysis,
+    parsed: ParsedPage,
     link_filter: LinkFilter,
     settled: Settled,
     *,

@@ -1,7 +1,7 @@
 """A page that was fetched, as modules see it and as a store keeps it."""
 
 from gossamer.content.lazy_document import LazyDocument
-from gossamer.content.page_parser import Analysis, header_language
+from gossamer.content.page_parser import ParsedPage, header_language
 from gossamer.frontier.contract import Claim, KeptPage, Task
 from gossamer.model import Page, Response
 from gossamer.modules.contract import Delivered
@@ -44,7 +44,7 @@ class PageRows:
             self._fields = ()
         return not self.are_wanted
 
-    def pack(self, page: Page, parsed: Analysis) -> bytes:
+    def pack(self, page: Page, parsed: ParsedPage) -> bytes:
         """Return what the result of a page carries; the text is that of the tree read for links."""
         row = row_of(page, self._fields, parsed.text) if self._fields else b""
         reading = Reading(page.links, page.language) if self._with_readings else None
@@ -55,7 +55,7 @@ def shown_page(
     claim: Claim,
     task: Task,
     response: Response,
-    parsed: Analysis,
+    parsed: ParsedPage,
     fetched_at: float,
     *,
     with_links: bool = True,
@@ -77,7 +77,7 @@ def shown_page(
         encoding=parsed.encoding,
         title=parsed.title,
         body=response.body,
-        links=parsed.found.targets() if with_links else (),
+        links=parsed.page_links.targets() if with_links else (),
         fetched_at=fetched_at,
         again=claim.again,
         headers=response.headers,
@@ -91,7 +91,7 @@ def shown_page(
 
 
 def kept_page(
-    packer: ContentPacker, response: Response, parsed: Analysis, fetched_at: float
+    packer: ContentPacker, response: Response, parsed: ParsedPage, fetched_at: float
 ) -> KeptPage:
     """Return the page as it is kept, without its number."""
     content = packer.pack(

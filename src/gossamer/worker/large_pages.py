@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawPage
+from gossamer.content.page_parser import Analyser, AnalysisRules, ParsedPage, RawPage
 from gossamer.content.similarity import own_sample
 from gossamer.frontier.contract import KeptPage
 from gossamer.model import Response
@@ -29,8 +29,8 @@ class LargePages:
         self._packer, self._packer_of_thread = ContentPacker(), ContentPacker()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large-pages")
 
-    async def analyse(self, page: RawPage, *, with_wording: bool = False) -> Analysis:
-        """Return the analysis of a page."""
+    async def analyse(self, page: RawPage, *, with_wording: bool = False) -> ParsedPage:
+        """Return a parsed page."""
         loop = asyncio.get_running_loop()
         analyse = partial(self._analyse, page, with_wording=with_wording)
         return await loop.run_in_executor(self._thread, analyse)
@@ -42,14 +42,14 @@ class LargePages:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, own_sample, body, content_type)
 
-    async def kept(self, response: Response, parsed: Analysis, fetched_at: float) -> KeptPage:
+    async def kept(self, response: Response, parsed: ParsedPage, fetched_at: float) -> KeptPage:
         """Return a page of any size as it is kept, without its number."""
         if len(response.body) <= LARGE_BYTES:
             return kept_page(self._packer, response, parsed, fetched_at)
         pack = partial(kept_page, self._packer_of_thread, response, parsed, fetched_at)
         return await asyncio.get_running_loop().run_in_executor(self._thread, pack)
 
-    def _analyse(self, page: RawPage, *, with_wording: bool) -> Analysis:
+    def _analyse(self, page: RawPage, *, with_wording: bool) -> ParsedPage:
         analysis = self._analyser.analyse(page, with_wording=with_wording)
         if len(page.body) > HUGE_BYTES:
             give_back_memory()

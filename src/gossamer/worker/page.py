@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from gossamer.content.page_parser import Analysis
+from gossamer.content.page_parser import ParsedPage
 from gossamer.content.similarity import MAX_OWN_BYTES
 from gossamer.download.body import CodingError
 from gossamer.frontier.contract import (
@@ -150,7 +150,7 @@ class PageKeeper:
         self,
         guard: LeaseGuard,
         response: Response,
-        parsed: Analysis,
+        parsed: ParsedPage,
         feedback: HostFeedback,
         links: Sequence[Link] | None,
     ) -> Settled | None:
@@ -198,7 +198,9 @@ class PageKeeper:
             tell_page(watch, settlement, parsed, link_filter, settled, follow=follow)
         return settled
 
-    def _with_row(self, settlement: Settlement, response: Response, parsed: Analysis) -> Settlement:
+    def _with_row(
+        self, settlement: Settlement, response: Response, parsed: ParsedPage
+    ) -> Settlement:
         """Return the settlement of a page without a number yet, with what outputs want of it."""
         rows, page = self._context.rows, settlement.page
         if not rows.are_wanted or page is None:
@@ -210,7 +212,7 @@ class PageKeeper:
         return msgspec.structs.replace(settlement, row=rows.pack(shown, parsed))
 
     async def _claim(
-        self, task: Task, response: Response, parsed: Analysis, unread: tuple[int, ...]
+        self, task: Task, response: Response, parsed: ParsedPage, unread: tuple[int, ...]
     ) -> Claim:
         """Claim a number for the page; one that looks similar to others is compared with them."""
         store, clock = self._context.store, self._context.clock
@@ -228,7 +230,7 @@ class PageKeeper:
         settlement: Settlement,
         claim: Claim,
         response: Response,
-        parsed: Analysis,
+        parsed: ParsedPage,
     ) -> Settlement:
         """Show the page to the modules; return its settlement with what they made of it."""
         context, task = self._context, guard.task

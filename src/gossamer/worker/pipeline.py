@@ -106,7 +106,7 @@ class Pipeline:
             response = msgspec.structs.replace(response, target=target)
             settlement = await self._redirected(task, response, feedback)
             return await self._settler.settle(guard, settlement)
-        links = await context.link_filter.of_page(parsed.found.urls()) if follow else None
+        links = await context.link_filter.of_page(parsed.page_links.urls()) if follow else None
         settled = await self._keeper.keep(guard, response, parsed, feedback, links)
         if traps is not None and settled is not None and settled.accepted:
             words = parsed.wording if is_examined else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
-from gossamer.content.page_parser import Analysis
+from gossamer.content.page_parser import ParsedPage
 from gossamer.frontier.contract import HOST_FAILED, HostFeedback, Link, Settlement, Task
 from gossamer.model import Cause, HostKey, Outcome, Response
 from gossamer.model.content_kinds import ContentKind
@@ -183,7 +183,7 @@ def redirected(
     )
 
 
-def words_about_links(parsed: Analysis) -> str:
+def words_about_links(parsed: ParsedPage) -> str:
     """Return which links of a page are not followed, in words; empty: all that were found are."""
     if parsed.markers_missing:
         return str(Cause.NO_MARKERS)

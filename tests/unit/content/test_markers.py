@@ -10,7 +10,7 @@ CONTENT = Markers.parse("<!-- CONTENT -->")
 
 
 def page(html: str, markers: Markers | None = CONTENT) -> ParsedPage:
-    rules, url = AnalysisRules(markers), Url("http://a.example/")
+    rules, url = AnalysisRules(markers, with_text=True), Url("http://a.example/")
     return parse(html.encode(), url=url, content_type="text/html", rules=rules)
 
 

@@ -99,6 +99,6 @@ def test_damaged_bytes_still_make_a_page(bodies: list[bytes]) -> None:
             bytes(broken),
             url=Url("http://a.example/"),
             content_type=chance.choice([None, "text/html", "text/html; charset=utf-16"]),
-            rules=AnalysisRules(chance.choice([None, markers])),
+            rules=AnalysisRules(chance.choice([None, markers]), with_text=True),
         )
         assert page.text == " ".join(page.text.split())

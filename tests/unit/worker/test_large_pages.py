@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawPage
+from gossamer.content.page_parser import Analyser, AnalysisRules, ParsedPage, RawPage
 from gossamer.content.similarity import own_sample
 from gossamer.model import Outcome, Response, Url
 from gossamer.stores.bodies.content import read_content
@@ -23,7 +23,7 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
     html = "".join(part.replace("#", str(number)) for number in range(2_000_000 // len(part)))
     page = RawPage(Url("http://a.example/"), "text/html", html.encode())
 
-    async def analyse() -> tuple[Analysis, int]:
+    async def analyse() -> tuple[ParsedPage, int]:
         turns, reading = 0, asyncio.create_task(LargePages(RULES).analyse(page, with_wording=True))
         while not reading.done():
             await asyncio.sleep(0.001)
